@@ -1,0 +1,161 @@
+"""The parts of the two sessions: who may see which steps, and when.
+
+Session A is a pretraining part and a tail that pretraining never sees; the tail's first stretch is
+the stationary control's stream, its last the stationary held-out part. Session B is, for each
+split, an adapt part and a held-out part; learning rates are selected inside the adapt part alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orla.errors import OrlaError
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of session B.
+
+    Attributes:
+        adapt: steps the model learns on.
+        heldout: steps it is scored on, weights frozen.
+        selection_cut: step inside `adapt` where learning-rate selection stops learning and starts
+            scoring.
+    """
+
+    adapt: slice
+    heldout: slice
+    selection_cut: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Slices of the steps of session A and, by the name of a split, of session B."""
+
+    a_pretraining: slice
+    a_tail_stream: slice
+    a_heldout: slice
+    splits: dict[str, Split]
+
+    @property
+    def first_selection_cut(self) -> int:
+        """Steps at the start of B that every split may learn on while rates are selected."""
+        return min(split.selection_cut for split in self.splits.values())
+
+
+def _length(size: int | float, whole: int, name: str) -> int:
+    """Steps meant by `size`: an int is steps, a float in (0, 1) is a fraction of `whole`."""
+    if isinstance(size, bool) or size <= 0:
+        raise OrlaError(f"{name}: {size} is not a size; give steps > 0 or a fraction in (0, 1)")
+    if isinstance(size, int):
+        return size
+    if size >= 1:
+        raise OrlaError(f"{name}: {size} is not a fraction in (0, 1); give steps as an integer")
+    return math.floor(size * whole + _ROUNDING)
+
+
+def _whole_windows(steps: float, cut: int) -> int:
+    return math.floor(steps / cut + _ROUNDING) * cut
+
+
+def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
+    """Steps of A's pretraining part.
+
+    Args:
+        steps_a: steps of session A.
+        tail_steps: the tail, in steps (int) or as a fraction of session A (float in (0, 1)).
+
+    Raises:
+        OrlaError: nothing is left to pretrain on.
+    """
+    steps = steps_a - _length(tail_steps, steps_a, "tail_steps")
+    if steps <= 0:
+        raise OrlaError(
+            f"a_pretraining is empty: session A has {steps_a} steps and tail_steps is {tail_steps}; "
+            "lower tail_steps, or give it as a fraction of the session"
+        )
+    return steps
+
+
+def _split(name: str, fraction: float, steps_b: int, cut: int, selection_fraction: float) -> Split:
+    if not 0 < fraction < 1:
+        raise OrlaError(f"split {name}: {fraction} is not a fraction in (0, 1)")
+    adapt = _whole_windows(fraction * steps_b, cut)
+    if adapt == 0:
+        raise OrlaError(
+            f"split {name}: the adapt part is empty: {fraction:g} of {steps_b} steps is less than "
+            f"one window of {cut}; lower cut, raise the fraction, or take a longer session"
+        )
+    if adapt >= steps_b:
+        raise OrlaError(
+            f"split {name}: the held-out part is empty: all {steps_b} steps of session B adapt; "
+            "lower the fraction"
+        )
+    selection_cut = _whole_windows(selection_fraction * adapt, cut)
+    if not 0 < selection_cut < adapt:
+        side = "learns" if selection_cut == 0 else "scores"
+        raise OrlaError(
+            f"split {name}: the part on which selection {side} is empty: {selection_fraction:g} of "
+            f"an adapt part of {adapt} steps, cut at multiples of {cut}, is {selection_cut}; "
+            "lower cut or change selection_fraction"
+        )
+    return Split(slice(0, adapt), slice(adapt, steps_b), selection_cut)
+
+
+def parts(
+    steps_a: int,
+    steps_b: int,
+    *,
+    cut: int = 200,
+    tail_steps: int | float = 6250,
+    tail_stream_steps: int | float = 5000,
+    splits: Mapping[str, float],
+    selection_fraction: float = 0.8,
+) -> Parts:
+    """Cut two sessions into the parts of the study.
+
+    Args:
+        steps_a: steps of session A.
+        steps_b: steps of session B.
+        cut: every cut on B lies at a multiple of this many steps.
+        tail_steps: A's tail, in steps (int) or as a fraction of session A (float in (0, 1)).
+        tail_stream_steps: the tail's first stretch, in steps (int) or as a fraction of the tail
+            (float in (0, 1)); a fraction is rounded down to a multiple of `cut`.
+        splits: name of a split -> fraction of session B to adapt on.
+        selection_fraction: share of the adapt part on which rate selection learns.
+
+    Raises:
+        OrlaError: a part would be empty; the message names the part and the mend.
+    """
+    if cut < 1:
+        raise OrlaError(f"cut: {cut} is not a number of steps; give an integer of at least 1")
+    if not splits:
+        raise OrlaError("splits: none given; name at least one, such as 50-50: 0.5")
+    pretraining = pretraining_steps(steps_a, tail_steps)
+    tail = steps_a - pretraining
+    stream = _length(tail_stream_steps, tail, "tail_stream_steps")
+    if isinstance(tail_stream_steps, float):
+        stream = _whole_windows(stream, cut)
+    if stream == 0:
+        raise OrlaError(
+            f"a_tail_stream is empty: {tail_stream_steps} of a tail of {tail} steps is less than one "
+            f"window of {cut}; raise tail_steps or tail_stream_steps, or lower cut"
+        )
+    if stream >= tail:
+        raise OrlaError(
+            f"a_heldout is empty: the tail has {tail} steps and tail_stream_steps takes {stream}; "
+            "raise tail_steps or lower tail_stream_steps"
+        )
+    return Parts(
+        a_pretraining=slice(0, pretraining),
+        a_tail_stream=slice(pretraining, pretraining + stream),
+        a_heldout=slice(pretraining + stream, steps_a),
+        splits={
+            name: _split(name, fraction, steps_b, cut, selection_fraction)
+            for name, fraction in splits.items()
+        },
+    )
