@@ -1,0 +1,55 @@
+"""A progress bar for jobs that take a while."""
+
+import io
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from tqdm import tqdm
+
+_DELAY_S = 10.0
+
+
+class _Lines(io.TextIOBase):
+    """Passes on what tqdm prints as lines of text, without the characters that move a cursor."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        line = text.strip()
+        if line:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        return len(text)
+
+
+def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "it") -> tqdm:
+    """Show on stderr how far a job is; nothing is shown in its first 10 s.
+
+    Args:
+        iterable_or_total: What to iterate over; or the number of steps, and then call
+            ``.update(n)``.
+        description: What is being done.
+        unit: What is counted; "B" is shown as bytes with their prefixes.
+
+    Returns:
+        An iterator and a context manager. Where stderr is no terminal it writes one line every
+        10 s at most instead of a bar.
+    """
+    total = iterable_or_total if isinstance(iterable_or_total, int) else None
+    terminal = sys.stderr.isatty()
+    return tqdm(
+        None if total is not None else iterable_or_total,
+        total=total,
+        desc=description,
+        unit=unit,
+        unit_scale=unit == "B",
+        delay=_DELAY_S,
+        mininterval=0.5 if terminal else _DELAY_S,
+        maxinterval=_DELAY_S,
+        file=sys.stderr if terminal else _Lines(sys.stderr),
+        bar_format=None if terminal else "{desc}: {n_fmt} of {total_fmt}, {elapsed}<{remaining}",
+        dynamic_ncols=terminal,
+        leave=not terminal,
+    )

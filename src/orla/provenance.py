@@ -1,0 +1,76 @@
+"""Where a result comes from: code, versions, machine. Never a time: equal runs give equal bytes."""
+
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_PACKAGES = (
+    "orla",
+    "torch",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "statsmodels",
+    "h5py",
+    "pynwb",
+)
+
+
+def collect(**extra: Any) -> dict[str, Any]:
+    """Describe the code and the machine of this process.
+
+    Args:
+        **extra: What the result depends on besides: a subset of the config, seeds, precision, the
+            hash of the registrations' lock. Stored beside the rest under the given names.
+
+    Returns:
+        JSON-ready, with ``code`` (commit or "unknown", dirty), ``versions``, ``cpu_capability``
+        (the instruction set torch uses), ``platform``, ``threads`` and `extra`.
+    """
+    return {
+        "code": code(),
+        "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "platform": platform.platform(),
+        "threads": torch.get_num_threads(),
+        **extra,
+    }
+
+
+def code(source: Path = Path(__file__)) -> dict[str, Any]:
+    """Return the commit that `source` belongs to and whether tracked files differ from it.
+
+    The commit is "unknown" and dirty None outside a git checkout that tracks `source`, such as
+    for a package installed into an environment.
+    """
+    if _git(source, "ls-files", "--error-unmatch", source.name) is None:
+        return {"commit": "unknown", "dirty": None}
+    commit = _git(source, "rev-parse", "HEAD")
+    if commit is None:
+        return {"commit": "unknown", "dirty": None}
+    return {"commit": commit, "dirty": bool(_git(source, "status", "--porcelain", "-uno"))}
+
+
+def _git(source: Path, *arguments: str) -> str | None:
+    try:
+        return subprocess.run(
+            ["git", "-C", str(source.parent), *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,136 @@
+"""Documents (config, registrations) held to a JSON schema, with one clear line on a mistake."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+from orla.errors import OrlaError
+
+_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+
+
+def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
+    """Check `document` against a JSON schema (draft 2020-12).
+
+    Args:
+        document: What a YAML or JSON file held.
+        schema: The JSON schema.
+        name: What to call the document in the message, such as its path.
+
+    Raises:
+        OrlaError: On the first mistake: the key and the type or value expected, and for a key that
+            does not exist the nearest one that does. A misspelt key is named before any other
+            mistake.
+    """
+    errors = sorted(
+        Draft202012Validator(schema).iter_errors(document),
+        key=lambda error: (error.validator != "additionalProperties", list(map(str, error.path))),
+    )
+    if errors:
+        raise OrlaError(f"{name}: {_message(errors[0])}")
+
+
+def nearest(word: str, valid: Iterable[str]) -> str:
+    """Return ``the nearest is "x"``, or all valid words where none is near."""
+    valid = [str(v) for v in valid]
+    near = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
+    if near:
+        return f'the nearest is "{near[0]}"'
+    return "there are " + ", ".join(f'"{v}"' for v in valid) if valid else "none is allowed here"
+
+
+def _message(error: ValidationError) -> str:
+    if error.validator in ("anyOf", "oneOf"):
+        return _message(_alternative(error))
+    key = _key(error.absolute_path)
+    at = f'"{key}"' if key else "the document"
+    wanted = error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            return _unknown_key(error, key)
+        case "required":
+            missing = next(k for k in wanted if k not in error.instance)
+            return f'"{key + "." if key else ""}{missing}" is missing; add it'
+        case "type":
+            kinds = [wanted] if isinstance(wanted, str) else wanted
+            words = " or ".join(_WORDS[kind] for kind in kinds)
+            return f"{at} must be {words}, not {_show(error.instance)}{_hint(error, kinds)}"
+        case "enum":
+            near = nearest(str(error.instance), wanted)
+            return f"{at} cannot be {_show(error.instance)}; {near}"
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
+            words = {
+                "minimum": "at least",
+                "maximum": "at most",
+                "exclusiveMinimum": "greater than",
+                "exclusiveMaximum": "less than",
+            }[error.validator]
+            return f"{at} must be {words} {wanted}, not {_show(error.instance)}"
+        case "pattern":
+            return f"{at} must match {wanted}, which {_show(error.instance)} does not"
+        case "minItems":
+            return f"{at} must have at least {wanted} entries, not {len(error.instance)}"
+        case _:
+            return f"{at}: {error.message}"
+
+
+def _alternative(error: ValidationError) -> ValidationError:
+    """Return the mistake to name where none of several schemas fits: the deepest, or the types."""
+    inner = best_match(error.context)
+    if all(e.validator == "type" and not e.path for e in error.context):
+        kinds = [e.validator_value for e in error.context]
+        inner.validator_value = list(dict.fromkeys(kinds))
+    return inner
+
+
+def _unknown_key(error: ValidationError, key: str) -> str:
+    valid = list(error.schema.get("properties", {}))
+    patterns = list(error.schema.get("patternProperties", {}))
+    unknown = next(
+        k
+        for k in error.instance
+        if k not in valid and not any(re.search(pattern, k) for pattern in patterns)
+    )
+    place = f'"{key}.{unknown}"' if key else f'"{unknown}"'
+    return f"{place} is not a known key; {nearest(str(unknown), valid)}"
+
+
+def _key(path: Iterable[str | int]) -> str:
+    key = ""
+    for part in path:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else part
+    return key
+
+
+def _show(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _hint(error: ValidationError, kinds: list[str]) -> str:
+    if not isinstance(error.instance, str) or not {"number", "integer"} & set(kinds):
+        return ""
+    try:
+        value = float(error.instance)
+    except ValueError:
+        return ""
+    return f" (YAML takes this for text: write {_yaml_float(value)})"
+
+
+def _yaml_float(value: float) -> str:
+    """Write a float as YAML 1.1 reads it, where an exponent wants a point before it."""
+    text = repr(value)
+    return text if "." in text else text.replace("e", ".0e")

@@ -1,0 +1,74 @@
+import errno
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from orla.errors import OrlaError
+from orla.files import atomic, is_disk_full
+
+
+def test_the_file_appears_whole_with_its_suffix_and_nothing_else(tmp_path):
+    path = tmp_path / "new" / "a.npz"
+    with atomic(path) as partial:
+        assert partial.suffix == ".npz" and partial.parent == path.parent
+        np.savez(partial, x=np.arange(3))
+        assert not path.exists()
+    assert list(path.parent.iterdir()) == [path]
+    assert list(np.load(path)["x"]) == [0, 1, 2]
+
+
+def test_a_failure_leaves_the_older_file_and_nothing_half_written(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("older")
+    with pytest.raises(ValueError), atomic(path) as partial:
+        partial.write_text("half")
+        raise ValueError
+    assert path.read_text() == "older"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path):
+    with pytest.raises(KeyboardInterrupt), atomic(tmp_path / "a") as partial:
+        partial.write_text("half")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_named_with_file_and_mend(tmp_path, number):
+    path = tmp_path / "a.parquet"
+    message = r"a\.parquet: no space left.*free some space"
+    with pytest.raises(OrlaError, match=message) as raised, atomic(path) as partial:
+        partial.write_text("half")
+        raise OSError(number, os.strerror(number))
+    assert "\n" not in str(raised.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_device_that_is_really_full_is_recognised(tmp_path):
+    with (
+        pytest.raises(OrlaError, match="no space left"),
+        atomic(tmp_path / "a"),
+        open("/dev/full", "wb", buffering=0) as full,
+    ):
+        full.write(b"x")
+
+
+def test_a_full_disk_is_recognised_when_a_library_wraps_it():
+    try:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        except OSError as error:
+            raise RuntimeError("cannot write") from error
+    except RuntimeError as wrapped:
+        assert is_disk_full(wrapped)
+    assert is_disk_full(RuntimeError("HDF5: errno = 28, error message = 'No space left on device'"))
+
+
+def test_another_io_error_is_not_taken_for_a_full_disk(tmp_path):
+    assert not is_disk_full(PermissionError(errno.EACCES, "Permission denied"))
+    with pytest.raises(OSError, match="Unable"), atomic(tmp_path / "a"):
+        h5py.File(tmp_path / "nothing.h5", "r")

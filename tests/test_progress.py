@@ -1,0 +1,31 @@
+import io
+
+from orla import progress
+from orla.progress import bar
+
+
+def test_a_short_job_stays_silent(capsys):
+    assert list(bar(range(5), "short")) == [0, 1, 2, 3, 4]
+    with bar(3, "counted") as counted:
+        counted.update(3)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_long_job_writes_plain_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_DELAY_S", 0)
+    list(bar(range(3), "long job"))
+    text = capsys.readouterr().err
+    assert "long job: 3 of 3, 00:00<00:00" in text and "\r" not in text
+    assert text.endswith("\n") and not any(line == "" for line in text.splitlines())
+
+
+def test_a_terminal_gets_a_bar(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "_DELAY_S", 0)
+    monkeypatch.setattr("sys.stderr", terminal)
+    list(bar(range(3), "long job"))
+    assert "\r" in terminal.getvalue()

@@ -1,0 +1,69 @@
+import pytest
+
+from orla.errors import OrlaError
+from orla.schema import nearest, validate
+
+SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["parts"],
+    "properties": {
+        "parts": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "cut": {"type": "integer", "minimum": 1},
+                "fraction": {"type": "number", "exclusiveMaximum": 1},
+            },
+        },
+        "optimizer": {"enum": ["adam", "sgd"]},
+        "grid": {"type": "array", "minItems": 1, "items": {"type": "number"}},
+        "tail": {"anyOf": [{"type": "integer"}, {"type": "number"}]},
+        "splits": {
+            "type": "object",
+            "additionalProperties": False,
+            "patternProperties": {"^[0-9]+-[0-9]+$": {"type": "number"}},
+        },
+    },
+}
+
+MISTAKES = [
+    ({"parts": {"cuts": 2}}, '"parts.cuts" is not a known key; the nearest is "cut"'),
+    ({"pats": {}}, '"pats" is not a known key; the nearest is "parts"'),
+    ({"parts": {"zzzz": 2}}, 'there are "cut", "fraction"'),
+    ({}, '"parts" is missing'),
+    ({"parts": {"cut": "200"}}, '"parts.cut" must be a whole number, not "200"'),
+    ({"parts": {"fraction": "1e-3"}}, "for text: write 0.001)"),
+    ({"parts": {"fraction": "1e-9"}}, "for text: write 1.0e-09)"),
+    ({"parts": {"cut": 0}}, '"parts.cut" must be at least 1, not 0'),
+    ({"parts": {"fraction": 1}}, '"parts.fraction" must be less than 1, not 1'),
+    ({"parts": 3}, '"parts" must be a mapping, not 3'),
+    ({"parts": {}, "optimizer": "adan"}, '"optimizer" cannot be "adan"; the nearest is "adam"'),
+    ({"parts": {}, "grid": []}, '"grid" must have at least 1 entries, not 0'),
+    ({"parts": {}, "grid": [1, True]}, '"grid[1]" must be a number, not true'),
+    ({"parts": {}, "tail": "x"}, '"tail" must be a whole number or a number, not "x"'),
+    ({"parts": {}, "splits": {"half": 0.5}}, '"splits.half" is not a known key'),
+    ([], "the document must be a mapping, not []"),
+]
+
+
+@pytest.mark.parametrize(("document", "message"), MISTAKES)
+def test_a_mistake_is_one_line_that_names_key_and_mend(document, message):
+    with pytest.raises(OrlaError) as raised:
+        validate(document, SCHEMA, "config.yaml")
+    assert str(raised.value).startswith("config.yaml: ")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_misspelt_key_is_named_before_the_key_it_leaves_missing():
+    with pytest.raises(OrlaError, match='"part" is not a known key'):
+        validate({"part": {}}, SCHEMA, "c")
+
+
+def test_a_right_document_passes():
+    validate({"parts": {"cut": 200, "fraction": 0.5}, "splits": {"50-50": 0.5}}, SCHEMA, "c")
+
+
+def test_nearest_without_any_valid_word():
+    assert nearest("x", []) == "none is allowed here"
