@@ -1,0 +1,293 @@
+"""TOST and its power against published values, statsmodels, simulation and known past bugs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.weightstats import ttost_paired
+
+from orla.errors import OrlaError
+from orla.statistics.equivalence import (
+    tost_from_moments,
+    tost_paired,
+    tost_power,
+    tost_power_from_error,
+)
+
+# The clinic data of statsmodels' test_tost.py; expected numbers from R's package `equivalence`.
+VAR1 = (
+    [2.84, 2.51, 2.41, 2.95, 3.14, 3.79, 4.14, 3.85, 3.02, 3.45, 5.37, 3.81, 4.19, 3.16, 3.84],
+    [2.60, 2.82, 2.18, 3.46, 4.01, 3.04, 3.47, 4.06, 2.91, 3.59, 4.51, 3.16, 3.86, 3.31, 3.02],
+)
+VAR2 = (
+    [4.00, 3.26, 4.14, 3.42, 3.25, 4.34, 4.97, 4.31, 3.11, 3.41, 5.02, 4.21, 4.59, 5.30, 4.32],
+    [3.76, 3.66, 3.65, 3.60, 3.48, 2.87, 3.24, 3.92, 3.99, 4.21, 4.21, 3.31, 3.61, 2.97, 2.73],
+)
+YIELD_A = [452, 874, 554, 447, 356, 754, 558, 574, 664, 682, 547, 435, 245]
+YIELD_B = [546, 547, 774, 465, 459, 665, 467, 365, 589, 534, 456, 651, 654, 665, 546, 537]
+
+
+def difference(pair):
+    return np.subtract(*map(np.asarray, pair))
+
+
+def test_paired_clinic_var1():
+    test = tost_paired(difference(VAR1), -0.6, 0.6)
+    assert test.n == 15 and test.dof == 14
+    assert test.mean == pytest.approx(0.1646666666666667, abs=1e-13)
+    assert test.standard_error == pytest.approx(0.1357514067862445, abs=1e-13)
+    assert test.interval_low == pytest.approx(-0.0744336620516462, abs=1e-13)
+    assert test.interval_high == pytest.approx(0.4037669953849797, abs=1e-13)
+    assert test.p == pytest.approx(0.003166881489265175, abs=1e-13)
+    assert test.t_lower == pytest.approx(5.63284524830537, abs=1e-12)
+    assert test.t_upper == pytest.approx(-3.2068421509532743, abs=1e-12)
+    assert test.p_lower == pytest.approx(3.088e-05, abs=5e-9)
+    assert test.p_upper == test.p
+    assert test.equivalent
+    assert test.delta_star == pytest.approx(0.4037669953849797, abs=1e-13)
+
+
+def test_paired_clinic_var2_is_not_equivalent():
+    test = tost_paired(difference(VAR2), -0.6, 0.6)
+    assert test.mean == pytest.approx(0.5626666666666665, abs=1e-13)
+    assert test.standard_error == pytest.approx(0.2478276410785118, abs=1e-13)
+    assert test.interval_low == pytest.approx(0.1261653305099018, abs=1e-13)
+    assert test.interval_high == pytest.approx(0.999168002823431, abs=1e-13)
+    assert test.p == pytest.approx(0.4412034046017588, abs=1e-13)
+    assert not test.equivalent
+
+
+def test_paired_ratio_on_logarithms():
+    bound = np.log(1.25)
+    test = tost_paired(difference(tuple(np.log(v) for v in VAR1)), -bound, bound)
+    assert test.mean == pytest.approx(0.0431223318225235, abs=1e-13)
+    assert test.standard_error == pytest.approx(0.03819576328421437, abs=1e-13)
+    assert test.interval_low == pytest.approx(-0.02415225319362176, abs=1e-13)
+    assert test.interval_high == pytest.approx(0.1103969168386687, abs=1e-13)
+    assert test.p == pytest.approx(0.0001664157928976468, abs=1e-13)
+
+
+def pooled(a, b):
+    na, nb = len(a), len(b)
+    variance = (np.var(a, ddof=1) * (na - 1) + np.var(b, ddof=1) * (nb - 1)) / (na + nb - 2)
+    return np.mean(a) - np.mean(b), np.sqrt(variance * (1 / na + 1 / nb)), na + nb - 2
+
+
+def welch(a, b):
+    va, vb = np.var(a, ddof=1) / len(a), np.var(b, ddof=1) / len(b)
+    dof = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    return np.mean(a) - np.mean(b), np.sqrt(va + vb), dof
+
+
+@pytest.mark.parametrize(
+    ("pair", "moments", "p"),
+    [
+        (VAR1, welch, 0.04853083976236974),
+        (VAR1, pooled, 0.04827315100761467),
+        (VAR2, welch, 0.4317936812594803),
+        (VAR2, pooled, 0.43169347692374),
+    ],
+)
+def test_independent_groups_through_their_moments(pair, moments, p):
+    assert tost_from_moments(*moments(*pair), -0.6, 0.6).p == pytest.approx(p, abs=1e-12)
+
+
+def test_toster_paired_summary_statistics():
+    sd = np.sqrt(1.17**2 + 1.29**2 - 2 * 0.75 * 1.17 * 1.29)
+    bound = 0.4 * sd
+    test = tost_from_moments(5.83 - 5.75, sd / np.sqrt(65), 64, -bound, bound)
+    assert bound == pytest.approx(0.350782, abs=1e-6)
+    assert test.t_lower == pytest.approx(3.960381, abs=1e-6)
+    assert test.p_lower == pytest.approx(9.531728e-05, abs=1e-11)
+    assert test.t_upper == pytest.approx(-2.489426, abs=1e-6)
+    assert test.p_upper == pytest.approx(0.00770235, abs=1e-8)
+    assert (test.interval_low, test.interval_high) == pytest.approx(
+        (-0.1015433, 0.2615433), abs=1e-7
+    )
+    wide = tost_from_moments(5.83 - 5.75, sd / np.sqrt(65), 64, -bound, bound, alpha=0.025)
+    assert (wide.interval_low, wide.interval_high) == pytest.approx(
+        (-0.1372988, 0.2972988), abs=1e-7
+    )
+
+
+def test_toster_one_sample():
+    test = tost_from_moments(0.02, 0.5 / np.sqrt(300), 299, -0.1, 0.1)
+    assert test.t_lower == pytest.approx(4.156922, abs=1e-6)
+    assert test.p_lower == pytest.approx(2.108451e-05, abs=1e-11)
+    assert test.t_upper == pytest.approx(-2.771281, abs=1e-6)
+    assert test.p_upper == pytest.approx(0.002966762, abs=1e-9)
+    assert (test.interval_low, test.interval_high) == pytest.approx(
+        (-0.02763041, 0.06763041), abs=1e-8
+    )
+
+
+def test_toster_welch_summary_statistics():
+    va, vb = 0.95**2 / 95, 0.83**2 / 89
+    dof = (va + vb) ** 2 / (va**2 / 94 + vb**2 / 88)
+    test = tost_from_moments(5.25 - 5.22, np.sqrt(va + vb), dof, -0.384, 0.384)
+    assert dof == pytest.approx(181.1344, abs=1e-4)
+    assert test.t_lower == pytest.approx(3.153015, abs=1e-6)
+    assert test.p_lower == pytest.approx(0.0009458745, abs=1e-10)
+    assert test.t_upper == pytest.approx(-2.696056, abs=1e-6)
+    assert test.p_upper == pytest.approx(0.003838994, abs=1e-9)
+    assert (test.interval_low, test.interval_high) == pytest.approx(
+        (-0.1870843, 0.2470843), abs=1e-7
+    )
+
+
+@pytest.mark.parametrize(
+    ("moments", "p_lower", "p_upper", "interval"),
+    [
+        (pooled, 0.02821, 0.01436, (-112.99323, 96.76246)),
+        (welch, 0.03628, 0.02002, (-120.27336, 104.04259)),
+    ],
+)
+def test_ncss_yield(moments, p_lower, p_upper, interval):
+    test = tost_from_moments(*moments(YIELD_A, YIELD_B), -110, 110, alpha=0.025)
+    assert test.p_lower == pytest.approx(p_lower, abs=5e-6)
+    assert test.p_upper == pytest.approx(p_upper, abs=5e-6)
+    assert (test.interval_low, test.interval_high) == pytest.approx(interval, abs=1e-5)
+
+
+def test_pingouin_examples():
+    a, b = np.array([4, 7, 8, 6, 3, 2]), np.array([6, 8, 7, 10, 11, 9])
+    assert tost_from_moments(*pooled(a, b), -1, 1).p == pytest.approx(0.965097, abs=1e-6)
+    assert tost_paired(a - b, -0.5, 0.5).p == pytest.approx(0.954854, abs=1e-6)
+    assert tost_paired(a, -4, 4).p == pytest.approx(0.825967, abs=1e-6)
+
+
+def test_raw_margins_are_never_scaled_by_the_standard_deviation():
+    sd = np.sqrt(2**2 + 2**2 - 2 * 0.5 * 2 * 2)
+    test = tost_from_moments(2.0, sd / np.sqrt(10), 9, -3, 3)
+    assert test.t_lower == pytest.approx(7.905694, abs=1e-6)
+    assert test.p_lower == pytest.approx(1.2e-05, abs=5e-7)
+    assert test.t_upper == pytest.approx(-1.581139, abs=1e-6)
+    assert test.p_upper == pytest.approx(0.0741524, abs=1e-7)
+    assert (test.interval_low, test.interval_high) == pytest.approx((0.840638, 3.159362), abs=1e-6)
+    assert not test.equivalent
+
+
+def test_p_is_the_larger_of_two_clearly_unequal_ps():
+    test = tost_paired(difference(VAR2), -0.6, 0.6)
+    assert test.p_lower < 1e-3 < 0.4 < test.p_upper
+    assert test.p == test.p_upper
+    mirrored = tost_paired(-difference(VAR2), -0.6, 0.6)
+    assert mirrored.p == mirrored.p_lower == pytest.approx(test.p_upper, abs=1e-15)
+
+
+def test_asymmetric_margins_are_not_swapped():
+    near_the_upper = tost_paired(difference(VAR1), -5.0, 0.5)
+    assert near_the_upper.p_upper > near_the_upper.p_lower
+    near_the_lower = tost_paired(difference(VAR1), -0.1, 5.0)
+    assert near_the_lower.p_lower > near_the_lower.p_upper
+
+
+@pytest.mark.parametrize(
+    ("value", "margins", "p_lower", "p_upper", "equivalent"),
+    [
+        (1.1, (-3, 3), 0, 0, True),
+        (0.0, (-3, 3), 0, 0, True),
+        (3.0, (-3, 3), 0, 1, False),
+        (-3.0, (-3, 3), 1, 0, False),
+        (7.3, (-3, 3), 0, 1, False),
+        (-7.3, (-8, 3), 0, 0, True),
+    ],
+)
+def test_zero_variance_is_a_comparison_of_numbers(value, margins, p_lower, p_upper, equivalent):
+    test = tost_paired([value] * 7, *margins)
+    assert (test.p_lower, test.p_upper) == (p_lower, p_upper)
+    assert test.equivalent is equivalent
+    assert test.interval_low == test.interval_high == value
+    assert test.delta_star == abs(value)
+    assert not np.isnan([test.t_lower, test.t_upper]).any()
+
+
+def test_one_pair_shows_nothing():
+    test = tost_paired([0.0], -3, 3)
+    assert test.p_lower == test.p_upper == 1.0 and not test.equivalent
+    assert (test.interval_low, test.interval_high, test.delta_star) == (-np.inf, np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("values", "margins", "alpha", "words"),
+    [
+        ([], (-3, 3), 0.05, "at least one pair"),
+        ([1, np.nan, 2], (-3, 3), 0.05, "1 of 3 differences are not finite"),
+        ([1, np.inf], (-3, 3), 0.05, "leave diverged pairs out"),
+        ([1, 2], (3, -3), 0.05, "the first must be smaller"),
+        ([1, 2], (-3, 3), 0.5, "between 0 and 0.5"),
+    ],
+)
+def test_bad_input_is_one_clear_line(values, margins, alpha, words):
+    with pytest.raises(OrlaError, match=words):
+        tost_paired(values, *margins, alpha=alpha)
+
+
+samples = st.lists(st.floats(-20, 20), min_size=2, max_size=25)
+margins = st.tuples(st.floats(-15, -0.1), st.floats(0.1, 15))
+alphas = st.sampled_from([0.01, 0.025, 0.05, 0.1])
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(samples, margins, alphas)
+def test_passing_is_the_central_interval_strictly_within_the_margins(values, bounds, alpha):
+    test = tost_paired(values, *bounds, alpha=alpha)
+    edge = min(abs(test.interval_low - bounds[0]), abs(test.interval_high - bounds[1]))
+    if edge > 1e-9:
+        assert test.equivalent == (bounds[0] < test.interval_low and test.interval_high < bounds[1])
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(samples)
+def test_delta_star_is_the_smallest_margin_that_passes(values):
+    star = tost_paired(values, -1, 1).delta_star
+    if star > 1e-6:
+        assert tost_paired(values, -star * 1.0001, star * 1.0001).equivalent
+        assert not tost_paired(values, -star * 0.9999, star * 0.9999).equivalent
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(st.lists(st.integers(-200, 200), min_size=3, max_size=25, unique=True), margins)
+def test_agrees_with_statsmodels(values, bounds):
+    values = np.array(values) / 10
+    ours = tost_paired(values, *bounds)
+    p, lower, upper = ttost_paired(values, np.zeros_like(values), *bounds)
+    assert ours.p == pytest.approx(p, abs=1e-12)
+    assert (ours.p_lower, ours.p_upper) == pytest.approx((lower[1], upper[1]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "power"), [(5, 0.10599), (15, 0.66629), (30, 0.93855), (50, 0.99410)]
+)
+def test_exact_paired_power_of_the_pass_manual(n, power):
+    assert tost_power(n, -4, 25.4558, -19.2, 19.2) == pytest.approx(power, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "power"), [(8, 0.28871), (15, 0.69339), (30, 0.94326), (50, 0.99458)]
+)
+def test_exact_two_sample_power_of_the_pass_manual(n, power):
+    error, dof = 18 * np.sqrt(2 / n), 2 * n - 2
+    assert tost_power_from_error(-4, error, dof, -19.2, 19.2) == pytest.approx(power, abs=5e-6)
+
+
+def test_power_is_how_often_the_test_passes():
+    generator = np.random.default_rng(5)
+    data = generator.normal(0.5, 2.0, size=(4000, 8))
+    passed = np.mean([tost_paired(row, -2.5, 2.0).equivalent for row in data])
+    power = tost_power(8, 0.5, 2.0, -2.5, 2.0)
+    assert passed == pytest.approx(power, abs=4 * np.sqrt(0.25 / 4000))
+    # The check can fail: the power for another margin lies far outside the same tolerance.
+    assert abs(passed - tost_power(8, 0.5, 2.0, -4.0, 4.0)) > 0.2
+
+
+def test_power_at_the_margin_is_at_most_alpha_and_grows_with_n():
+    assert tost_power(20, 3.0, 2.0, -3, 3) == pytest.approx(0.05, abs=1e-6)
+    powers = [tost_power(n, 0.0, 6.2, -3, 3) for n in (5, 10, 20, 40, 80, 1000)]
+    assert powers == sorted(powers) and powers[-1] > 0.999999
+
+
+@pytest.mark.parametrize(("n", "sd"), [(1, 1.0), (5, 0.0), (5, -1.0), (5, np.nan)])
+def test_power_refuses_what_has_no_power(n, sd):
+    with pytest.raises(OrlaError, match="tost_power"):
+        tost_power(n, 0.0, sd, -1, 1)
