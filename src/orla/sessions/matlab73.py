@@ -28,7 +28,7 @@ def write_header(path: Path) -> None:
 
 
 def create(path: Path) -> h5py.File:
-    """Open a new HDF5 file that leaves room for MATLAB's header; call write_header after closing."""
+    """Open a new HDF5 file with room for MATLAB's header: call write_header once it is closed."""
     return h5py.File(path, "w", userblock_size=_HEADER_BYTES, libver="earliest")
 
 

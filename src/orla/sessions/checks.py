@@ -1,0 +1,62 @@
+"""What must hold of any recording, said in one line that names the file and the variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from orla.errors import OrlaError
+
+
+def require_ascending(path: Path, variable: str, times_s: np.ndarray) -> None:
+    """Raise an OrlaError unless the event times (seconds) are finite and never step back."""
+    bad = np.flatnonzero(~np.isfinite(times_s))
+    if bad.size:
+        raise OrlaError(
+            f"{path}: {variable}: event {bad[0] + 1} has no finite time; "
+            "remove the events without a time"
+        )
+    back = np.flatnonzero(np.diff(times_s) < 0)
+    if back.size:
+        raise OrlaError(
+            f"{path}: {variable}: event times are not in ascending order (event {back[0] + 2} at "
+            f"{times_s[back[0] + 1]:g} s follows {times_s[back[0]]:g} s); sort them"
+        )
+
+
+def require_inside(path: Path, variable: str, times_s: np.ndarray, time_s: np.ndarray) -> None:
+    """Raise an OrlaError unless ascending event times lie within the time base (both seconds)."""
+    if times_s.size and (times_s[0] < time_s[0] or times_s[-1] > time_s[-1]):
+        worst = times_s[0] if times_s[0] < time_s[0] else times_s[-1]
+        raise OrlaError(
+            f"{path}: {variable}: an event at {worst:g} s lies outside the time base "
+            f"({time_s[0]:g} to {time_s[-1]:g} s); check that both are in seconds on one clock, "
+            "or have events outside dropped"
+        )
+
+
+def require_finite(path: Path, variable: str, values: np.ndarray, time_s: np.ndarray) -> None:
+    """Raise an OrlaError unless every row of (k, d) values is finite."""
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if bad.size:
+        raise OrlaError(
+            f"{path}: {variable}: {bad.size} of {len(values)} samples are NaN or infinite "
+            f"(the first at {time_s[bad[0]]:g} s); cut the recording there or fill them in"
+        )
+
+
+def require_steady(
+    path: Path, variable: str, time_s: np.ndarray, step_s: float, tolerance_s: float
+) -> None:
+    """Raise an OrlaError unless the time base (k,) advances by step_s within tolerance_s."""
+    if not np.isfinite(time_s).all():
+        raise OrlaError(f"{path}: {variable}: the time base holds NaN; restore the sample times")
+    steps = np.diff(time_s)
+    bad = np.flatnonzero(np.abs(steps - step_s) > tolerance_s)
+    if bad.size:
+        raise OrlaError(
+            f"{path}: {variable}: the time base has {bad.size} gaps: after {time_s[bad[0]]:g} s it "
+            f"advances by {1000 * steps[bad[0]]:g} ms, not {1000 * step_s:g} ms; "
+            "cut the recording to a stretch without gaps"
+        )

@@ -1,0 +1,170 @@
+"""Sessions written as NWB files: units, electrodes with names, and behavior in SI units."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pynwb
+from hdmf.backends.hdf5 import H5DataIO
+from hdmf.build import Builder, GroupBuilder
+from hdmf.common import DynamicTableRegion, VectorData, VectorIndex
+from pynwb.behavior import SpatialSeries
+from pynwb.misc import Units
+
+from orla.errors import OrlaError
+from orla.files import atomic
+from orla.sessions.session import Session
+
+_NAMESPACE = uuid.UUID("6f2b4f0e-3a5d-5c1b-9d0a-0c9f6e0b7a11")
+
+
+def write_session(session: Session, path: str | Path) -> None:
+    """Write a session to an NWB file: units, electrodes, and behavior in SI units.
+
+    The same session gives the same bytes: identifiers come from the content, and the file's date
+    is the recording's.
+
+    Raises:
+        OrlaError: the session is empty, or the disk is full.
+    """
+    path = Path(path)
+    if not session.unit_spikes or not session.behavior:
+        raise OrlaError(f"{path}: the session {session.name} has no units or no behavior to write")
+    identifier = _content_hash(session)
+    start = _start_time(session.name)
+    file = pynwb.NWBFile(
+        session_description=session.source or f"Recording {session.name}",
+        identifier=identifier,
+        session_start_time=start,
+        file_create_date=start,
+        session_id=session.name,
+    )
+    _add_electrodes(file, session)
+    file.units = _units_table(file, session)
+    _add_behavior(file, session)
+    with atomic(path) as partial, _ReproducibleIO(str(partial), mode="w") as io:
+        io.write(file)
+
+
+def _content_hash(session: Session) -> str:
+    digest = hashlib.sha256()
+    for text in (session.name, session.source, *session.channels, *session.areas):
+        digest.update(text.encode() + b"\0")
+    arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
+    for name in sorted(session.behavior):
+        digest.update(name.encode() + b"\0")
+        arrays.append(session.behavior[name])
+    for array in arrays:
+        digest.update(repr(np.shape(array)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _start_time(name: str) -> datetime:
+    """Midnight UTC of the date in a session's name; the epoch where there is none."""
+    found = re.search(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)", name)
+    try:
+        return datetime(*(int(part) for part in found.groups()), tzinfo=UTC)
+    except (AttributeError, ValueError):
+        return datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
+    device = file.create_device(name="array", description="Electrode array")
+    groups = {
+        area: file.create_electrode_group(
+            name=f"array_{area}", description=f"Electrodes in {area}", location=area, device=device
+        )
+        for area in dict.fromkeys(session.areas)
+    }
+    file.add_electrode_column(name="channel_name", description="Name of the channel")
+    for channel, area in zip(session.channels, session.areas, strict=True):
+        file.add_electrode(location=area, group=groups[area], channel_name=channel)
+
+
+def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
+    # Whole columns at once: add_unit would turn every spike into a Python float.
+    ends = np.cumsum([len(times) for times in session.unit_spikes]).astype(np.uint64)
+    spikes = VectorData(
+        name="spike_times",
+        description="the spike times for each unit in seconds",
+        data=_packed(np.concatenate(session.unit_spikes)),
+    )
+    electrodes = DynamicTableRegion(
+        name="electrodes",
+        description="the electrodes that each spike unit came from",
+        table=file.electrodes,
+        data=session.unit_channel,
+    )
+    is_sorted = VectorData(
+        name="sorted",
+        description="whether a sorter made the unit; False for unsorted threshold crossings",
+        data=session.unit_sorted,
+    )
+    count = len(session.unit_spikes)
+    columns = [
+        spikes,
+        VectorIndex(name="spike_times_index", target=spikes, data=ends),
+        electrodes,
+        VectorIndex(
+            name="electrodes_index",
+            target=electrodes,
+            data=np.arange(1, count + 1, dtype=np.uint64),
+        ),
+        is_sorted,
+    ]
+    return Units(
+        name="units",
+        description="Sorted units and unsorted threshold crossings",
+        id=np.arange(count),
+        columns=columns,
+        colnames=["spike_times", "electrodes", "sorted"],
+        electrode_table=file.electrodes,
+    )
+
+
+def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
+    module = file.create_processing_module(
+        name="behavior", description="Positions on the recording's own time base"
+    )
+    first = None
+    for name, values in session.behavior.items():
+        about = {
+            "name": name,
+            "description": f"{name} of the recording, x and y",
+            "data": _packed(values),
+            "timestamps": _packed(session.time_s) if first is None else first,
+        }
+        if name.endswith("_vel"):
+            series = pynwb.TimeSeries(unit="m/s", **about)
+        else:
+            series = SpatialSeries(unit="meters", reference_frame="the workspace's own", **about)
+        first = first or series
+        module.add(series)
+
+
+def _packed(values: np.ndarray) -> H5DataIO:
+    return H5DataIO(np.asarray(values), compression="gzip", compression_opts=4, shuffle=True)
+
+
+class _ReproducibleIO(pynwb.NWBHDF5IO):
+    """Writes ids derived from the file's identifier in place of the random ones of pynwb."""
+
+    def write_builder(self, builder: GroupBuilder, **kwargs: Any) -> None:
+        _derive_object_ids(builder, builder.datasets["identifier"].data)
+        super().write_builder(builder, **kwargs)
+
+
+def _derive_object_ids(builder: Builder, identifier: str) -> None:
+    if "object_id" in builder.attributes:
+        place = f"{identifier}:{builder.path}"
+        builder.attributes["object_id"] = str(uuid.uuid5(_NAMESPACE, place))
+    if isinstance(builder, GroupBuilder):
+        for child in (*builder.groups.values(), *builder.datasets.values()):
+            _derive_object_ids(child, identifier)
