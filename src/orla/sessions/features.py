@@ -76,8 +76,8 @@ class Scaling:
         constant = np.flatnonzero(~(sd > _CONSTANT * np.maximum(1.0, np.abs(mean))))
         if constant.size:
             raise OrlaError(
-                f"{where}: {names[constant[0]]} is constant over the pretraining part, so it cannot "
-                "be z-scored; ask for fewer inputs, or check the recording"
+                f"{where}: {names[constant[0]]} is constant over the pretraining part, so it "
+                "cannot be z-scored; ask for fewer inputs, or check the recording"
             )
         return cls(mean, sd)
 
@@ -231,7 +231,7 @@ def prepare(
         dataset: name, source, simulated, label; what the features are is added under "features".
 
     Returns:
-        Streams with X (steps, n_inputs) and Y (steps, 2), float64, z-scored by A's pretraining part.
+        Streams with X (steps, n_inputs) and Y (steps, 2), float64.
 
     Raises:
         OrlaError: fewer channels than inputs, a constant channel or target, a session too short, a

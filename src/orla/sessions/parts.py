@@ -75,8 +75,8 @@ def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
     steps = steps_a - _length(tail_steps, steps_a, "tail_steps")
     if steps <= 0:
         raise OrlaError(
-            f"a_pretraining is empty: session A has {steps_a} steps and tail_steps is {tail_steps}; "
-            "lower tail_steps, or give it as a fraction of the session"
+            f"a_pretraining is empty: session A has {steps_a} steps and tail_steps is "
+            f"{tail_steps}; lower tail_steps, or give it as a fraction of the session"
         )
     return steps
 
@@ -142,8 +142,8 @@ def parts(
         stream = _whole_windows(stream, cut)
     if stream == 0:
         raise OrlaError(
-            f"a_tail_stream is empty: {tail_stream_steps} of a tail of {tail} steps is less than one "
-            f"window of {cut}; raise tail_steps or tail_stream_steps, or lower cut"
+            f"a_tail_stream is empty: {tail_stream_steps} of a tail of {tail} steps is less than "
+            f"one window of {cut}; raise tail_steps or tail_stream_steps, or lower cut"
         )
     if stream >= tail:
         raise OrlaError(

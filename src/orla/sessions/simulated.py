@@ -154,7 +154,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Reaching:
-    """Behavior of a session: t (k,) s, cursor and target (k, 2) mm, finger (k, 3) cm (z, -x, -y)."""
+    """Behavior of a session: t (k,) in s, cursor and target (k, 2), finger (k, 3): z, -x, -y."""
 
     t: np.ndarray
     cursor_mm: np.ndarray
@@ -386,7 +386,7 @@ class _Firing:
 def simulate_spikes(
     units: Units, reaching: Reaching, settings: Settings, seed: np.random.SeedSequence
 ) -> list[list[np.ndarray]]:
-    """Event times (s) of every channel: its unsorted crossings, its sorted units, then empty cells."""
+    """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
     firing = _Firing(units, reaching, settings, np.random.default_rng(latents))
     spikes = [[np.empty(0)] * _COLUMNS for _ in range(settings.array.n_channels)]

@@ -1,0 +1,81 @@
+import pytest
+
+from orla.errors import OrlaError
+from orla.sessions.parts import parts, pretraining_steps
+
+SPLITS = {"50-50": 0.5, "80-20": 0.8}
+
+
+def test_the_study_cuts_as_the_paper_counts():
+    p = parts(26_700, 16_500, splits=SPLITS)
+    assert p.a_pretraining == slice(0, 20_450)
+    assert p.a_tail_stream == slice(20_450, 25_450)
+    assert p.a_heldout == slice(25_450, 26_700)
+    half, most = p.splits["50-50"], p.splits["80-20"]
+    assert (half.adapt, half.heldout) == (slice(0, 8_200), slice(8_200, 16_500))
+    assert half.adapt.stop // 200 == 41
+    assert (most.adapt, most.heldout) == (slice(0, 13_200), slice(13_200, 16_500))
+    assert half.selection_cut == 6_400 and most.selection_cut == 10_400
+    assert p.first_selection_cut == 6_400
+
+
+def brute_force_cut(fraction, steps, cut):
+    """The largest multiple of `cut` that is at most the fraction of the steps."""
+    return max(k for k in range(0, steps + 1, cut) if k <= fraction * steps + 1e-6)
+
+
+@pytest.mark.parametrize("steps_b", [2_000, 2_199, 16_400, 16_799, 4_321])
+@pytest.mark.parametrize("cut", [1, 7, 200])
+@pytest.mark.parametrize("fraction", [0.5, 0.8, 0.29])
+def test_parts_tile_both_sessions_and_cut_at_multiples(steps_b, cut, fraction):
+    p = parts(9_000, steps_b, cut=cut, splits={"s": fraction})
+    assert p.a_pretraining.start == 0
+    assert p.a_pretraining.stop == p.a_tail_stream.start
+    assert p.a_tail_stream.stop == p.a_heldout.start
+    assert p.a_heldout.stop == 9_000
+    split = p.splits["s"]
+    assert split.adapt.start == 0 and split.adapt.stop == split.heldout.start
+    assert split.heldout.stop == steps_b
+    assert split.adapt.stop == brute_force_cut(fraction, steps_b, cut)
+    assert split.selection_cut == brute_force_cut(0.8, split.adapt.stop, cut)
+
+
+def test_sizes_may_be_fractions():
+    p = parts(895, 835, cut=50, tail_steps=0.3, tail_stream_steps=0.8, splits=SPLITS)
+    assert p.a_pretraining == slice(0, 627)
+    assert p.a_tail_stream == slice(627, 827)
+    assert p.a_heldout == slice(827, 895)
+    assert p.splits["50-50"].adapt == slice(0, 400)
+    assert p.splits["80-20"].heldout == slice(650, 835)
+
+
+def test_a_fraction_that_rounds_badly_keeps_its_step():
+    # 0.29 * 100 is 28.999999999999996
+    assert pretraining_steps(100, 0.29) == 71
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (dict(steps_a=6_250, steps_b=16_500), "a_pretraining is empty"),
+        (dict(steps_a=26_700, steps_b=16_500, tail_stream_steps=6_250), "a_heldout is empty"),
+        (dict(steps_a=900, steps_b=800, tail_steps=0.2, tail_stream_steps=0.8), "a_tail_stream"),
+        (dict(steps_a=26_700, steps_b=300), "split 50-50: the adapt part is empty"),
+        (dict(steps_a=26_700, steps_b=16_500, splits={"all": 0.5, "x": 1.0}), "split x"),
+        (dict(steps_a=26_700, steps_b=16_500, splits={"x": 0.0}), "split x"),
+        (dict(steps_a=26_700, steps_b=400), "selection learns is empty"),
+        (dict(steps_a=26_700, steps_b=9_000, selection_fraction=1.0), "selection scores is empty"),
+        (dict(steps_a=26_700, steps_b=9_000, tail_steps=1.5), "tail_steps"),
+        (dict(steps_a=26_700, steps_b=9_000, tail_steps=0), "tail_steps"),
+        (dict(steps_a=26_700, steps_b=9_000, cut=0), "cut"),
+        (dict(steps_a=26_700, steps_b=9_000, splits={}), "splits"),
+    ],
+)
+def test_an_empty_part_is_named_with_its_mend(arguments, names):
+    with pytest.raises(OrlaError, match=names) as caught:
+        parts(**{"splits": {"50-50": 0.5}, **arguments})
+    assert "\n" not in str(caught.value)
+
+
+def test_what_barely_fits_is_no_error():
+    parts(6_251, 400, tail_steps=6_250, tail_stream_steps=6_249, cut=100, splits={"s": 0.5})
