@@ -1,0 +1,196 @@
+"""Files from Zenodo, or any server of files: resumed, retried, and checked against an MD5."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import requests
+from tqdm import tqdm
+
+from orla.errors import OrlaError
+from orla.files import is_disk_full
+from orla.progress import bar
+
+_CHUNK_BYTES = 1 << 16
+_PROGRESS_BYTES = 1 << 20
+_LONGEST_PAUSE_S = 120.0
+_WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
+_RANGE_NOT_SATISFIABLE = 416
+
+
+class _Interrupted(Exception):
+    """The download stopped for a reason that may pass; `pause_s` is what the server asked for."""
+
+    def __init__(self, reason: str, pause_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause_s = pause_s
+
+
+def file_url(base_url: str, file_name: str) -> str:
+    """The address of a file by its name, such as ``https://zenodo.org/records/3854034/files``."""
+    return f"{base_url.rstrip('/')}/{quote(file_name)}"
+
+
+def download(
+    url: str,
+    path: str | Path,
+    md5: str,
+    *,
+    retries: int = 8,
+    timeout_s: float = 30.0,
+    backoff_s: float = 1.0,
+) -> None:
+    """Download a file unless it is there already, whole and with the right checksum.
+
+    What has arrived stands in ``<path>.part`` until the checksum holds; an interrupted download,
+    in this run or the next, goes on from there where the server can (HTTP range requests,
+    RFC 9110 section 14). A wrong checksum discards it and starts once more from the beginning.
+
+    Args:
+        url: where the file is.
+        path: where it goes; its folder is made.
+        md5: the expected checksum, 32 hexadecimal digits.
+        retries: how often to go on after an interruption or a busy server; a megabyte more than
+            ever before starts the count anew.
+        timeout_s: longest silence (seconds) of the server, to connect and within the transfer.
+        backoff_s: pause (seconds) before the first retry, doubled each time up to two minutes;
+            a server's own Retry-After takes its place.
+
+    Raises:
+        OrlaError: the server refuses the file, stays unreachable, or serves another one; or the
+            disk is full.
+    """
+    path, md5 = Path(path), md5.lower()
+    if path.is_file() and _md5(path) == md5:
+        return
+    part = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for last_attempt in (False, True):
+        # A run that ended between the last byte and the renaming leaves a whole partial file.
+        if not (part.is_file() and _md5(part) == md5):
+            _complete(url, part, retries, timeout_s, backoff_s)
+        found = _md5(part)
+        if found == md5:
+            os.replace(part, path)
+            return
+        part.unlink()
+        if last_attempt:
+            raise OrlaError(
+                f"{path}: {url} has MD5 {found}, not {md5}, twice in a row; "
+                "check the file name, the base URL and the checksum"
+            )
+
+
+def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: float) -> None:
+    """Fetch what `part` still lacks, going on after interruptions."""
+    failures, furthest = 0, _size(part)
+    while True:
+        try:
+            _fetch(url, part, timeout_s)
+            return
+        except _Interrupted as interruption:
+            # A poor line may break often: only failures without progress count towards the end.
+            failures = 1 if _size(part) >= furthest + _PROGRESS_BYTES else failures + 1
+            furthest = max(furthest, _size(part))
+            if failures > retries:
+                raise OrlaError(
+                    f"{part}: {url} failed {failures} times, at last: {interruption}; "
+                    "try again later, it goes on from what has arrived"
+                ) from interruption
+            pause_s = interruption.pause_s
+            if pause_s is None:
+                pause_s = backoff_s * 2 ** (failures - 1)
+            time.sleep(min(pause_s, _LONGEST_PAUSE_S))
+
+
+def _fetch(url: str, part: Path, timeout_s: float) -> None:
+    """One request: append to `part`, or write it anew where the server sends the whole file."""
+    start = _size(part)
+    # Compression would make the lengths in the headers differ from the bytes written.
+    headers = {"Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    try:
+        with requests.get(url, headers=headers, stream=True, timeout=timeout_s) as answer:
+            start = _accept(url, part, answer, start)
+            _save(part, answer, start)
+    except (requests.ConnectionError, requests.Timeout) as error:
+        raise _Interrupted(f"no answer, or silence for {timeout_s:g} s") from error
+    except requests.exceptions.ChunkedEncodingError as error:
+        raise _Interrupted("the connection broke within the file") from error
+    except requests.RequestException as error:
+        raise OrlaError(f"{url}: cannot be requested ({error}); mend the base URL") from error
+
+
+def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
+    """Judge the answer's status; return the byte at which its body begins."""
+    status = answer.status_code
+    if status == requests.codes.ok:
+        return 0
+    if start and status == requests.codes.partial:
+        if answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
+            return start
+        part.unlink()
+        raise _Interrupted("the server sent another range than the one asked for", pause_s=0.0)
+    if start and status == _RANGE_NOT_SATISFIABLE:
+        # The partial file is as long as the file or longer; only a fresh start can tell.
+        part.unlink()
+        raise _Interrupted("the server has no more bytes to give", pause_s=0.0)
+    if status in _WORTH_RETRYING:
+        raise _Interrupted(f"HTTP {status} {answer.reason}", _retry_after(answer))
+    raise OrlaError(
+        f"{url}: the server answers HTTP {status} {answer.reason}; "
+        "check the file name and the base URL"
+    )
+
+
+def _save(part: Path, answer: requests.Response, start: int) -> None:
+    left = answer.headers.get("Content-Length")
+    total = start + int(left) if left and left.isdigit() else None
+    try:
+        with open(part, "ab" if start else "wb") as file, _progress(part, total, start) as shown:
+            for chunk in answer.iter_content(_CHUNK_BYTES):
+                file.write(chunk)
+                shown.update(len(chunk))
+            size = file.tell()
+    except OSError as error:
+        if is_disk_full(error):
+            raise OrlaError(
+                f"{part}: no space left on the disk; free some in {part.parent} and run again, "
+                "the download goes on from what has arrived"
+            ) from error
+        raise
+    if total is not None and size != total:
+        raise _Interrupted(f"{size} of {total} bytes arrived")
+
+
+def _progress(part: Path, total: int | None, start: int) -> tqdm:
+    shown = bar(total or 0, f"downloading {part.stem}", "B")
+    shown.update(start)
+    return shown
+
+
+def _retry_after(answer: requests.Response) -> float | None:
+    """Seconds from a Retry-After header, which holds a number or a date; None without one."""
+    value = answer.headers.get("Retry-After", "")
+    if value.isdigit():
+        return float(value)
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _md5(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()
