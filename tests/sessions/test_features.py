@@ -1,9 +1,11 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from orla.errors import OrlaError
+from orla.sessions.binned import Binned
 from orla.sessions.features import (
     FeatureSettings,
     Projection,
@@ -211,13 +213,13 @@ def binned_days():
     days = []
     for z, columns in zip(latent, (17, 15), strict=True):
         rates = np.exp(0.6 * z @ rng.standard_normal((2, columns)) + 1.0)
-        days.append((rng.poisson(rates).astype(np.uint8), z * 100.0))
+        days.append(Binned(rng.poisson(rates), z * 100.0, 0.1))
     return days
 
 
 def binned(a, b, n_inputs=5, b_fit_steps=320):
     return prepare_binned(
-        a, b, 0.1, n_inputs=n_inputs, tail_steps=0.3, b_fit_steps=b_fit_steps, dataset=DATASET
+        a, b, n_inputs=n_inputs, tail_steps=0.3, b_fit_steps=b_fit_steps, dataset=DATASET
     )
 
 
@@ -228,7 +230,7 @@ def test_binned_days_with_other_columns_become_components():
     np.testing.assert_allclose(streams.a.X[:630].std(0), 1.0)
     assert "first 320 steps" in streams.dataset["features"]["fitted_on"]
     # Two latents drive the counts: the first two components must carry them on either day.
-    for stream, (_, z) in ((streams.a, a), (streams.b, b)):
+    for stream, z in ((streams.a, a.velocities), (streams.b, b.velocities)):
         fit, *_ = np.linalg.lstsq(stream.X[:, :2], z - z.mean(0), rcond=None)
         assert np.corrcoef((stream.X[:, :2] @ fit).T, z.T)[:2, 2:].diagonal().min() > 0.8
 
@@ -236,19 +238,25 @@ def test_binned_days_with_other_columns_become_components():
 def test_binned_components_do_not_see_what_is_scored():
     a, b = binned_days()
     plain = binned(a, b)
-    counts, velocities = b[0].copy(), b[1] * 3
+    counts = b.counts.copy()
     counts[320:] = counts[320:][:, ::-1]
-    other = binned(a, (counts, velocities))
+    other = binned(a, replace(b, counts=counts, velocities=b.velocities * 3))
     np.testing.assert_array_equal(other.b.X[:320], plain.b.X[:320])
     # The control: what changes inside the fitted steps changes the components.
     counts[:320] = counts[:320] // 2
-    assert np.abs(binned(a, (counts, velocities)).b.X[:320] - plain.b.X[:320]).max() > 0.1
+    assert np.abs(binned(a, replace(b, counts=counts)).b.X[:320] - plain.b.X[:320]).max() > 0.1
 
 
 def test_binned_days_with_too_few_columns():
     a, b = binned_days()
     with pytest.raises(OrlaError, match=r"session B: 15 .*fewer than the 16 .*lower n_inputs"):
         binned(a, b, n_inputs=16)
+
+
+def test_binned_days_with_bins_of_different_width():
+    a, b = binned_days()
+    with pytest.raises(OrlaError, match=r"session B: bin_s is 0.05, but 0.1"):
+        binned(a, replace(b, bin_s=0.05))
 
 
 def test_ties_in_variance_go_to_the_earlier_channel():

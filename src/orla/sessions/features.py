@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.sessions.binned import Binned
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.session import Session
 from orla.sessions.streams import Stream, Streams
@@ -271,9 +272,8 @@ def prepare(
 
 
 def prepare_binned(
-    a: tuple[np.ndarray, np.ndarray],
-    b: tuple[np.ndarray, np.ndarray],
-    bin_s: float,
+    a: Binned,
+    b: Binned,
     *,
     n_inputs: int,
     tail_steps: int | float,
@@ -290,9 +290,8 @@ def prepare_binned(
     variance, their signs fixed by the sum of their loadings. Scaling is by A alone.
 
     Args:
-        a: counts (steps, columns) and velocities (steps, 2) of the session to pretrain on.
-        b: the same of the session to adapt to; its number of columns may differ.
-        bin_s: seconds a step.
+        a: the recording to pretrain on.
+        b: the recording to adapt to; its number of columns may differ, its bins may not.
         n_inputs: components kept.
         tail_steps: A's tail, as `parts.parts` takes it.
         b_fit_steps: steps of B whose counts its components are fitted on;
@@ -301,21 +300,27 @@ def prepare_binned(
         names: what errors call the two sessions.
 
     Raises:
-        OrlaError: too few columns or steps for `n_inputs`, or a constant component or target.
+        OrlaError: bins of different width, too few columns or steps for `n_inputs`, or a constant
+            component or target.
     """
-    n_pretraining = pretraining_steps(len(a[0]), tail_steps)
-    roots = tuple(np.sqrt(np.asarray(counts, dtype=np.float64)) for counts, _ in (a, b))
+    if a.bin_s != b.bin_s:
+        raise OrlaError(
+            f"{names[1]}: bin_s is {b.bin_s:g}, but {a.bin_s:g} in {names[0]}; "
+            "bin both recordings alike"
+        )
+    n_pretraining = pretraining_steps(len(a.counts), tail_steps)
+    roots = (np.sqrt(a.counts.astype(np.float64)), np.sqrt(b.counts.astype(np.float64)))
     fits = (roots[0][:n_pretraining], roots[1][:b_fit_steps])
     inputs = tuple(
         Projection.fit(fit, n_inputs, name)(rows)
         for fit, rows, name in zip(fits, roots, names, strict=True)
     )
-    targets = tuple(np.asarray(velocity, dtype=np.float64) for _, velocity in (a, b))
     input_names = [f"component {i + 1}" for i in range(n_inputs)]
+    targets = (a.velocities, b.velocities)
     stream_a, stream_b = _scaled(inputs, targets, input_names, n_pretraining, names[0])
     features = {
         "reduction": "pca",
         "fitted_on": "pretraining part of session A; session B's principal components, without "
         f"targets, on its first {b_fit_steps} steps, because columns do not correspond",
     }
-    return Streams(stream_a, stream_b, bin_s, dataset | {"features": features})
+    return Streams(stream_a, stream_b, a.bin_s, dataset | {"features": features})
