@@ -25,14 +25,19 @@ def require_ascending(path: Path, variable: str, times_s: np.ndarray) -> None:
         )
 
 
-def require_inside(path: Path, variable: str, times_s: np.ndarray, time_s: np.ndarray) -> None:
-    """Raise an OrlaError unless ascending event times lie within the time base (both seconds)."""
+def require_inside(
+    path: Path, variable: str, times_s: np.ndarray, time_s: np.ndarray, drop: str
+) -> None:
+    """Raise an OrlaError unless ascending event times lie within the time base (both seconds).
+
+    `drop` says how the caller may have the events outside dropped instead.
+    """
     if times_s.size and (times_s[0] < time_s[0] or times_s[-1] > time_s[-1]):
         worst = times_s[0] if times_s[0] < time_s[0] else times_s[-1]
         raise OrlaError(
             f"{path}: {variable}: an event at {worst:g} s lies outside the time base "
             f"({time_s[0]:g} to {time_s[-1]:g} s); check that both are in seconds on one clock, "
-            "or have events outside dropped"
+            f"or {drop} to drop the events outside"
         )
 
 

@@ -111,8 +111,8 @@ def read_session(
         source: one sentence on where the recording comes from, kept in the session.
         positions: which of cursor_pos, finger_pos, target_pos to read and check.
         spikes_outside: what to do with events before the first or after the last sample of
-            ``t``: "refuse" the file, or "drop" them (no bin can hold them). A cell with half of
-            its events outside is refused either way: its clock or its unit is another one.
+            ``t``: "refuse" the file, or "drop" them (no bin can hold them). A file with most of
+            its events outside is refused either way: it holds two clocks, or two units of time.
 
     Raises:
         OrlaError: the file is no MATLAB v7.3 file or is cut short; a variable is missing or
@@ -132,6 +132,8 @@ def read_session(
             )
         channels = [_text(path, file, reference) for reference in names]
         units = list(_units(path, file, spikes, time_s, spikes_outside == "drop"))
+    if spikes_outside == "drop":
+        units = _drop_outside(path, units, time_s)
     if not units:
         raise OrlaError(
             f"{path}: spikes: the session is empty, no channel has an event; "
@@ -284,11 +286,24 @@ def _units(
                 )
             times = times.ravel().astype(np.float64)
             checks.require_ascending(path, variable, times)
-            inside = times[(times >= time_s[0]) & (times <= time_s[-1])]
-            if not drop or 2 * inside.size <= times.size:
-                checks.require_inside(path, variable, times, time_s)
-            if inside.size:
-                yield row, column, inside
+            if not drop:
+                checks.require_inside(path, variable, times, time_s, "set spikes_outside to drop")
+            if times.size:
+                yield row, column, times
+
+
+def _drop_outside(
+    path: Path, units: list[tuple[int, int, np.ndarray]], time_s: np.ndarray
+) -> list[tuple[int, int, np.ndarray]]:
+    """The units with only their events inside the time base, those without any left out."""
+    inside = [times[(times >= time_s[0]) & (times <= time_s[-1])] for *_, times in units]
+    total, kept = sum(len(times) for *_, times in units), sum(map(len, inside))
+    if 2 * kept < total:
+        raise OrlaError(
+            f"{path}: spikes: {total - kept} of {total} events lie outside the time base "
+            f"({time_s[0]:g} to {time_s[-1]:g} s); check that both are in seconds on one clock"
+        )
+    return [(*unit[:2], times) for unit, times in zip(units, inside, strict=True) if times.size]
 
 
 def _column(values: np.ndarray) -> np.ndarray:

@@ -291,6 +291,7 @@ def _check(path: Path, session: Session) -> None:
     for name, values in session.behavior.items():
         checks.require_finite(path, name, values, time_s)
     for channel, times in zip(session.unit_channel, session.unit_spikes, strict=True):
-        checks.require_inside(path, f"units on {session.channels[channel]}", times, time_s)
+        variable = f"units on {session.channels[channel]}"
+        checks.require_inside(path, variable, times, time_s, "import the file with trim")
     if not any(times.size for times in session.unit_spikes):
         raise OrlaError(f"{path}: units: the session is empty, no unit has a spike; use another")

@@ -1,0 +1,399 @@
+import errno
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+
+from orla.errors import OrlaError
+from orla.sessions import matfile, nwb
+
+K = 500
+T = 148.984 + 0.004 * np.arange(K)
+GIGABYTE = 1 << 30
+
+
+def arrays(**changes):
+    generator = np.random.default_rng(0)
+    spikes = [
+        [np.sort(generator.uniform(T[0], T[-1], 20)), np.array([T[0], T[-1]])],
+        [np.array([]), np.array([T[5]])],
+        [np.array([]), np.array([])],
+    ]
+    whole = {
+        "chan_names": ["M1 001", "M1 002", "S1 001"],
+        "t": T,
+        "cursor_pos": generator.normal(size=(K, 2)),
+        "finger_pos": generator.normal(size=(K, 3)),
+        "target_pos": generator.normal(size=(K, 2)),
+        "spikes": spikes,
+    }
+    return {**whole, **changes}
+
+
+@pytest.fixture
+def mat(tmp_path):
+    return tmp_path / "indy_20160630_01.mat"
+
+
+def by_hand(path, edit=lambda file: None):
+    """A file as MATLAB lays it out, written without the code under test."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        pool = file.create_group("#refs#")
+        empty = pool.create_dataset("a", data=np.zeros(2, np.uint64))
+        empty.attrs["MATLAB_class"] = np.bytes_("canonical empty")
+        empty.attrs["MATLAB_empty"] = np.uint8(1)
+        column = pool.create_dataset("b", data=np.array([[149.0, 149.5, 150.0]]))
+        single = pool.create_dataset("c", data=np.array([[149.25]]))
+        spikes = np.array([[empty.ref, single.ref], [column.ref, empty.ref]], h5py.ref_dtype)
+        file.create_dataset("spikes", data=spikes)  # units x channels: transposed
+        names = []
+        for number, name in enumerate(["M1 001", "M1 002"]):
+            codes = np.array([[ord(letter)] for letter in name], np.uint16)
+            names.append(pool.create_dataset(f"n{number}", data=codes).ref)
+        file.create_dataset("chan_names", data=np.array([names], h5py.ref_dtype))
+        file["t"] = T[None, :]
+        file["cursor_pos"] = np.stack([np.arange(K), -np.arange(K)]).astype(float)
+        file["target_pos"] = np.stack([np.full(K, 30.0), np.full(K, 40.0)])
+        file["finger_pos"] = np.repeat([[5.0], [-1.0], [-2.0], [9.0], [9.0], [9.0]], K, axis=1)
+        # Waveforms that refer to nothing: whoever follows them fails.
+        file.create_dataset("wf", (2, 2), h5py.ref_dtype)
+        edit(file)
+
+
+def test_reads_a_file_as_matlab_lays_it_out(mat):
+    by_hand(mat)
+    session = matfile.read_session(mat, source="By hand.")
+    assert session.name == "indy_20160630_01"
+    assert session.source == "By hand."
+    assert session.channels == ["M1 001", "M1 002"]
+    assert session.areas == ["M1", "M1"]
+    np.testing.assert_array_equal(session.unit_channel, [0, 1])
+    np.testing.assert_array_equal(session.unit_sorted, [True, False])
+    np.testing.assert_array_equal(session.unit_spikes[0], [149.0, 149.5, 150.0])
+    np.testing.assert_array_equal(session.unit_spikes[1], [149.25])
+    np.testing.assert_array_equal(session.time_s, T)
+    expected = 1e-3 * np.column_stack([np.arange(K), -np.arange(K)])
+    np.testing.assert_allclose(session.behavior["cursor_pos"], expected, rtol=1e-15)
+    np.testing.assert_allclose(session.behavior["target_pos"][7], [0.03, 0.04])
+    np.testing.assert_allclose(session.behavior["finger_pos"][7], [0.01, 0.02])
+
+
+def test_following_the_waveforms_of_that_file_fails(mat):
+    by_hand(mat)
+    with h5py.File(mat) as file, pytest.raises(ValueError, match="reference"):
+        file[file["wf"][0, 0]]
+
+
+def test_what_is_written_is_read_back_in_metres(mat):
+    given = arrays()
+    matfile.write_session(mat, **given)
+    session = matfile.read_session(mat)
+    assert session.channels == given["chan_names"]
+    assert session.areas == ["M1", "M1", "S1"]
+    np.testing.assert_array_equal(session.unit_channel, [0, 0, 1])
+    np.testing.assert_array_equal(session.unit_sorted, [False, True, True])
+    for read, row, column in zip(session.unit_spikes, [0, 0, 1], [0, 1, 1], strict=True):
+        np.testing.assert_array_equal(read, given["spikes"][row][column])
+    np.testing.assert_allclose(session.behavior["cursor_pos"], given["cursor_pos"] / 1000)
+    np.testing.assert_allclose(session.behavior["finger_pos"], -given["finger_pos"][:, 1:] / 100)
+
+
+def test_the_written_file_is_matlab_v73(mat):
+    matfile.write_session(mat, **arrays(wf=[[np.ones((48, 2))] * 2] * 3))
+    # scipy knows the header of a v7.3 file, and that another library must read the rest.
+    with pytest.raises(NotImplementedError, match=r"v7\.3"):
+        scipy.io.loadmat(mat)
+    assert mat.read_bytes()[:19] == b"MATLAB 7.3 MAT-file"
+    assert mat.read_bytes()[512:520] == b"\x89HDF\r\n\x1a\n"
+    with h5py.File(mat) as file:
+        assert file.userblock_size == 512
+        assert file["cursor_pos"].shape == (2, K)
+        assert file["t"].attrs["MATLAB_class"] == b"double"
+        assert file["spikes"].shape == file["wf"].shape == (2, 3)
+        assert file["spikes"].attrs["MATLAB_class"] == b"cell"
+        empty = file[file["spikes"][0, 1]]
+        assert empty.attrs["MATLAB_empty"] == 1
+        assert empty.shape == (2,)
+        assert file[file["wf"][1, 2]].shape == (2, 48)
+        name = file[file["chan_names"][0, 2]]
+        assert (name.dtype, name.shape) == (np.uint16, (6, 1))
+        assert (name.attrs["MATLAB_class"], name.attrs["MATLAB_int_decode"]) == (b"char", 2)
+        assert len(file["#refs#"]) == 3 + 2 * 6
+
+
+def test_the_same_arrays_give_the_same_bytes(tmp_path):
+    for name in ("one.mat", "two.mat"):
+        matfile.write_session(tmp_path / name, **arrays())
+    assert (tmp_path / "one.mat").read_bytes() == (tmp_path / "two.mat").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"chan_names": ["M1 001"]},
+        {"spikes": [[np.array([])], [], []]},
+        {"cursor_pos": np.zeros((K - 1, 2))},
+        {"finger_pos": np.zeros((K - 1, 3))},
+    ],
+)
+def test_arrays_that_disagree_are_not_written(mat, changes):
+    with pytest.raises(OrlaError, match=r"01\.mat: cannot write"):
+        matfile.write_session(mat, **arrays(**changes))
+    assert not list(mat.parent.iterdir())
+
+
+def with_spikes(*cells):
+    return {"spikes": [[np.asarray(cell, float), np.array([])] for cell in cells]}
+
+
+def edited(values, index, value):
+    values = np.array(values)
+    values[index] = value
+    return values
+
+
+BAD_ARRAYS = {
+    "not sorted": (
+        with_spikes([150.0], [149.5, 149.2], []),
+        r"spikes\{2,1\}: event times are not in ascending order \(event 2 at 149\.2 s",
+    ),
+    "before": (
+        with_spikes([100.0, 149.0, 150.0], [], []),
+        r"spikes\{1,1\}: an event at 100 s lies",
+    ),
+    "after": (with_spikes([149.0, 150.0, 900.0], [], []), r"spikes\{1,1\}: an event at 900 s lies"),
+    "nan spike": (with_spikes([149.0, np.nan], [], []), r"spikes\{1,1\}: event 2 has no finite"),
+    "no spikes": (with_spikes([], [], []), r"spikes: the session is empty"),
+    "nan position": (
+        {"cursor_pos": edited(np.zeros((K, 2)), (100, 1), np.nan)},
+        r"cursor_pos: 1 of 500 samples are NaN .*first at 149\.384 s",
+    ),
+    "nan finger": (
+        {"finger_pos": edited(np.zeros((K, 3)), (7, 2), np.inf)},
+        r"finger_pos: 1 of 500 samples are NaN",
+    ),
+    "gap": (
+        {"t": T + 0.5 * (np.arange(K) > 250)},
+        r"t: the time base has 1 gaps: after 149\.984 s it advances by 504 ms, not 4 ms",
+    ),
+    "slow": ({"t": 2 * T}, "t: the time base has 499 gaps"),
+    "nan time": ({"t": edited(T, 3, np.nan)}, "t: the time base holds NaN"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_ARRAYS.values(), ids=BAD_ARRAYS)
+def test_bad_values_are_one_line_and_leave_nothing(mat, changes, message):
+    matfile.write_session(mat, **arrays(**changes))
+    assert_refused(mat, message)
+
+
+def test_steps_within_a_tenth_of_a_millisecond_pass(mat):
+    jitter = np.random.default_rng(0).uniform(-4e-5, 4e-5, K)
+    matfile.write_session(mat, **arrays(t=T + jitter, **with_spikes([149.5], [], [])))
+    matfile.read_session(mat)
+
+
+def replace(name, values):
+    def edit(file):
+        del file[name]
+        if values is not None:
+            file[name] = values
+
+    return edit
+
+
+def empty_time(file):
+    del file["t"]
+    file["t"] = np.zeros(2, np.uint64)
+    file["t"].attrs["MATLAB_empty"] = np.uint8(1)
+
+
+def misshapen_cell(file):
+    file["#refs#/z"] = np.ones((2, 2))
+    file["spikes"][0, 0] = file["#refs#/z"].ref
+
+
+def dangling_cell(file):
+    file["spikes"][0, 0] = h5py.Reference()
+
+
+def number_for_name(file):
+    file["chan_names"][0, 1] = file["#refs#/b"].ref
+
+
+BAD_LAYOUTS = {
+    "missing": (
+        replace("cursor_pos", None),
+        r"cursor_pos is missing \(the file has: chan_names, f",
+    ),
+    "no spikes": (replace("spikes", None), "spikes is missing"),
+    "short": (
+        replace("cursor_pos", np.zeros((2, K - 1))),
+        "cursor_pos has 499 samples but t has 500",
+    ),
+    "untransposed": (
+        replace("cursor_pos", np.zeros((K, 2))),
+        "cursor_pos: expected numbers, samples",
+    ),
+    "columns": (replace("finger_pos", np.zeros((2, K))), "finger_pos: expected .* x 3 or 6, found"),
+    "scalar": (replace("t", 3.0), "t: expected numbers"),
+    "text": (replace("t", np.full((1, K), b"a")), "t: expected numbers"),
+    "no cells": (
+        replace("spikes", np.zeros((2, 2))),
+        "spikes: expected a cell array, found float64",
+    ),
+    "empty": (empty_time, r"t: the session is empty \(0 samples\)"),
+    "one sample": (replace("t", np.ones((1, 1))), r"t: the session is empty \(1 samples\)"),
+    "cell": (misshapen_cell, r"spikes\{1,1\}: expected one column of event times"),
+    "dangling": (dangling_cell, r"spikes\{1,1\}: the cell refers to nothing"),
+    "name": (number_for_name, "chan_names: a cell holds float64, not text"),
+}
+
+
+@pytest.mark.parametrize(("edit", "message"), BAD_LAYOUTS.values(), ids=BAD_LAYOUTS)
+def test_a_bad_layout_is_one_line_and_leaves_nothing(mat, edit, message):
+    by_hand(mat, edit)
+    assert_refused(mat, message)
+
+
+def test_channels_that_differ_in_number_are_refused(mat):
+    def edit(file):
+        names = file["chan_names"][:, :1]
+        del file["chan_names"]
+        file.create_dataset("chan_names", data=names, dtype=h5py.ref_dtype)
+
+    by_hand(mat, edit)
+    assert_refused(mat, "spikes has 2 channels but chan_names 1")
+
+
+def test_a_file_that_is_cut_short_is_refused(mat):
+    matfile.write_session(mat, **arrays())
+    whole = mat.read_bytes()
+    for length in (len(whole) // 2, len(whole) - 1):
+        mat.write_bytes(whole[:length])
+        assert_refused(
+            mat, "cannot be opened as HDF5, it is cut short or damaged .*download it again"
+        )
+
+
+def test_a_damaged_variable_is_refused(mat):
+    long = 0.004 * np.arange(6000)
+    zeros = {name: np.zeros((6000, 2)) for name in ("cursor_pos", "target_pos")}
+    matfile.write_session(
+        mat, **arrays(t=long, finger_pos=np.zeros((6000, 3)), **zeros, **with_spikes([1.0], [], []))
+    )
+    with h5py.File(mat) as file:
+        chunk = file["cursor_pos"].id.get_chunk_info(0)
+        place = chunk.byte_offset + file.userblock_size
+    with open(mat, "r+b") as file:
+        file.seek(place)
+        file.write(b"\xff" * chunk.size)
+    assert_refused(mat, "cursor_pos: cannot be read, the file is damaged")
+
+
+@pytest.mark.parametrize("content", [b"", b"MATLAB 5.0 MAT-file" + bytes(1000), b"<html>"])
+def test_a_file_that_is_no_hdf5_is_refused(mat, content):
+    mat.write_bytes(content)
+    assert_refused(mat, r"not a MATLAB v7\.3 \(HDF5\) file")
+
+
+def test_a_file_that_is_not_there_is_refused(mat):
+    assert_refused(mat, "there is no such file")
+
+
+def assert_refused(mat, message):
+    before = sorted(mat.parent.iterdir())
+    with pytest.raises(OrlaError, match=rf"{mat.name}: (variable )?{message}") as caught:
+        matfile.convert(mat, mat.with_suffix(".nwb"))
+    assert "\n" not in str(caught.value)
+    assert sorted(mat.parent.iterdir()) == before
+
+
+def test_events_outside_the_time_base_can_be_dropped(mat):
+    matfile.write_session(mat, **arrays(**with_spikes([3.0, 149.0, 150.0, 151.0], [149.5], [2.0])))
+    session = matfile.read_session(mat, spikes_outside="drop")
+    np.testing.assert_array_equal(session.unit_spikes[0], [149.0, 150.0])
+    np.testing.assert_array_equal(session.unit_channel, [0, 1])
+
+
+def test_a_unit_on_another_clock_is_refused_even_then(mat):
+    matfile.write_session(mat, **arrays(**with_spikes(1000 * T[:9], [149.5], [])))
+    with pytest.raises(
+        OrlaError, match=r"spikes\{1,1\}: an event at .* check that both are in sec"
+    ):
+        matfile.read_session(mat, spikes_outside="drop")
+
+
+def test_only_the_positions_asked_for_are_needed(mat):
+    by_hand(mat, replace("target_pos", None))
+    session = matfile.read_session(mat, positions=["cursor_pos"])
+    assert list(session.behavior) == ["cursor_pos"]
+    with pytest.raises(OrlaError, match="wf is no position; choose from cursor_pos"):
+        matfile.read_session(mat, positions=["wf"])
+
+
+def test_convert_gives_what_read_session_gives(mat):
+    matfile.write_session(mat, **arrays())
+    matfile.convert(mat, mat.with_suffix(".nwb"), source="SIMULATED.")
+    direct, through = matfile.read_session(mat), nwb.read_session(mat.with_suffix(".nwb"))
+    assert (through.name, through.channels, through.areas) == (
+        (direct.name, direct.channels, direct.areas)
+    )
+    assert through.source == "SIMULATED."
+    np.testing.assert_array_equal(through.time_s, direct.time_s)
+    for one, other in zip(through.unit_spikes, direct.unit_spikes, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for name, values in direct.behavior.items():
+        np.testing.assert_array_equal(through.behavior[name], values)
+
+
+def test_a_full_disk_leaves_nothing(mat, monkeypatch):
+    matfile.write_session(mat, **arrays())
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pynwb.NWBHDF5IO.write", full)
+    with pytest.raises(OrlaError, match=r"out\.nwb.*free some space"):
+        matfile.convert(mat, mat.parent / "out.nwb")
+    assert list(mat.parent.iterdir()) == [mat]
+
+
+PEAK = """
+import resource, sys
+{work}
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def peak_bytes(work, *arguments):
+    run = [sys.executable, "-c", PEAK.format(work=work), *map(str, arguments)]
+    return int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+
+
+def test_a_recording_of_full_size_is_converted_in_under_a_gigabyte(tmp_path):
+    """96 channels, 5 units, 2.9 million events over 23 minutes, and 1.1 GB of waveforms a cell."""
+    path = tmp_path / "indy_20160630_01.mat"
+    k, generator = 345_000, np.random.default_rng(0)
+    t = 148.984 + 0.004 * np.arange(k)
+    spikes = [[np.sort(generator.uniform(t[0], t[-1], 6000)) for _ in range(5)] for _ in range(96)]
+    zeros = {"cursor_pos": np.zeros((k, 2)), "target_pos": np.zeros((k, 2))}
+    names = [f"M1 {number:03d}" for number in range(1, 97)]
+    matfile.write_session(
+        path, chan_names=names, t=t, finger_pos=np.zeros((k, 3)), spikes=spikes, **zeros
+    )
+    with h5py.File(path, "r+") as file:
+        # Chunks that nobody wrote take no room on the disk, but all of it when read.
+        shape = (GIGABYTE // 8 // 48, 48)
+        snippets = file["#refs#"].create_dataset("wf", shape, "f8", chunks=(65536, 48), fillvalue=1)
+        file.create_dataset("wf", data=np.full((5, 96), snippets.ref), dtype=h5py.ref_dtype)
+    convert = "from orla.sessions import matfile; matfile.convert(sys.argv[1], sys.argv[2])"
+    assert peak_bytes(convert, path, tmp_path / "a.nwb") < GIGABYTE
+    read_waveforms = (
+        "import h5py; file = h5py.File(sys.argv[1]); x = file[file['wf'][0, 0]][()]; x.sum()"
+    )
+    assert peak_bytes(read_waveforms, path) > GIGABYTE

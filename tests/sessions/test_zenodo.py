@@ -1,0 +1,285 @@
+"""Downloads from a real HTTP server on loopback that serves, stalls, truncates and refuses."""
+
+import hashlib
+import re
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from orla.errors import OrlaError
+from orla.sessions import zenodo
+
+BODY = bytes(range(256)) * 2048  # 512 KiB
+MD5 = hashlib.md5(BODY).hexdigest()
+QUICK = {"retries": 3, "timeout_s": 0.5, "backoff_s": 0.01}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers each request by the server's next mode, the last one for ever."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        server = self.server
+        wanted = self.headers.get("Range")
+        server.seen.append((self.path, wanted))
+        mode = server.modes.pop(0) if len(server.modes) > 1 else server.modes[0]
+        body = server.body
+        self.close_connection = True
+        if isinstance(mode, int):
+            return self.answer(mode, b"", {"Retry-After": server.retry_after})
+        if mode == "wrong":
+            return self.answer(200, body[::-1], {})
+        if mode == "silent":
+            return server.released.wait(5)
+        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted else 0
+        if wanted and start >= len(body):
+            return self.answer(416, b"", {"Content-Range": f"bytes */{len(body)}"})
+        if mode == "ignore-range" or not wanted:
+            start, status, headers = 0, 200, {}
+        else:
+            stated = 0 if mode == "wrong-range" else start
+            status = 206
+            headers = {"Content-Range": f"bytes {stated}-{len(body) - 1}/{len(body)}"}
+        kept = server.kept if mode in ("truncate", "stall") else None
+        self.answer(status, body[start:], headers, kept)
+        if mode == "stall":
+            self.wfile.flush()
+            server.released.wait(5)
+        return None
+
+    def answer(self, status, body, headers, kept=None):
+        self.send_response(status)
+        for name, value in headers.items():
+            if value is not None:
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body if kept is None else body[:kept])
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    running.daemon_threads = True
+    running.body, running.modes, running.seen = BODY, ["serve"], []
+    running.kept, running.retry_after, running.released = 200_000, None, threading.Event()
+    running.base_url = f"http://127.0.0.1:{running.server_port}/records/1/files"
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield running
+    running.released.set()
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "raw" / "indy 1.mat"
+
+
+def fetch(server, target, md5=MD5, **settings):
+    zenodo.download(
+        zenodo.file_url(server.base_url, target.name), target, md5, **{**QUICK, **settings}
+    )
+
+
+def part_of(target):
+    return target.with_name(target.name + ".part")
+
+
+def ranges(server):
+    return [wanted for _, wanted in server.seen]
+
+
+def test_serves_the_file_by_its_name_and_leaves_no_partial(server, target):
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert server.seen == [("/records/1/files/indy%201.mat", None)]
+    assert [path.name for path in target.parent.iterdir()] == [target.name]
+
+
+def test_a_base_url_may_end_in_a_slash():
+    assert zenodo.file_url("http://x/files/", "a b.mat") == "http://x/files/a%20b.mat"
+
+
+def test_a_file_with_the_right_checksum_is_not_asked_for_again(server, target):
+    fetch(server, target)
+    fetch(server, target, md5=MD5.upper())
+    assert len(server.seen) == 1
+
+
+def test_a_file_with_another_checksum_is_replaced(server, target):
+    target.parent.mkdir()
+    target.write_bytes(b"old")
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+
+
+def test_resumes_a_partial_file(server, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(BODY[:1000])
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert ranges(server) == ["bytes=1000-"]
+
+
+def test_a_whole_partial_file_needs_no_request(server, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(BODY)
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert server.seen == []
+
+
+def test_starts_anew_where_the_server_ignores_ranges(server, target):
+    server.modes = ["ignore-range"]
+    target.parent.mkdir()
+    part_of(target).write_bytes(b"x" * 1000)
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert len(server.seen) == 1
+
+
+def test_starts_anew_where_the_server_sends_another_range(server, target):
+    server.modes = ["wrong-range"]
+    target.parent.mkdir()
+    part_of(target).write_bytes(BODY[:1000])
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert ranges(server) == ["bytes=1000-", None]
+
+
+def test_starts_anew_from_a_partial_file_that_is_too_long(server, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(BODY + b"more")
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert ranges(server) == [f"bytes={len(BODY) + 4}-", None]
+
+
+@pytest.mark.parametrize("mode", ["truncate", "stall"])
+def test_goes_on_after_a_body_that_ends_early(server, target, mode):
+    server.modes = [mode, mode, "serve"]
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    first, second, third = ranges(server)
+    assert first is None
+    # At least one chunk of what arrived is kept each time, so each request asks for less.
+    assert 0 < int(second[6:-1]) < int(third[6:-1])
+
+
+def test_survives_a_server_that_never_answers_at_first(server, target):
+    server.modes = ["silent", "serve"]
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+
+
+def test_gives_up_on_a_server_that_always_stalls_and_keeps_what_arrived(server, target):
+    server.modes = ["stall"]
+    server.kept = 70_000
+    with pytest.raises(OrlaError, match=r"indy 1\.mat.*failed 3 times.*try again later"):
+        fetch(server, target, retries=2, timeout_s=0.2)
+    assert not target.exists()
+    assert BODY.startswith(part_of(target).read_bytes())
+    assert len(server.seen) == 3
+    server.modes = ["serve"]
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+
+
+def test_a_long_file_over_a_poor_line_may_break_more_often_than_retries(server, target):
+    server.body = BODY * 10
+    server.kept, server.modes = 1_200_000, ["truncate"]
+    fetch(server, target, md5=hashlib.md5(server.body).hexdigest(), retries=1)
+    assert target.read_bytes() == server.body
+    assert len(server.seen) > 3
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_a_refusal_is_one_clear_error_without_retry(server, target, status):
+    server.modes = [status]
+    with pytest.raises(OrlaError, match=rf"indy%201\.mat.*HTTP {status}.*check the file name"):
+        fetch(server, target)
+    assert len(server.seen) == 1
+    assert not list(target.parent.iterdir())
+
+
+def test_a_busy_server_is_asked_again(server, target):
+    server.modes = [503, 429, "serve"]
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert len(server.seen) == 3
+
+
+def test_a_server_that_stays_busy_ends_in_one_error(server, target):
+    server.modes = [503]
+    with pytest.raises(OrlaError, match="failed 4 times, at last: HTTP 503"):
+        fetch(server, target)
+    assert len(server.seen) == 4
+
+
+def test_honours_retry_after(server, target):
+    server.modes, server.retry_after = [503, "serve"], "1"
+    began = time.monotonic()
+    fetch(server, target)
+    assert time.monotonic() - began >= 1.0
+    server.modes, server.retry_after = [503, "serve"], None
+    target.unlink()
+    began = time.monotonic()
+    fetch(server, target)
+    assert time.monotonic() - began < 0.9
+
+
+def test_retry_after_may_be_a_date(server, target):
+    server.modes, server.retry_after = [503, "serve"], "Wed, 21 Oct 2015 07:28:00 GMT"
+    fetch(server, target, backoff_s=30.0)
+    assert target.read_bytes() == BODY
+
+
+def test_a_wrong_checksum_is_retried_once_from_the_beginning(server, target):
+    server.modes = ["wrong", "serve"]
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert ranges(server) == [None, None]
+
+
+def test_a_partial_file_of_other_content_is_discarded_after_one_try(server, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(b"x" * 1000)
+    fetch(server, target)
+    assert target.read_bytes() == BODY
+    assert ranges(server) == ["bytes=1000-", None]
+
+
+def test_a_checksum_wrong_twice_is_one_error_and_leaves_nothing(server, target):
+    server.modes = ["wrong"]
+    with pytest.raises(OrlaError, match=rf"not {MD5}, twice in a row; check"):
+        fetch(server, target)
+    assert len(server.seen) == 2
+    assert not list(target.parent.iterdir())
+
+
+def test_a_full_disk_is_one_clear_error(server, target):
+    target.parent.mkdir()
+    part_of(target).symlink_to("/dev/full")  # every write there fails with ENOSPC
+    with pytest.raises(OrlaError, match=r"indy 1\.mat\.part: no space left on the disk; free some"):
+        fetch(server, target)
+    assert not target.exists()
+    assert len(server.seen) == 1
+
+
+def test_an_unreachable_server_is_one_error(target):
+    with pytest.raises(OrlaError, match="failed 2 times"):
+        zenodo.download("http://127.0.0.1:9/a.mat", target, MD5, retries=1, backoff_s=0.01)
+
+
+def test_an_address_that_is_none_is_one_error_without_retry(target):
+    with pytest.raises(OrlaError, match="mend the base URL"):
+        zenodo.download("zenodo/a.mat", target, MD5, retries=5, backoff_s=30.0)
