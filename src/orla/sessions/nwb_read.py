@@ -107,11 +107,17 @@ def _require_units(path: Path, file: pynwb.NWBFile) -> Units:
 def _spatial_series(file: pynwb.NWBFile) -> dict[str, SpatialSeries]:
     """Every SpatialSeries with two or three columns, by name (with its container's if need be)."""
     found: dict[str, SpatialSeries] = {}
-    for item in file.objects.values():
+    for item in _series(file):
         if isinstance(item, SpatialSeries) and _is_planar(item):
             name = f"{item.parent.name}/{item.name}" if item.name in found else item.name
             found[name] = item
     return found
+
+
+def _series(file: pynwb.NWBFile) -> list[pynwb.TimeSeries]:
+    """Every TimeSeries of a file, by name: pynwb lists them in no order of the file's."""
+    series = [item for item in file.objects.values() if isinstance(item, pynwb.TimeSeries)]
+    return sorted(series, key=lambda item: (item.name, item.parent.name))
 
 
 def _is_planar(series: pynwb.TimeSeries) -> bool:
@@ -123,11 +129,8 @@ def _velocities(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
     """Every plain TimeSeries with two or three columns whose name ends in _vel, by name."""
     return {
         item.name: item
-        for item in file.objects.values()
-        if isinstance(item, pynwb.TimeSeries)
-        and not isinstance(item, SpatialSeries)
-        and item.name.endswith("_vel")
-        and _is_planar(item)
+        for item in _series(file)
+        if not isinstance(item, SpatialSeries) and item.name.endswith("_vel") and _is_planar(item)
     }
 
 

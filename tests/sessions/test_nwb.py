@@ -1,0 +1,359 @@
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import h5py
+import numpy as np
+import pynwb
+import pytest
+from pynwb.behavior import Position, SpatialSeries
+
+from orla.errors import OrlaError
+from orla.sessions import nwb
+from orla.sessions.session import Session
+
+K = 400
+
+
+def session(**changes):
+    generator = np.random.default_rng(1)
+    time_s = 10 + 0.004 * np.arange(K)
+    whole = Session(
+        name="indy_20160630_01",
+        channels=["M1 001", "M1 002", "S1 001"],
+        unit_spikes=[np.sort(generator.uniform(10, 11.5, n)) for n in (5, 3, 0, 1)],
+        unit_channel=[0, 0, 1, 2],
+        unit_sorted=[False, True, True, False],
+        time_s=time_s,
+        behavior={
+            "cursor_pos": generator.normal(size=(K, 2)),
+            "finger_pos": generator.normal(size=(K, 2)),
+            "finger_vel": generator.normal(size=(K, 2)),
+        },
+        source="SIMULATED: made for a test.",
+    )
+    return replace(whole, **changes)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "session.nwb"
+
+
+def assert_same(one, other):
+    assert (one.name, one.channels, one.areas, one.source) == (
+        (other.name, other.channels, other.areas, other.source)
+    )
+    np.testing.assert_array_equal(one.unit_channel, other.unit_channel)
+    np.testing.assert_array_equal(one.unit_sorted, other.unit_sorted)
+    np.testing.assert_array_equal(one.time_s, other.time_s)
+    for a, b in zip(one.unit_spikes, other.unit_spikes, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert one.behavior.keys() == other.behavior.keys()
+    for name, values in one.behavior.items():
+        np.testing.assert_array_equal(values, other.behavior[name])
+
+
+def test_what_is_written_is_read_back(path):
+    nwb.write_session(session(), path)
+    assert_same(nwb.read_session(path), session())
+
+
+def test_the_file_is_valid_nwb_in_si_units(path):
+    nwb.write_session(session(), path)
+    assert pynwb.validate(path=str(path)) == []
+    with pynwb.NWBHDF5IO(str(path), "r") as io:
+        file = io.read()
+        assert file.session_start_time == datetime(2016, 6, 30, tzinfo=UTC)
+        assert file.session_id == "indy_20160630_01"
+        assert list(file.electrodes["channel_name"].data) == ["M1 001", "M1 002", "S1 001"]
+        assert list(file.electrodes["location"].data) == ["M1", "M1", "S1"]
+        assert file.electrodes["group"].data[2].device.name == "array"
+        assert list(file.units["sorted"].data) == [False, True, True, False]
+        assert file.units["electrodes"][3]["channel_name"].tolist() == ["S1 001"]
+        np.testing.assert_array_equal(file.units["spike_times"][1], session().unit_spikes[1])
+        behavior = file.processing["behavior"]
+        assert isinstance(behavior["cursor_pos"], SpatialSeries)
+        assert (behavior["cursor_pos"].unit, behavior["finger_vel"].unit) == ("meters", "m/s")
+        np.testing.assert_array_equal(behavior["finger_pos"].timestamps[:], session().time_s)
+
+
+@pytest.mark.parametrize(
+    ("name", "date"),
+    [
+        ("loco_20170210_03", (2017, 2, 10)),
+        ("day 2013-10-03", (2013, 10, 3)),
+        ("indy_20161399_01", (1970, 1, 1)),
+        ("simulated", (1970, 1, 1)),
+    ],
+)
+def test_the_session_starts_on_the_date_in_its_name(path, name, date):
+    nwb.write_session(session(name=name), path)
+    with pynwb.NWBHDF5IO(str(path), "r") as io:
+        assert io.read().session_start_time == datetime(*date, tzinfo=UTC)
+
+
+def test_the_same_session_gives_the_same_bytes_in_another_process(path):
+    nwb.write_session(session(), path)
+    again = path.with_name("again.nwb")
+    work = (
+        "import sys; from orla.sessions import nwb;"
+        "nwb.write_session(nwb.read_session(sys.argv[1]), sys.argv[2])"
+    )
+    subprocess.run([sys.executable, "-c", work, str(path), str(again)], check=True)
+    assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "changes", [{"time_s": 11 + 0.004 * np.arange(K)}, {"unit_channel": [0, 1, 1, 2]}]
+)
+def test_another_session_has_another_identifier(path, changes):
+    identifiers = set()
+    for one in (session(), session(**changes)):
+        nwb.write_session(one, path)
+        with h5py.File(path) as file:
+            identifiers |= {file["identifier"][()], file["units"].attrs["object_id"]}
+    assert len(identifiers) == 4
+
+
+def test_an_empty_session_is_not_written(path):
+    for changes in ({"unit_spikes": []}, {"behavior": {}}):
+        with pytest.raises(OrlaError, match=r"session\.nwb: .* no units or no behavior"):
+            nwb.write_session(session(**changes), path)
+    assert not path.exists()
+
+
+# Files of others
+
+
+def foreign(**changes):
+    about = {
+        "session_description": "Data from monkey Indy.",
+        "identifier": "an id",
+        "session_start_time": datetime(2017, 2, 2, tzinfo=UTC),
+        "session_id": "20170202_02",
+    }
+    return pynwb.NWBFile(**{**about, **changes})
+
+
+def add_unit_table(file, spikes, electrodes=None, **columns):
+    for name in columns:
+        file.add_unit_column(name, name)
+    for i, times in enumerate(spikes):
+        extra = {name: values[i] for name, values in columns.items()}
+        if electrodes is not None:
+            extra["electrodes"] = electrodes[i]
+        file.add_unit(spike_times=times, **extra)
+
+
+def mc_rtt(hole=True):
+    """The layout of DANDI 000129: 1 kHz, millimetres, a hole kept for testing in between."""
+    file = foreign()
+    device = file.create_device("electrode_array", description="96-electrode Utah array")
+    group = file.create_electrode_group("electrode_group", "Utah", location="M1", device=device)
+    for _ in range(4):
+        about = {"x": 0.0, "y": 0.0, "z": 0.0, "imp": np.nan, "filtering": "none"}
+        file.add_electrode(location="M1", group=group, **about)
+    k = 3000
+    mm = np.column_stack([np.arange(k), 10.0 * np.arange(k), np.full(k, 5.0)])
+    if hole:
+        mm[1000:1200] = np.nan
+    observed = [[0.0, 1.0], [1.2, 2.9995]] if hole else [[0.0, 3.0]]
+    spikes = [[0.5, 1.5, 2.0], [1.25], [0.25, 0.75, 2.5]]
+    file.add_unit_column("heldout", "held out in the test data")
+    for times, electrode, heldout in zip(
+        spikes, [[3], [0], [3]], [False, True, False], strict=True
+    ):
+        file.add_unit(
+            spike_times=times, obs_intervals=observed, electrodes=electrode, heldout=heldout
+        )
+    behavior = file.create_processing_module("behavior", "Processed behavioral data")
+    clock = {"rate": 1000.0, "starting_time": 0.0, "conversion": 0.001}
+    for name, columns in (("cursor_pos", 2), ("finger_pos", 3), ("target_pos", 2)):
+        behavior.add(
+            SpatialSeries(
+                name=name, data=mm[:, :columns], reference_frame="screen", unit="m", **clock
+            )
+        )
+    velocity = np.gradient(mm[:, :2], axis=0) * 1000
+    behavior.add(pynwb.TimeSeries(name="finger_vel", data=velocity, unit="m/s", **clock))
+    return file
+
+
+def save(file, path):
+    with pynwb.NWBHDF5IO(str(path), "w") as io:
+        io.write(file)
+    return path
+
+
+def test_reads_the_layout_of_mc_rtt(path):
+    read = nwb.read_session(save(mc_rtt(hole=False), path))
+    assert read.name == "20170202_02"
+    assert read.channels == [f"electrode {i}" for i in range(4)]
+    assert read.areas == ["M1"] * 4
+    np.testing.assert_array_equal(read.unit_channel, [3, 0, 3])
+    assert read.unit_sorted.all()
+    np.testing.assert_array_equal(read.unit_spikes[2], [0.25, 0.75, 2.5])
+    np.testing.assert_allclose(read.time_s, np.arange(3000) / 1000)
+    assert set(read.behavior) == {"cursor_pos", "finger_pos", "target_pos", "finger_vel"}
+    for name in ("cursor_pos", "finger_pos", "target_pos"):
+        np.testing.assert_allclose(read.behavior[name][100], [0.1, 1.0])
+    np.testing.assert_allclose(read.behavior["finger_vel"][100], [1.0, 10.0])
+
+
+def test_the_longest_stretch_is_kept_where_recordings_have_holes(path, tmp_path):
+    save(mc_rtt(), path)
+    with pytest.raises(OrlaError, match=r"cursor_pos: 200 of 3000 samples are NaN .*first at 1 s"):
+        nwb.read_session(path)
+    nwb.convert(path, tmp_path / "ours.nwb")
+    read = nwb.read_session(tmp_path / "ours.nwb")
+    # From where finger_vel, a difference of neighbours, is finite again, to the observed end.
+    np.testing.assert_allclose(read.time_s[[0, -1]], [1.201, 2.999])
+    np.testing.assert_array_equal(read.unit_spikes[0], [1.5, 2.0])
+    np.testing.assert_array_equal(read.unit_spikes[1], [1.25])
+    assert "1.201 to 2.999 s of 0 to 2.999 s" in read.source
+
+
+def test_stretches_without_observation_are_cut_as_well(path):
+    file = foreign()
+    behavior = file.create_processing_module("behavior", "b")
+    behavior.add(cursor())
+    for intervals in ([[0.0, 0.1], [0.1, 0.6], [0.8, 1.0]], [[0.2, 2.0]]):
+        file.add_unit(spike_times=[0.05, 0.3, 0.9], obs_intervals=intervals)
+    read = nwb.read_session(save(file, path), trim=True)
+    np.testing.assert_allclose(read.time_s[[0, -1]], [0.2, 0.6])
+    np.testing.assert_array_equal(read.unit_spikes[0], [0.3])
+
+
+def cursor(name="cursor_pos", k=101, **changes):
+    about = {
+        "data": np.ones((k, 2)),
+        "timestamps": np.arange(k) / 100,
+        "unit": "cm",
+        "reference_frame": "table",
+    }
+    return SpatialSeries(name=name, **{**about, **changes})
+
+
+def with_series(*series, spikes=((0.5,),)):
+    file = foreign()
+    behavior = file.create_processing_module("behavior", "b")
+    for one in series:
+        behavior.add(one)
+    add_unit_table(file, spikes)
+    return file
+
+
+def test_the_only_position_is_the_cursor_wherever_it_stands(path):
+    file = foreign(session_id=None)
+    file.create_processing_module("kinematics", "k").add(Position(spatial_series=cursor("stylus")))
+    add_unit_table(file, [[0.5], [0.25]])
+    read = nwb.read_session(save(file, path))
+    assert read.name == "session"
+    np.testing.assert_allclose(read.behavior["cursor_pos"], 0.01)
+    assert read.channels == ["unit 0", "unit 1"]
+    assert read.areas == ["unknown", "unknown"]
+    np.testing.assert_array_equal(read.unit_channel, [0, 1])
+
+
+def test_the_cursor_can_be_named(path):
+    save(with_series(cursor("left"), cursor("right", data=np.full((101, 2), 7.0))), path)
+    with pytest.raises(OrlaError, match=r"which 2-D SpatialSeries .* left, right; name one"):
+        nwb.read_session(path)
+    read = nwb.read_session(path, cursor="right")
+    np.testing.assert_allclose(read.behavior["cursor_pos"], 0.07)
+    np.testing.assert_allclose(read.behavior["left"], 0.01)
+    with pytest.raises(OrlaError, match="no 2-D SpatialSeries middle; there are: left, right"):
+        nwb.read_session(path, cursor="middle")
+
+
+def test_series_on_other_times_are_left_out(path):
+    other = cursor("finger_pos", k=11, timestamps=np.arange(11) / 10)
+    shifted = cursor("target_pos", timestamps=0.001 + np.arange(101) / 100)
+    read = nwb.read_session(save(with_series(cursor(), other, shifted), path))
+    assert list(read.behavior) == ["cursor_pos"]
+
+
+def test_conversion_and_offset_are_applied_before_the_unit(path):
+    series = cursor(conversion=2.0, offset=3.0)
+    read = nwb.read_session(save(with_series(series), path))
+    np.testing.assert_allclose(read.behavior["cursor_pos"], 0.05)
+
+
+def test_a_unit_that_is_no_length_needs_its_length(path):
+    save(with_series(cursor(unit="pixels")), path)
+    with pytest.raises(OrlaError, match=r"cursor_pos is in 'pixels', .*give metres_per_unit"):
+        nwb.read_session(path)
+    read = nwb.read_session(path, metres_per_unit=0.25)
+    np.testing.assert_allclose(read.behavior["cursor_pos"], 0.25)
+
+
+def test_channel_names_and_sorting_of_others_are_kept(path):
+    file = with_series(cursor(), spikes=())
+    group = file.create_electrode_group("g", "g", location="PMd", device=file.create_device("d"))
+    file.add_electrode_column("label", "name")
+    for name in ("elec 7", "elec 9"):
+        file.add_electrode(location="PMd", group=group, label=name)
+    add_unit_table(file, [[0.5], [0.25]], electrodes=[[1, 0], [0]], sorted=[False, True])
+    read = nwb.read_session(save(file, path))
+    assert (read.channels, read.areas) == (["elec 7", "elec 9"], ["PMd", "PMd"])
+    np.testing.assert_array_equal(read.unit_channel, [1, 0])
+    np.testing.assert_array_equal(read.unit_sorted, [False, True])
+
+
+GAP = np.concatenate([np.arange(50), np.arange(60, 111)]) / 100
+BAD_FILES = {
+    "no units": (lambda: with_series(cursor(), spikes=()), "units: no unit with spike_times"),
+    "no series": (lambda: with_series(), "There are: none; use a file that has one"),
+    "one column": (lambda: with_series(cursor(data=np.ones(101))), "There are: none"),
+    "unsorted": (
+        lambda: with_series(cursor(), spikes=[[0.5, 0.25]]),
+        r"units, unit 0, spike_times: event times are not in ascending order",
+    ),
+    "outside": (
+        lambda: with_series(cursor(), spikes=[[0.5, 7.5]]),
+        r"units on unit 0: an event at 7\.5 s lies outside .* import the file with trim",
+    ),
+    "no spikes": (lambda: with_series(cursor(), spikes=[[]]), "units: the session is empty"),
+    "nan": (lambda: with_series(cursor(data=np.full((101, 2), np.nan))), "cursor_pos: 101 of 101"),
+    "gap": (
+        lambda: with_series(cursor(timestamps=GAP)),
+        r"behavior: the time base has 1 gaps: after 0\.49 s it advances by 110 ms, not 10 ms",
+    ),
+    "one sample": (lambda: with_series(cursor(k=1)), "cursor_pos has 1 samples and 1 times"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("make", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_files_are_one_line_that_names_file_and_variable(path, make, message):
+    save(make(), path)
+    with pytest.raises(OrlaError, match=rf"session\.nwb: .*{message}|session\.nwb: {message}") as e:
+        nwb.read_session(path)
+    assert "\n" not in str(e.value)
+
+
+def test_a_file_without_any_recorded_stretch_cannot_be_trimmed(path):
+    save(with_series(cursor(data=np.full((101, 2), np.nan))), path)
+    with pytest.raises(OrlaError, match="no stretch in which position and all units"):
+        nwb.convert(path, path.with_name("ours.nwb"))
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("kind", ["text", "short", "hdf5"])
+def test_a_file_that_is_no_nwb_is_refused(path, kind):
+    if kind == "text":
+        path.write_bytes(b"not a file of this kind")
+    elif kind == "short":
+        nwb.write_session(session(), path)
+        path.write_bytes(path.read_bytes()[:20_000])
+    else:
+        with h5py.File(path, "w") as file:
+            file["x"] = 1
+    with pytest.raises(OrlaError, match=re.escape(f"{path}: cannot be read as NWB")) as caught:
+        nwb.read_session(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(OrlaError, match="there is no such file"):
+        nwb.read_session(path.with_name("none.nwb"))
