@@ -2,6 +2,7 @@ import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -349,15 +350,36 @@ def test_convert_gives_what_read_session_gives(mat):
         np.testing.assert_array_equal(through.behavior[name], values)
 
 
-def test_a_full_disk_leaves_nothing(mat, monkeypatch):
+def test_a_full_disk_is_one_line_and_leaves_nothing(mat, monkeypatch):
     matfile.write_session(mat, **arrays())
 
-    def full(*args, **kwargs):
+    def full(path, content):
+        path.touch()
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("pynwb.NWBHDF5IO.write", full)
-    with pytest.raises(OrlaError, match=r"out\.nwb.*free some space"):
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OrlaError, match=r"out\.nwb: no space left .*free some space"):
         matfile.convert(mat, mat.parent / "out.nwb")
+    with pytest.raises(OrlaError, match=r"out\.mat: no space left .*free some space"):
+        matfile.write_session(mat.parent / "out.mat", **arrays())
+    assert list(mat.parent.iterdir()) == [mat]
+
+
+LIMITED = """
+import resource, sys
+from orla.sessions import matfile
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+matfile.convert(sys.argv[1], sys.argv[2])
+"""
+
+
+def test_a_write_that_the_system_refuses_does_not_crash_the_program(mat):
+    """HDF5 by itself ends in a segmentation fault when a write fails."""
+    matfile.write_session(mat, **arrays())
+    run = [sys.executable, "-c", LIMITED, str(mat), str(mat.with_suffix(".nwb"))]
+    ended = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "File too large" in ended.stderr.splitlines()[-1]
     assert list(mat.parent.iterdir()) == [mat]
 
 

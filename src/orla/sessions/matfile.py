@@ -11,7 +11,6 @@ import h5py
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import atomic
 from orla.progress import bar
 from orla.sessions import checks, matlab73, nwb
 from orla.sessions.session import Session
@@ -62,18 +61,15 @@ def write_session(
             f"{path}: cannot write the session: spikes needs {n} rows of equal length, "
             f"cursor_pos and target_pos ({k}, 2), finger_pos ({k}, 3); mend the arrays given"
         )
-    with atomic(path) as partial:
-        with matlab73.create(partial) as file:
-            matlab73.write_cells(file, "chan_names", [[name] for name in chan_names])
-            matlab73.write_array(file, "t", _column(t))
-            matlab73.write_array(file, "cursor_pos", np.asarray(cursor_pos, float))
-            matlab73.write_array(file, "finger_pos", np.asarray(finger_pos, float))
-            matlab73.write_array(file, "target_pos", np.asarray(target_pos, float))
-            cells = [[_column(times) for times in row] for row in spikes]
-            matlab73.write_cells(file, "spikes", cells)
-            if wf is not None:
-                matlab73.write_cells(file, "wf", wf)
-        matlab73.write_header(partial)
+    with matlab73.create(path) as file:
+        matlab73.write_cells(file, "chan_names", [[name] for name in chan_names])
+        matlab73.write_array(file, "t", _column(t))
+        matlab73.write_array(file, "cursor_pos", np.asarray(cursor_pos, float))
+        matlab73.write_array(file, "finger_pos", np.asarray(finger_pos, float))
+        matlab73.write_array(file, "target_pos", np.asarray(target_pos, float))
+        matlab73.write_cells(file, "spikes", [[_column(times) for times in row] for row in spikes])
+        if wf is not None:
+            matlab73.write_cells(file, "wf", wf)
 
 
 def convert(

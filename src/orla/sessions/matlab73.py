@@ -8,28 +8,25 @@ references into ``/#refs#``, and an empty array as its two dimensions with the a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import h5py
 import numpy as np
+
+from orla.sessions import hdf5
 
 _HEADER_BYTES = 512
 _REFERENCES = "#refs#"
 _COMPRESS_FROM = 4096  # elements; small arrays stay contiguous, as MATLAB leaves them
 
 
-def write_header(path: Path) -> None:
-    """Fill the 512-byte user block of an HDF5 file with MATLAB's header (no time stamp in it)."""
+def create(path: str | Path) -> AbstractContextManager[h5py.File]:
+    """A new file with MATLAB's header (without a time stamp) that appears whole or not at all."""
     text = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created by orla HDF5 schema 1.00 ."
     version = (0x0200).to_bytes(2, "little")
     header = text.ljust(116) + bytes(8) + version + b"IM"
-    with open(path, "r+b") as file:
-        file.write(header.ljust(_HEADER_BYTES, b"\0"))
-
-
-def create(path: Path) -> h5py.File:
-    """Open a new HDF5 file with room for MATLAB's header: call write_header once it is closed."""
-    return h5py.File(path, "w", userblock_size=_HEADER_BYTES, libver="earliest")
+    return hdf5.whole(path, user_block=header.ljust(_HEADER_BYTES, b"\0"), libver="earliest")
 
 
 def write_array(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:

@@ -18,7 +18,7 @@ from pynwb.behavior import SpatialSeries
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.sessions import hdf5
 from orla.sessions.session import Session
 
 _NAMESPACE = uuid.UUID("6f2b4f0e-3a5d-5c1b-9d0a-0c9f6e0b7a11")
@@ -48,7 +48,7 @@ def write_session(session: Session, path: str | Path) -> None:
     _add_electrodes(file, session)
     file.units = _units_table(file, session)
     _add_behavior(file, session)
-    with atomic(path) as partial, _ReproducibleIO(str(partial), mode="w") as io:
+    with hdf5.whole(path) as content, _ReproducibleIO(file=content, mode="w") as io:
         io.write(file)
 
 
