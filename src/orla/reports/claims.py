@@ -1,0 +1,140 @@
+"""The paper's claims beside our figures: each looked up in the results by row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from orla.errors import OrlaError
+from orla.reports import numbers
+from orla.reports.paper import Paper, load
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class ClaimLine:
+    """A claim as the page shows it.
+
+    Attributes:
+        text, paper, place: the claim, the paper's figure and where it stands.
+        ours: our figures, one line each; empty where this study does not measure the claim.
+        registration: the registration that tests it, or "".
+        outcome: that registration's verdict, or "" where there is none yet.
+        amended: whether that registration was amended.
+    """
+
+    text: str
+    paper: str
+    place: str
+    ours: list[str]
+    registration: str
+    outcome: str
+    amended: bool
+
+
+def lines(results: Mapping[str, pd.DataFrame], paper: Paper | None = None) -> list[ClaimLine]:
+    """Every claim of the paper, with our figures and the verdict of its registration.
+
+    Args:
+        results: results by file stem (gaps, conditions, verdicts, ...); what is absent reads
+            "not run".
+        paper: the paper's numbers; the package's own by default.
+    """
+    verdicts = _verdicts(results.get("verdicts"))
+    return [_line(claim, results, verdicts) for claim in (paper or load()).claims]
+
+
+def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
+    """Our figure for one part of a claim, as "label: estimate unit (interval, n)".
+
+    Args:
+        spec: result, where, estimate, and optionally minus, low, high, interval, n, aggregate
+            (one, range, mean), unit, signed, digits.
+        results: results by file stem.
+
+    Raises:
+        OrlaError: several rows match where one must, or a column does not exist.
+    """
+    rows = _rows(spec, results.get(spec["result"]))
+    if rows is None or rows.empty:
+        return f"{spec['label']}: {NOT_RUN}"
+    style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
+    unit = f" {spec['unit']}" if spec.get("unit") else ""
+    values = _column(spec, rows, spec["estimate"])
+    if "minus" in spec:
+        values = values - _column(spec, rows, spec["minus"])
+    aggregate = spec.get("aggregate", "one")
+    if values.isna().all():
+        return f"{spec['label']}: diverged"
+    if aggregate == "mean":
+        return f"{spec['label']}: {numbers.number(values.mean(), **style)}{unit}"
+    if aggregate == "range":
+        ends = [numbers.number(value, **style) for value in (values.min(), values.max())]
+        return f"{spec['label']}: {' to '.join(ends)}{unit}{_sample(spec, rows)}"
+    if len(rows) != 1:
+        raise OrlaError(
+            f"paper.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
+            f"{spec['result']}, not one; name more columns under 'where'"
+        )
+    figure = numbers.number(values.iloc[0], **style)
+    return f"{spec['label']}: {figure}{unit}{_sample(spec, rows, style)}"
+
+
+def _line(
+    claim: Mapping[str, Any], results: Mapping[str, pd.DataFrame], verdicts: Mapping[str, Any]
+) -> ClaimLine:
+    verdict = verdicts.get(claim.get("registration"))
+    return ClaimLine(
+        text=claim["text"],
+        paper=claim["paper"],
+        place=claim["place"],
+        ours=[answer(spec, results) for spec in claim["ours"]],
+        registration=claim.get("registration", ""),
+        outcome=verdict["outcome"] if verdict else "",
+        amended=bool(verdict["amended"]) if verdict else False,
+    )
+
+
+def _verdicts(verdicts: pd.DataFrame | None) -> dict[str, dict]:
+    if verdicts is None:
+        return {}
+    return {row["registration"]: row for row in verdicts.to_dict("records")}
+
+
+def _rows(spec: Mapping[str, Any], frame: pd.DataFrame | None) -> pd.DataFrame | None:
+    if frame is None or frame.empty:
+        return None
+    chosen = pd.Series(True, index=frame.index)
+    for column, value in spec["where"].items():
+        chosen &= _column(spec, frame, column) == value
+    return frame[chosen]
+
+
+def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
+    if column not in frame:
+        raise OrlaError(
+            f"paper.yaml: claim part '{spec['label']}' asks results/{spec['result']} for column "
+            f"'{column}', which it lacks; it has {', '.join(frame.columns)}"
+        )
+    return frame[column]
+
+
+def _sample(
+    spec: Mapping[str, Any], rows: pd.DataFrame, style: Mapping[str, Any] | None = None
+) -> str:
+    parts = []
+    few = "n" in spec and int(rows[spec["n"]].min()) < 2
+    if style is not None and "low" in spec and not few:
+        ends = numbers.interval(
+            rows[spec["low"]].iloc[0], rows[spec["high"]].iloc[0], style["digits"]
+        )
+        if ends:
+            parts.append(f"{spec['interval']} {ends}")
+    if "n" in spec:
+        counts = sorted({int(n) for n in rows[spec["n"]]})
+        parts.append("n = " + (str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"))
+    return f" ({', '.join(parts)})" if parts else ""

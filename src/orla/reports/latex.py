@@ -1,0 +1,94 @@
+"""Plain text to LaTeX: reserved characters, and the signs that this package writes in Unicode."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from orla.reports.numbers import bind
+
+_RESERVED = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\ensuremath{<}",
+    ">": r"\ensuremath{>}",
+    "|": r"\ensuremath{|}",
+    '"': "''",
+    "[": "{[}",  # a bare one after \\ would be read as that command's option
+    "]": "{]}",
+}
+_SIGNS = {
+    "−": r"\ensuremath{-}",
+    "–": "--",
+    "—": "---",
+    "×": r"\ensuremath{\times}",
+    "±": r"\ensuremath{\pm}",
+    "≈": r"\ensuremath{\approx}",
+    "≤": r"\ensuremath{\leq}",
+    "≥": r"\ensuremath{\geq}",
+    "≠": r"\ensuremath{\neq}",
+    "‖": r"\ensuremath{\|}",
+    "Δ": r"\ensuremath{\Delta}",
+    "δ": r"\ensuremath{\delta}",
+    "ρ": r"\ensuremath{\rho}",
+    "→": r"\ensuremath{\to}",
+    "∞": r"\ensuremath{\infty}",
+    "✓": r"\ensuremath{\surd}",
+    "✗": r"\ensuremath{\times}",
+    "†": r"\ensuremath{^{\dagger}}",
+    "‡": r"\ensuremath{^{\ddagger}}",
+    "ᵖ": r"\ensuremath{^{\mathrm{p}}}",
+    "ᵏ": r"\ensuremath{^{\mathrm{k}}}",
+    "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
+    "…": r"\ldots{}",
+    "\u00a0": "~",
+    "\n": " ",
+}
+_TO_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_TOKEN = re.compile(
+    r"(?P<sub>\b(?:[Wg]|ΔW)_(?:hh|ih|out|past|imm)\b)|(?P<sup>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<one>.)", re.DOTALL
+)
+
+
+def escape(text: str) -> str:
+    """LaTeX that prints ``text``, with only the kernel's own commands.
+
+    A character that the fonts of a minimal document lack is written by its code point,
+    so that the document still compiles.
+    """
+    return "".join(_token(match) for match in _TOKEN.finditer(bind(text)))
+
+
+def _token(match: re.Match[str]) -> str:
+    if match["sub"]:
+        base, index = match["sub"].split("_")
+        base = base.replace("Δ", r"\Delta ")
+        roman = index if index == "hh" or index == "ih" else rf"\mathrm{{{index}}}"
+        return rf"\ensuremath{{{base}_{{{roman}}}}}"
+    if match["sup"]:
+        return rf"\ensuremath{{^{{{match['sup'].translate(_TO_DIGITS)}}}}}"
+    return _character(match["one"])
+
+
+def _character(character: str) -> str:
+    if character in _RESERVED:
+        return _RESERVED[character]
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if character.isascii():
+        return character if character.isprintable() else " "
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    if len(plain) == 1 and "\u00c0" <= character <= "\u017f":
+        return character  # accented Latin letters are in every LaTeX since 2018
+    return f"{{[}}U+{ord(character):04X}{{]}}"

@@ -1,0 +1,85 @@
+"""Numbers as readers see them: a true minus sign, fixed digits, a dash for what is missing."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pandas as pd
+
+MISSING = "–"
+_BOUND = re.compile(r"(?<=\d) (?=(?:%|pp\b))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is None, NaN, NA or infinite: nothing a table can print as a number."""
+    if value is None or value is pd.NA:
+        return True
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def number(value: float | None, digits: int = 1, signed: bool = False) -> str:
+    """A number with fixed digits; missing is a dash, and what rounds to zero has no sign.
+
+    Args:
+        value: the number, or None/NaN where there is none.
+        digits: digits after the point.
+        signed: write a plus before positive numbers (gaps).
+    """
+    if is_missing(value):
+        return MISSING
+    if abs(value) >= 1e5:
+        return scientific(value)
+    text = f"{abs(value):.{digits}f}"
+    if float(text) == 0:
+        return text
+    sign = "−" if value < 0 else "+" if signed else ""
+    return sign + text
+
+
+def scientific(value: float) -> str:
+    """Two significant digits and a power of ten, as 3.2×10⁵."""
+    mantissa, exponent = f"{abs(value):.1e}".split("e")
+    mantissa = mantissa.removesuffix(".0")
+    power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
+    return ("−" if value < 0 else "") + (power if mantissa == "1" else f"{mantissa}×{power}")
+
+
+def rate(value: float | None) -> str:
+    """A learning rate: 3×10⁻⁴; missing is a dash; zero stays zero."""
+    if is_missing(value):
+        return MISSING
+    return scientific(value) if value else "0"
+
+
+def interval(low: float | None, high: float | None, digits: int = 1) -> str:
+    """``[low, high]`` that no line break parts, or nothing where an end is missing."""
+    if is_missing(low) or is_missing(high):
+        return ""
+    return f"[{number(low, digits)},\u00a0{number(high, digits)}]"
+
+
+def estimate(
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    digits: int = 1,
+    signed: bool = False,
+    n: int | None = None,
+) -> str:
+    """An estimate and its interval; one seed has no interval, and a missing estimate is a dash."""
+    ends = "" if n is not None and n < 2 else interval(low, high, digits)
+    if is_missing(value):
+        return MISSING
+    return f"{number(value, digits, signed)} {ends}".rstrip()
+
+
+def count(value: float | None) -> str:
+    """A whole number, or a dash."""
+    return MISSING if is_missing(value) else str(int(value))
+
+
+def bind(text: str) -> str:
+    """The text with each number bound to its unit, and each n to its number, against line breaks."""
+    return _BOUND.sub("\u00a0", text)

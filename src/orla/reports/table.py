@@ -1,0 +1,208 @@
+"""One table, written three ways: LaTeX (booktabs), a .csv twin with full digits, and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from orla.files import atomic
+from orla.reports.latex import escape
+
+# A float that is longer than a page is lost: longer tables go on in further floats.
+_LINES_PER_FLOAT = 44
+# Not the double backslash, which \raggedright takes for itself in a p column.
+_END = r" \tabularnewline"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its header, alignment (l, r, c or p{width}) and the header it stands under."""
+
+    header: str
+    align: str = "l"
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows under one heading; a cell may hold two lines, parted by a line feed."""
+
+    title: str
+    rows: list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to be written.
+
+    Attributes:
+        slug: file stem without ``table_``.
+        title: short heading for the page.
+        caption: what it shows, the interval's kind and n; opens with SIMULATED where that holds.
+        columns: the columns, left to right.
+        panels: rows, grouped.
+        notes: what each mark means, which seeds diverged.
+        data: the unrounded numbers, one row a line of the table, for the .csv twin.
+        size: LaTeX font size command.
+    """
+
+    slug: str
+    title: str
+    caption: str
+    columns: list[Column]
+    panels: list[Panel]
+    notes: list[str] = field(default_factory=list)
+    data: pd.DataFrame = field(default_factory=pd.DataFrame)
+    size: str = "footnotesize"
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Runs of columns that stand under one header, as (header, number of columns)."""
+        runs: list[tuple[str, int]] = []
+        for column in self.columns:
+            if runs and runs[-1][0] == column.group:
+                runs[-1] = (column.group, runs[-1][1] + 1)
+            else:
+                runs.append((column.group, 1))
+        return runs
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether any column stands under a shared header."""
+        return any(column.group for column in self.columns)
+
+
+def write(table: Table, tex_path: Path | str, csv_path: Path | str) -> None:
+    """Write a table as LaTeX and its .csv twin, both whole or not at all.
+
+    The .tex file needs only the booktabs package: ``\\input`` it in any document.
+
+    Raises:
+        OrlaError: the disk is full.
+    """
+    with atomic(Path(tex_path)) as path:
+        path.write_text(to_latex(table), encoding="utf-8")
+    with atomic(Path(csv_path)) as path:
+        table.data.to_csv(path, index=False, lineterminator="\n")
+
+
+def to_latex(table: Table) -> str:
+    """The table as one ``table`` float, or several where one page would not hold it."""
+    floats = list(_floats(table))
+    blocks = ["% needs \\usepackage{booktabs}"]
+    for i, panels in enumerate(floats):
+        blocks.append(_float(table, panels, continued=i > 0, last=i == len(floats) - 1))
+    return "\n".join(blocks) + "\n"
+
+
+def _floats(table: Table) -> Iterator[list[Panel]]:
+    panels = table.panels or [Panel("", [])]
+    heights = [2 + sum(_height(row) for row in panel.rows) for panel in panels]
+    count = -(-sum(heights) // _LINES_PER_FLOAT)
+    share = sum(heights) / count
+    batch: list[Panel] = []
+    reached = 0.0
+    for panel, height in zip(panels, heights, strict=True):
+        if batch and reached + height / 2 > share:
+            yield batch
+            batch, reached = [], reached - share
+        batch.append(panel)
+        reached += height
+    yield batch
+
+
+def _float(table: Table, panels: list[Panel], continued: bool, last: bool) -> str:
+    caption = f"{table.title}, continued." if continued else table.caption
+    aligns = "".join(column.align for column in table.columns)
+    lines = [
+        r"\begin{table}[!htbp]",
+        *([r"\addtocounter{table}{-1}"] if continued else []),
+        r"\centering",
+        rf"\caption{{{escape(caption)}}}",
+        *([] if continued else [rf"\label{{tab:{table.slug.replace('_', '-')}}}"]),
+        rf"\{table.size}",
+        r"\setlength{\tabcolsep}{2.5pt}",
+        rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
+        r"\toprule",
+        *_header(table),
+        r"\midrule",
+        *_body(table, panels),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(_notes(table.notes) if last else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _header(table: Table) -> list[str]:
+    lines = []
+    if table.has_groups:
+        cells, rules, start = [], [], 1
+        for title, width in table.groups:
+            cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}" if title else "")
+            cells += [""] * (width - 1 if not title else 0)
+            if title:
+                rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+            start += width
+        lines = [" & ".join(cells) + r" \\", " ".join(rules)]
+    return lines + _lines(tuple(column.header for column in table.columns), table.columns)
+
+
+def _body(table: Table, panels: list[Panel]) -> list[str]:
+    width = len(table.columns)
+    lines: list[str] = []
+    for i, panel in enumerate(panels):
+        if i:
+            lines.append(r"\addlinespace")
+        if panel.title:
+            title = rf"\textit{{{escape(panel.title)}}}"
+            lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{title}}} \\")
+        for j, row in enumerate(panel.rows):
+            if j and _wraps(table):
+                lines.append(r"\addlinespace")
+            lines += _lines(row, table.columns)
+    if not any(panel.rows for panel in panels):
+        lines.append(
+            rf"\multicolumn{{{width}}}{{@{{}}l}}{{No condition of this table was run.}} \\"
+        )
+    return lines
+
+
+def _lines(row: tuple[str, ...], columns: list[Column]) -> list[str]:
+    height = _height(row)
+    cells = [cell.split("\n") + [""] * height for cell in row]
+    lines = []
+    for i in range(height):
+        line = " & ".join(
+            _cell(cell[i], column, small=i > 0) for cell, column in zip(cells, columns, strict=True)
+        )
+        lines.append(line + (_END if i == height - 1 else _END + "[-1pt]"))
+    return lines
+
+
+def _cell(text: str, column: Column, small: bool) -> str:
+    cell = escape(text)
+    if not cell:
+        return ""
+    if column.align.startswith("p"):
+        return rf"\raggedright {cell}"
+    return rf"{{\scriptsize {cell}}}" if small else cell
+
+
+def _wraps(table: Table) -> bool:
+    return any(column.align.startswith("p") for column in table.columns)
+
+
+def _height(row: tuple[str, ...]) -> int:
+    return max(cell.count("\n") + 1 for cell in row)
+
+
+def _notes(notes: list[str]) -> list[str]:
+    if not notes:
+        return []
+    text = " ".join(escape(note) for note in notes)
+    return [rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize\raggedright {text}}}"]

@@ -1,0 +1,88 @@
+"""The verdict table as plain text, for the end of a run."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+
+from orla.reports.numbers import count, is_missing
+from orla.reports.tables import threshold, verdict_estimate
+from orla.reports.words import OUTCOME_SIGNS
+
+_HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
+_LEAST_TITLE = 24
+
+
+def verdict_table(
+    verdicts: pd.DataFrame,
+    dataset: dict,
+    width: int | None = None,
+    report: Path | str | None = None,
+) -> str:
+    """The verdicts as an aligned plain-text table, with the reason of each that is not supported.
+
+    Args:
+        verdicts: results/verdicts: one row a registration.
+        dataset: name, label, simulated; SIMULATED is said first where that holds.
+        width: columns of the terminal; its own width (100 where there is none) by default.
+        report: where the HTML report lies, named in the last line.
+    """
+    width = width or shutil.get_terminal_size((100, 24)).columns
+    rows = [_row(row) for row in verdicts.to_dict("records")]
+    lines = _banner(dataset, width)
+    if rows:
+        lines += _layout(rows, width)
+    else:
+        lines.append("No registration has been judged yet.")
+    if report is not None:
+        lines += ["", f"report: {report}"]
+    return "\n".join(lines) + "\n"
+
+
+def _banner(dataset: dict, width: int) -> list[str]:
+    lines = [f"data: {dataset.get('label') or dataset.get('name', 'unknown')}"]
+    if dataset.get("simulated"):
+        lines += textwrap.wrap(
+            "SIMULATED sessions: these verdicts show that the study works, not what the brain does.",
+            width,
+        )
+    return [*lines, ""]
+
+
+def _row(row: dict) -> tuple[tuple[str, ...], str]:
+    outcome = str(row["outcome"])
+    title = str(row["title"]) + (" (amended)" if row.get("amended") else "")
+    reason = "" if is_missing(row.get("reason")) else str(row["reason"])
+    cells = (
+        OUTCOME_SIGNS.get(outcome, " "),
+        title,
+        outcome,
+        verdict_estimate(row).replace("\u00a0", " "),
+        threshold(row["threshold"]),
+        count(row["n"]),
+    )
+    return cells, "" if outcome == "supported" else reason
+
+
+def _layout(rows: list[tuple[tuple[str, ...], str]], width: int) -> list[str]:
+    widths = [
+        max(len(row[i]) for row in [_HEADER, *(cells for cells, _ in rows)]) for i in range(6)
+    ]
+    rest = sum(widths) - widths[1] + 2 * 5
+    widths[1] = max(_LEAST_TITLE, min(widths[1], width - rest))
+    lines = [_line(_HEADER, widths), _line(tuple("-" * w for w in widths), widths)]
+    for cells, reason in rows:
+        titles = textwrap.wrap(cells[1], widths[1]) or [""]
+        lines.append(_line((cells[0], titles[0], *cells[2:]), widths))
+        lines += [_line(("", title, "", "", "", ""), widths) for title in titles[1:]]
+        lines += textwrap.wrap(
+            reason, max(width - 3, 20), initial_indent="   ", subsequent_indent="   "
+        )
+    return lines
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    return "  ".join(cell.ljust(size) for cell, size in zip(cells, widths, strict=True)).rstrip()
