@@ -1,0 +1,1 @@
+"""Pre-registrations: read them, lock them, judge the results by them."""

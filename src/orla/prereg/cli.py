@@ -1,0 +1,49 @@
+"""``python -m orla prereg``: lock registrations and verify their locks."""
+
+import argparse
+from pathlib import Path
+
+import pyarrow.parquet
+
+from orla.prereg import lock, registration
+from orla.statistics.comparisons import COLUMNS
+
+
+def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add ``prereg lock FILE...`` and ``prereg verify`` to a program's subcommands."""
+    parser = subparsers.add_parser("prereg", help="lock registrations and verify their locks")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    locking = commands.add_parser("lock", help="add registrations to LOCK, with today's date")
+    locking.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    locking.set_defaults(run=_lock)
+    verifying = commands.add_parser("verify", help="hold every registration to its lock")
+    verifying.set_defaults(run=_verify)
+    for command in (locking, verifying):
+        command.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
+        command.add_argument(
+            "--results", type=Path, default=Path("results"), help="default: results"
+        )
+
+
+def _lock(arguments: argparse.Namespace) -> None:
+    columns = _columns(arguments.results)
+    for path in arguments.files:
+        registration.check_columns(registration.read(path), columns)
+    for line in lock.write(arguments.folder, arguments.files):
+        print(f"locked {line.file} {line.sha256} {line.date}")
+
+
+def _verify(arguments: argparse.Namespace) -> None:
+    locks = lock.verify(arguments.folder)
+    columns = _columns(arguments.results)
+    for known in registration.read_all(arguments.folder):
+        registration.check_columns(known, columns)
+        line = locks[known.name]
+        print(f"{line.date} {known.name}{' (amended)' if line.amended else ''}")
+
+
+def _columns(results: Path) -> dict[str, list[str]]:
+    """Result -> its columns: the tables built here, and whatever else stands in the folder."""
+    return {
+        path.stem: pyarrow.parquet.read_schema(path).names for path in results.glob("*.parquet")
+    } | COLUMNS

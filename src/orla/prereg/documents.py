@@ -1,0 +1,57 @@
+"""Registrations and amendments as YAML: parsed, and held to their schema."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orla.errors import OrlaError
+from orla.schema import validate
+
+SCHEMAS = Path(__file__).parents[3] / "workflow" / "schemas"
+
+
+def load(path: Path, schema: Path) -> dict[str, Any]:
+    """Read a YAML document and hold it to a JSON schema kept as YAML.
+
+    Parameters
+    ----------
+    path
+        The document. Dates may be written bare or quoted; they are returned as ISO text.
+    schema
+        The schema.
+
+    Raises
+    ------
+    OrlaError
+        When the file is missing, is no YAML, does not fit the schema, or holds a `date` that
+        the calendar does not have.
+    """
+    document = _parse(path)
+    if isinstance(document, dict) and isinstance(document.get("date"), datetime.date):
+        document["date"] = document["date"].isoformat()
+    validate(document, _parse(schema), str(path))
+    day(document["date"], f'{path}: "date"')
+    return document
+
+
+def day(text: str, name: str) -> datetime.date:
+    """Read an ISO date; `name` is what to call it in the error."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise OrlaError(f"{name} is {text}, not a date; write it as 2026-11-21") from None
+
+
+def _parse(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise OrlaError(f"{path}: no such file; check the path") from None
+    except UnicodeDecodeError:
+        raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" at line {mark.line + 1}" if mark else ""
+        raise OrlaError(f"{path}: not valid YAML{line}; mend the syntax there") from None

@@ -1,0 +1,189 @@
+"""A registration: what was said, before the results, of how they will be read."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.prereg import region
+from orla.prereg.documents import SCHEMAS, load
+from orla.prereg.region import Region
+from orla.schema import nearest
+
+Value = str | float | int | bool
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One interval of one row of one result, and the region that it must lie in."""
+
+    result: str
+    where: Mapping[str, Value]
+    estimate: str
+    low: str
+    high: str
+    n: str
+    diverged: str | None
+    unreliable: str | None
+    interval: str
+    unit: str
+    region: Region
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column of the result that is read."""
+        read = [self.estimate, self.low, self.high, self.n, self.diverged, self.unreliable]
+        return [*self.where, *(column for column in read if column)]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A manipulation check: a column that must lie in a region, or equal a value, on every row."""
+
+    name: str
+    why: str
+    result: str
+    where: Mapping[str, list[Value]]
+    column: str
+    region: Region | None
+    equals: Value | None
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column of the result that is read."""
+        return [*self.where, self.column]
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A registration that fits its schema; `name` is its file name without the suffix."""
+
+    name: str
+    title: str
+    date: str
+    question: str
+    hypothesis: str
+    existing_data: Mapping[str, str]
+    data: str
+    conditions: Mapping[str, Any]
+    criteria: tuple[Criterion, ...]
+    margin: Mapping[str, str]
+    sample: Mapping[str, Any]
+    exclusions: Mapping[str, Any]
+    checks: tuple[Check, ...]
+    outcomes: Mapping[str, str]
+
+    @property
+    def results(self) -> list[str]:
+        """Names of the results that judging needs, sorted."""
+        return sorted({part.result for part in self.parts})
+
+    @property
+    def parts(self) -> tuple[Criterion | Check, ...]:
+        """Everything that reads a result: the criteria, then the checks."""
+        return (*self.criteria, *self.checks)
+
+
+def read(
+    path: str | Path, schema: str | Path = SCHEMAS / "registration.schema.yaml"
+) -> Registration:
+    """Read one registration.
+
+    Parameters
+    ----------
+    path
+        A YAML file.
+    schema
+        The JSON schema, kept as YAML.
+
+    Raises
+    ------
+    OrlaError
+        When the file does not fit the schema, a region is malformed, or more units are asked
+        for than are to be run.
+    """
+    path = Path(path)
+    document = load(path, Path(schema))
+    sample = document["sample"]
+    if sample["minimum"] > sample["size"]:
+        raise OrlaError(
+            f'{path}: "sample.minimum" is {sample["minimum"]}, more than "sample.size" '
+            f"{sample['size']}; lower it"
+        )
+    return Registration(
+        name=path.stem,
+        criteria=tuple(
+            _criterion(criterion, f"{path}: criteria[{i}]")
+            for i, criterion in enumerate(document.pop("criteria"))
+        ),
+        checks=tuple(
+            _check(check, f"{path}: manipulation_checks[{i}]")
+            for i, check in enumerate(document.pop("manipulation_checks"))
+        ),
+        **document,
+    )
+
+
+def read_all(folder: str | Path) -> list[Registration]:
+    """Read every registration of a folder, in the order of their names."""
+    return [read(path) for path in sorted(Path(folder).glob("*.yaml"))]
+
+
+def results(registrations: Iterable[Registration]) -> list[str]:
+    """Names of the results that judging these registrations needs, sorted."""
+    return sorted({result for registration in registrations for result in registration.results})
+
+
+def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
+    """Refuse a registration that names a result or a column that does not exist.
+
+    Parameters
+    ----------
+    registration
+        The registration.
+    columns
+        Result -> its columns.
+
+    Raises
+    ------
+    OrlaError
+        Naming the registration, what it names, and the nearest that exists.
+    """
+    for part in registration.parts:
+        if part.result not in columns:
+            raise OrlaError(
+                f'registration {registration.name}: there is no result "{part.result}"; '
+                f"{nearest(part.result, columns)}"
+            )
+        for column in part.columns:
+            if column not in columns[part.result]:
+                raise OrlaError(
+                    f'registration {registration.name}: result "{part.result}" has no column '
+                    f'"{column}"; {nearest(column, columns[part.result])}'
+                )
+
+
+def _criterion(document: dict[str, Any], name: str) -> Criterion:
+    columns = {"diverged": None, "unreliable": None} | document["columns"]
+    return Criterion(
+        result=document["result"],
+        where=document["where"],
+        interval=document["interval"],
+        unit=document["unit"],
+        region=region.parse(document["region"], name),
+        **columns,
+    )
+
+
+def _check(document: dict[str, Any], name: str) -> Check:
+    wanted = document["region"]
+    return Check(
+        name=document["name"],
+        why=document["why"],
+        result=document["result"],
+        where={k: v if isinstance(v, list) else [v] for k, v in document["where"].items()},
+        column=document["column"],
+        region=None if "equals" in wanted else region.parse(wanted, name),
+        equals=wanted.get("equals"),
+    )

@@ -1,0 +1,145 @@
+"""The study's own registrations: locked, readable, and judged as they say on made-up tables."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orla.prereg import lock, registration
+from orla.prereg.judge import judge
+from orla.statistics import comparisons
+from orla.statistics.comparisons import COLUMNS, Resampling
+from orla.statistics.equivalence import tost_power
+
+FOLDER = Path(__file__).parents[2] / "prereg"
+REGISTRATIONS = registration.read_all(FOLDER)
+NAMES = [known.name for known in REGISTRATIONS]
+
+
+def test_all_are_locked_as_they_are():
+    assert sorted(lock.verify(FOLDER)) == NAMES
+
+
+def test_the_six_claims_are_registered():
+    assert set(NAMES) >= {
+        "adam-equivalence",
+        "lars-advantage",
+        "sgd-gap",
+        "ratio-gap-ordering",
+        "immediate-lars-fails",
+        "last-layer-floor",
+    }
+
+
+@pytest.mark.parametrize("known", REGISTRATIONS, ids=NAMES)
+def test_every_column_exists(known):
+    registration.check_columns(known, COLUMNS)
+
+
+def test_the_power_stated_with_the_headline():
+    error = (2.70 - 0.3) / 1.7291  # delta* = |gap| + t(0.95, 19) standard errors
+    sd = error * np.sqrt(20)
+    assert sd == pytest.approx(6.2, abs=0.05)
+    assert tost_power(20, 0, sd, -3, 3) == pytest.approx(0.34, abs=0.01)
+    assert tost_power(20, 0, 5, -3, 3) == pytest.approx(0.65, abs=0.01)
+    assert tost_power(20, 0, 4, -3, 3) == pytest.approx(0.89, abs=0.01)
+    assert tost_power(5, 0, sd, -3, 3) == pytest.approx(0.02, abs=0.01)
+
+
+RECOVERY = {
+    ("immediate", "adam"): 41.7,
+    ("tbptt-200-200", "adam"): 41.7,
+    ("immediate", "sgd"): 42.0,
+    ("tbptt-200-200", "sgd"): 32.0,
+    ("immediate", "adafactor"): 39.0,
+    ("tbptt-200-200", "adafactor"): 32.0,
+    ("immediate", "lars"): 12.0,
+    ("tbptt-200-200", "lars"): 38.0,
+    ("last-layer", "adam"): 22.0,
+}
+RATIO = {"sgd": 4.30, "adafactor": 4.82, "adam": 6.20, "lars": 10.49}
+
+
+def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, **columns):
+    """Tables of a made-up study whose recoveries are given, by the functions that build ours."""
+    generator = np.random.default_rng(3)
+    models = pd.DataFrame(
+        {
+            "architecture": "rnn",
+            "learner": learner,
+            "optimizer": optimizer,
+            "precision": "float64",
+            "split": split,
+            "seed": seed,
+            "learning_rate": 1e-3,
+            "selected": True,
+            "selected_on_test": True,
+            "edge": False,
+            "unreliable": False,
+            "recovery_heldout_percent": value + generator.normal(0, scatter),
+            "recovery_adapt_percent": value + 20,
+            "r2_mean": 0.5,
+            "r2_weighted": 0.5,
+            "update_ratio": np.nan if learner == "last-layer" else ratio[optimizer],
+        }
+        | columns
+        for (learner, optimizer), value in recovery.items()
+        for split in ("50-50", "80-20")
+        for seed in range(seeds)
+    )
+    few = Resampling(resamples=300)
+    return {
+        "conditions": comparisons.conditions(models, few),
+        "gaps": comparisons.gaps(models, resampling=few),
+        "ratio_gap_order": comparisons.ratio_gap_order(models, resampling=few),
+    }
+
+
+STUDIES = {
+    "the paper's": {},
+    "edge": {"edge": True},
+    "unreliable": {"unreliable": True},
+    "few seeds": {"seeds": 3},
+    "wide scatter": {"scatter": 60.0},
+}
+
+
+@functools.cache
+def tables_of(name):
+    return study(**STUDIES[name])
+
+
+@pytest.mark.parametrize("known", REGISTRATIONS, ids=NAMES)
+def test_the_papers_numbers_would_support_each(known):
+    verdict = judge(known, tables_of("the paper's"))
+    assert verdict.outcome == "supported", verdict.reason
+
+
+AGAINST = {
+    "adam-equivalence": {("tbptt-200-200", "adam"): 51.0},
+    "lars-advantage": {("immediate", "lars"): 35.0},
+    "sgd-gap": {("tbptt-200-200", "sgd"): 44.0},
+    "ratio-gap-ordering": {("tbptt-200-200", "sgd"): 80.0, ("tbptt-200-200", "lars"): 1.0},
+    "immediate-lars-fails": {("immediate", "lars"): 40.0},
+    "last-layer-floor": {("last-layer", "adam"): 38.0},
+}
+
+
+@pytest.mark.parametrize("known", REGISTRATIONS, ids=NAMES)
+def test_contrary_numbers_would_falsify_each(known):
+    verdict = judge(known, study(RECOVERY | AGAINST[known.name]))
+    assert verdict.outcome == "falsified", verdict.reason
+
+
+@pytest.mark.parametrize("known", REGISTRATIONS, ids=NAMES)
+@pytest.mark.parametrize("spoilt", ["edge", "unreliable", "few seeds"])
+def test_poor_runs_would_leave_each_untestable(known, spoilt):
+    assert judge(known, tables_of(spoilt)).outcome == "untestable"
+
+
+@pytest.mark.parametrize("known", REGISTRATIONS, ids=NAMES)
+def test_seeds_that_scatter_widely_would_not_settle_it(known):
+    verdict = judge(known, tables_of("wide scatter"))
+    assert verdict.outcome in ("inconclusive", "untestable"), verdict.reason

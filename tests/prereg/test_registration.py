@@ -1,0 +1,125 @@
+"""Reading registrations, and the mistakes that are named."""
+
+import pytest
+import yaml
+
+from orla.errors import OrlaError
+from orla.prereg import registration
+from orla.prereg.documents import SCHEMAS
+
+
+def test_a_registration_is_read(document, write):
+    read = registration.read(write(document))
+    assert (read.name, read.date) == ("small-gap", "2026-11-21")
+    assert read.results == ["conditions", "gaps"]
+    assert read.criteria[0].region.contains(-1, 1)
+    assert read.checks[0].where["learner"] == ["rtrl", "immediate"]
+    assert read.checks[1].equals is False and read.checks[1].region is None
+    assert registration.results([read, read]) == ["conditions", "gaps"]
+
+
+def test_a_bare_yaml_date_is_the_same_date(document, write):
+    path = write(document)
+    path.write_text(path.read_text().replace("'2026-11-21'", "2026-11-21"))
+    assert registration.read(path).date == "2026-11-21"
+
+
+PARTS = yaml.safe_load((SCHEMAS / "registration.schema.yaml").read_text())["required"]
+
+
+@pytest.mark.parametrize("key", PARTS)
+def test_every_part_is_required(document, write, key):
+    del document[key]
+    with pytest.raises(OrlaError, match=f'"{key}" is missing'):
+        registration.read(write(document))
+
+
+def test_the_parts_are_all_there_is(document):
+    assert sorted(PARTS) == sorted(document) and len(PARTS) == 13
+
+
+@pytest.mark.parametrize("outcome", ["supported", "falsified", "inconclusive", "untestable"])
+def test_every_outcome_has_a_meaning(document, write, outcome):
+    del document["outcomes"][outcome]
+    with pytest.raises(OrlaError, match=outcome):
+        registration.read(write(document))
+
+
+def spoil(path, value):
+    def change(document):
+        *parents, last = path
+        for key in parents:
+            document = document[key]
+        document[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (spoil(["titel"], "x"), '"titel" is not a known key; the nearest is "title"'),
+        (spoil(["date"], "2026-02-30"), "is 2026-02-30, not a date"),
+        (spoil(["date"], "soon"), '"date" must match'),
+        (spoil(["existing_data", "status"], "unknown"), "existing_data.status"),
+        (spoil(["sample", "minimum"], 21), "more than"),
+        (spoil(["sample", "size"], "20"), '"sample.size" must be a whole number'),
+        (spoil(["criteria", 0, "region"], {"between": [3, -3]}), r"criteria\[0\]: between"),
+        (spoil(["criteria", 0, "region"], {"strict": True}), r"criteria\[0\]: a region has"),
+        (spoil(["criteria", 0, "region"], {"equals": 1}), '"criteria.*equals" is not a known key'),
+        (spoil(["criteria", 0, "where"], {"split": ["a", "b"]}), "where.split"),
+        (spoil(["criteria"], []), '"criteria" must have at least 1'),
+        (spoil(["manipulation_checks"], []), '"manipulation_checks" must have at least 1'),
+    ],
+)
+def test_a_mistake_is_one_clear_line(document, write, change, words):
+    change(document)
+    with pytest.raises(OrlaError, match=words) as error:
+        registration.read(write(document))
+    assert "small-gap.yaml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_files_that_are_no_yaml(write):
+    with pytest.raises(OrlaError, match="no such file"):
+        registration.read(write.folder / "absent.yaml")
+    broken = write.folder / "broken.yaml"
+    broken.write_text("title: [\nx: 1")
+    with pytest.raises(OrlaError, match=r"broken\.yaml: not valid YAML at line 2"):
+        registration.read(broken)
+    broken.write_bytes(b"title: \xff")
+    with pytest.raises(OrlaError, match="not UTF-8"):
+        registration.read(broken)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            spoil(["criteria", 0, "columns", "low"], "lo_pp"),
+            'registration small-gap: result "gaps" has no column "lo_pp"; the nearest is "low_pp"',
+        ),
+        (
+            spoil(["criteria", 0, "columns", "diverged"], "diverged"),
+            'has no column "diverged"; the nearest is "n_diverged"',
+        ),
+        (
+            spoil(["criteria", 0, "where"], {"optimiser": "adam"}),
+            'has no column "optimiser"; the nearest is "optimizer"',
+        ),
+        (
+            spoil(["manipulation_checks", 0, "column"], "low_percnt"),
+            'result "conditions" has no column "low_percnt"; the nearest is "low_percent"',
+        ),
+        (
+            spoil(["criteria", 0, "result"], "gap"),
+            'registration small-gap: there is no result "gap"; the nearest is "gaps"',
+        ),
+    ],
+)
+def test_what_does_not_exist_is_named_with_the_nearest(document, write, tables, change, words):
+    columns = {name: list(table.columns) for name, table in tables.items()}
+    registration.check_columns(registration.read(write(document)), columns)
+    change(document)
+    with pytest.raises(OrlaError) as error:
+        registration.check_columns(registration.read(write(document)), columns)
+    assert words in str(error.value) and "\n" not in str(error.value)
