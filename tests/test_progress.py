@@ -15,7 +15,7 @@ def test_a_long_job_writes_plain_lines_where_stderr_is_no_terminal(monkeypatch, 
     monkeypatch.setattr(progress, "_DELAY_S", 0)
     list(bar(range(3), "long job"))
     text = capsys.readouterr().err
-    assert "long job: 3 of 3, 00:00<00:00" in text and "\r" not in text
+    assert "long job: 3 of 3, 00:00 gone, 00:00 left" in text and "\r" not in text
     assert text.endswith("\n") and not any(line == "" for line in text.splitlines())
 
 

@@ -19,6 +19,7 @@ SCHEMA = {
         "optimizer": {"enum": ["adam", "sgd"]},
         "grid": {"type": "array", "minItems": 1, "items": {"type": "number"}},
         "tail": {"anyOf": [{"type": "integer"}, {"type": "number"}]},
+        "learner": {"type": "string", "pattern": "^(rtrl|k-[0-9]+)$", "examples": ["rtrl", "k-4"]},
         "splits": {
             "type": "object",
             "additionalProperties": False,
@@ -39,6 +40,7 @@ MISTAKES = [
     ({"parts": {"fraction": 1}}, '"parts.fraction" must be less than 1, not 1'),
     ({"parts": 3}, '"parts" must be a mapping, not 3'),
     ({"parts": {}, "optimizer": "adan"}, '"optimizer" cannot be "adan"; the nearest is "adam"'),
+    ({"parts": {}, "learner": "rtlr"}, '"learner" cannot be "rtlr"; the nearest is "rtrl"'),
     ({"parts": {}, "grid": []}, '"grid" must have at least 1 entries, not 0'),
     ({"parts": {}, "grid": [1, True]}, '"grid[1]" must be a number, not true'),
     ({"parts": {}, "tail": "x"}, '"tail" must be a whole number or a number, not "x"'),

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 from tqdm import tqdm
 
 _DELAY_S = 10.0
+_LINE = "{desc}: {n_fmt} of {total_fmt}, {elapsed} gone, {remaining} left"
 
 
 class _Lines(io.TextIOBase):
@@ -49,7 +50,7 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
         mininterval=0.5 if terminal else _DELAY_S,
         maxinterval=_DELAY_S,
         file=sys.stderr if terminal else _Lines(sys.stderr),
-        bar_format=None if terminal else "{desc}: {n_fmt} of {total_fmt}, {elapsed}<{remaining}",
+        bar_format=None if terminal else _LINE,
         dynamic_ncols=terminal,
         leave=not terminal,
     )

@@ -79,6 +79,9 @@ def _message(error: ValidationError) -> str:
                 "exclusiveMaximum": "less than",
             }[error.validator]
             return f"{at} must be {words} {wanted}, not {_show(error.instance)}"
+        case "pattern" if "examples" in error.schema:
+            near = nearest(str(error.instance), error.schema["examples"])
+            return f"{at} cannot be {_show(error.instance)}; {near}"
         case "pattern":
             return f"{at} must match {wanted}, which {_show(error.instance)} does not"
         case "minItems":

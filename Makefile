@@ -1,0 +1,48 @@
+# The day-one commands. `make help` says what there is.
+PYTHON ?= python3
+# What pip is asked for before everything else. On Linux the plain name brings CUDA along;
+# for another build give it and its index:
+#   make env TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
+TORCH ?= torch==2.13.0
+CORES ?= all
+TESTERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made
+
+.PHONY: help env run test lint
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make env    make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
+	@echo "make run    run the default study and show its verdicts (CORES=$(CORES))"
+	@echo "make test   run the whole test suite (TESTERS=$(TESTERS) processes)"
+	@echo "make lint   check style and workflow"
+
+env: $(STAMP)
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: $(PYTHON) is older than 3.11; install Python 3.11 and: make env PYTHON=python3.11"; exit 1; }
+	@echo "Making the environment in $(VENV): some minutes and about 2 GB, once."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "1 of 2: PyTorch ($(TORCH))"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	@echo "2 of 2: everything else (pyproject.toml)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[workflow,develop]'
+	@touch $@
+	@echo "The environment is made."
+
+run: $(STAMP)
+	@$(BIN)/snakemake --cores $(CORES) headline
+	@$(BIN)/python workflow/show.py results reports
+
+test: $(STAMP)
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS)
+
+lint: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/snakefmt --check Snakefile workflow
+	@$(BIN)/python workflow/lint.py

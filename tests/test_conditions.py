@@ -1,0 +1,73 @@
+import pytest
+
+from orla.conditions import cadence, check, expand, networks, tree
+from orla.errors import OrlaError
+
+BLOCK = {
+    "architectures": ["rnn"],
+    "learners": ["immediate", "rtrl"],
+    "optimizers": ["adam"],
+    "precisions": ["float64"],
+    "splits": ["50-50", "80-20"],
+    "seeds": 5,
+}
+
+
+def test_a_block_means_every_combination():
+    assert [c.path for c in expand([BLOCK])] == [
+        "rnn/immediate/adam/float64/50-50",
+        "rnn/immediate/adam/float64/80-20",
+        "rnn/rtrl/adam/float64/50-50",
+        "rnn/rtrl/adam/float64/80-20",
+    ]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_overlapping_blocks_merge_to_the_larger_number_of_seeds(reverse):
+    headline = BLOCK | {"learners": ["rtrl"], "splits": ["50-50"], "seeds": 20}
+    blocks = [BLOCK, headline]
+    conditions = expand(blocks[::-1] if reverse else blocks)
+    assert len(conditions) == len({c.path for c in conditions}) == 4
+    seeds = {c.path: c.seeds for c in conditions}
+    assert seeds["rnn/rtrl/adam/float64/50-50"] == 20
+    assert seeds["rnn/rtrl/adam/float64/80-20"] == 5
+
+
+def test_a_network_needs_the_largest_number_of_seeds_asked_of_it():
+    blocks = [BLOCK, BLOCK | {"seeds": 8}, BLOCK | {"precisions": ["float32"], "seeds": 2}]
+    assert networks(expand(blocks)) == {"rnn/float64": 8, "rnn/float32": 2}
+
+
+def test_a_tree_is_reached_by_the_parts_of_its_paths():
+    assert tree({"a/b": 1, "a/c/d": 2, "e": 3}) == {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
+
+
+def test_cadence_is_in_the_learners_name():
+    named = ["immediate", "rtrl", "last-layer", "tbptt-1-1", "tbptt-4-1"]
+    assert {cadence(learner) for learner in named} == {"step"}
+    assert {cadence(learner) for learner in ["immediate-200", "tbptt-200-200"]} == {"window"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"optimizers": ["adm"]},
+            '"conditions[0].optimizers" cannot have "adm"; the nearest is "adam"',
+        ),
+        (
+            {"splits": ["50/50"]},
+            '"conditions[0].splits" cannot have "50/50"; the nearest is "50-50"',
+        ),
+        (
+            {"architectures": ["gru"]},
+            '"conditions[0].architectures" cannot have "gru"; there are "rnn"',
+        ),
+    ],
+)
+def test_a_name_the_study_lacks_is_named_with_the_nearest(change, message):
+    names = (["rnn"], ["adam", "sgd"], ["50-50", "80-20"])
+    check([BLOCK], *names)
+    with pytest.raises(OrlaError) as raised:
+        check([BLOCK | change], *names)
+    assert message in str(raised.value)

@@ -1,0 +1,64 @@
+# Adaptation to session B: every condition's seeds times learning rates, all models in one job.
+
+SWEEPS = conditions.tree(
+    {
+        c.path: {
+            "seeds": c.seeds,
+            "learning_rates": config["grids"][c.optimizer][conditions.cadence(c.learner)],
+        }
+        for c in CONDITIONS
+    }
+)
+
+
+rule sweep:
+    input:
+        streams="<results>/streams.npz",
+        networks="<results>/pretraining/{architecture}/{precision}.safetensors",
+    output:
+        models="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
+        traces="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.npz",
+    log:
+        "<logs>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.log",
+    benchmark:
+        "<benchmarks>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.tsv"
+    threads: config["compute"]["threads"]
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+    params:
+        sizes=lookup(dpath="{architecture}", within=config["architectures"]),
+        condition=lookup(
+            dpath="{architecture}/{learner}/{optimizer}/{precision}/{split}", within=SWEEPS
+        ),
+        grid_growth=config["grid_growth"],
+        parts=config["parts"],
+        compute=config["compute"],
+    message:
+        "Sweeping {wildcards.learner} with {wildcards.optimizer} ({wildcards.architecture}, {wildcards.precision}, {wildcards.split}), {params.condition[seeds]} seeds"
+    script:
+        "../scripts/sweep.py"
+
+
+rule horizon:
+    input:
+        streams="<results>/streams.npz",
+        networks="<results>/pretraining/{architecture}/{precision}.safetensors",
+        models="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
+    output:
+        models="<results>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
+    log:
+        "<logs>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.log",
+    benchmark:
+        "<benchmarks>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.tsv"
+    threads: config["compute"]["threads"]
+    resources:
+        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+    params:
+        sizes=lookup(dpath="{architecture}", within=config["architectures"]),
+        steps=config["horizons"]["steps"],
+        parts=config["parts"],
+        compute=config["compute"],
+    message:
+        "Horizons of {wildcards.learner} with {wildcards.optimizer} ({wildcards.architecture}, {wildcards.precision}, {wildcards.split})"
+    script:
+        "../scripts/horizon.py"

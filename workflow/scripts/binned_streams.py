@@ -1,0 +1,26 @@
+"""Reduce two binned recordings to the inputs and targets of the networks."""
+
+from orla.errors import OrlaError
+from orla.logs import logged
+from orla.sessions import binned, features
+from orla.sessions.parts import parts
+
+with logged(snakemake.log[0]):
+    a, b = binned.read(snakemake.input.a), binned.read(snakemake.input.b)
+    for path, recording in zip(snakemake.input, (a, b), strict=True):
+        if recording.bin_s != snakemake.params.bin_s:
+            raise OrlaError(
+                f"{path}: bins of {recording.bin_s:g} s, but preparation.bin_s is "
+                f"{snakemake.params.bin_s:g}; set it to {recording.bin_s:g}"
+            )
+    cuts = parts(len(a.counts), len(b.counts), **snakemake.params.parts)
+    features.prepare_binned(
+        (a.counts, a.velocities),
+        (b.counts, b.velocities),
+        a.bin_s,
+        n_inputs=snakemake.params.count,
+        tail_steps=snakemake.params.parts["tail_steps"],
+        b_fit_steps=cuts.first_selection_cut,
+        dataset=dict(snakemake.params.dataset),
+        names=(snakemake.input.a, snakemake.input.b),
+    ).save(snakemake.output.streams)

@@ -1,0 +1,21 @@
+"""Download one recording from Zenodo."""
+
+from orla.errors import OrlaError
+from orla.logs import logged
+from orla.schema import nearest
+from orla.sessions import zenodo
+
+with logged(snakemake.log[0]):
+    source, session = snakemake.params.source, snakemake.wildcards.session
+    if session not in source["md5"]:
+        raise OrlaError(
+            f'config: "dataset.odoherty.md5" has no checksum of {session}; '
+            + nearest(session, source["md5"])
+        )
+    zenodo.download(
+        zenodo.file_url(source["base_url"], f"{session}.mat"),
+        snakemake.output.mat,
+        source["md5"][session],
+        retries=source["retries"],
+        timeout_s=source["timeout_s"],
+    )

@@ -1,0 +1,18 @@
+"""Write the page that shows the whole study."""
+
+from pathlib import Path
+
+from orla.logs import logged
+from orla.reports import page
+from orla.results import read_table
+
+with logged(snakemake.log[0]):
+    results = {Path(path).stem: read_table(path) for path in snakemake.input.results}
+    provenance = results["verdicts"].attrs["provenance"]
+    page.write(
+        snakemake.output.html,
+        results,
+        dict(zip(snakemake.params.figures, snakemake.input.figures, strict=True)),
+        provenance["dataset"],
+        provenance,
+    )

@@ -1,0 +1,11 @@
+"""Write one table as LaTeX and CSV."""
+
+from orla.logs import logged
+from orla.reports import tables
+from orla.results import read_table
+
+with logged(snakemake.log[0]):
+    frames = [read_table(path) for path in snakemake.input]
+    dataset = frames[0].attrs["provenance"]["dataset"]
+    make = getattr(tables, snakemake.wildcards.table)
+    tables.write(make(*frames, dataset), snakemake.output.tex, snakemake.output.csv)
