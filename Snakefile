@@ -42,11 +42,15 @@ include: "workflow/rules/verdict.smk"
 include: "workflow/rules/reports.smk"
 
 
+# Everything is asked for by name, so that whatever is deleted comes back.
 rule headline:
     input:
-        "<reports>/index.html",
-        expand("<reports>/table_{name}.{form}", name=TABLE_RESULTS, form=["tex", "csv"]),
-        expand("<reports>/figure_{name}.{form}", name=FIGURE_RESULTS, form=["pdf", "png"]),
+        SESSION_FILES,
+        expand("<results>/pretraining/{path}.safetensors", path=NETWORKS),
+        expand("<results>/sweeps/{c.path}.{form}", c=CONDITIONS, form=["parquet", "npz"]),
+        expand("<results>/horizons/{c.path}.parquet", c=HORIZON_CONDITIONS),
+        expand("<results>/{name}.parquet", name=PAGE_RESULTS),
+        REPORT_FILES,
 
 
 rule all:

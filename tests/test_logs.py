@@ -16,6 +16,15 @@ def test_stderr_goes_to_terminal_and_log(tmp_path, capsys):
     assert capsys.readouterr().err == "half way\nafter\n"
 
 
+def test_a_defect_leaves_its_traceback_in_both(tmp_path, capsys):
+    log = tmp_path / "sweep.log"
+    with pytest.raises(SystemExit) as ended, logged(log):
+        raise KeyError("a defect")
+    assert ended.value.code == 1
+    assert log.read_text() == capsys.readouterr().err
+    assert "Traceback" in log.read_text() and "KeyError: 'a defect'" in log.read_text()
+
+
 def test_an_error_is_one_line_in_both(tmp_path, capsys):
     log = tmp_path / "sweep.log"
     with pytest.raises(SystemExit) as ended, logged(log):

@@ -1,13 +1,14 @@
 """What a job says goes to the terminal and to its log."""
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from io import TextIOBase
 from pathlib import Path
 from typing import TextIO
 
-from orla.errors import one_line
+from orla.errors import OrlaError, one_line
 
 
 class _Both(TextIOBase):
@@ -25,13 +26,13 @@ class _Both(TextIOBase):
 
 @contextmanager
 def logged(path: str | Path) -> Iterator[None]:
-    """Write stderr to `path` besides, and end on an `OrlaError` with one line and status 1.
+    """Write stderr to `path` besides, and what ends the block.
 
     Args:
         path: The log; an older one is replaced.
 
     Raises:
-        SystemExit: Status 1, in place of an `OrlaError` raised inside the block.
+        SystemExit: Status 1, in place of any exception raised inside the block.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,4 +41,10 @@ def logged(path: str | Path) -> Iterator[None]:
         redirect_stderr(_Both(sys.stderr, log)),
         one_line(),
     ):
-        yield
+        try:
+            yield
+        except OrlaError:
+            raise
+        except Exception:
+            traceback.print_exc()
+            raise SystemExit(1) from None

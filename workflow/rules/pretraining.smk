@@ -1,6 +1,6 @@
 # Networks that know session A, before anything drifts: one a seed, all seeds in one job.
 
-NETWORK_SEEDS = conditions.tree(conditions.networks(CONDITIONS))
+NETWORKS = conditions.networks(CONDITIONS)
 
 
 rule pretrain:
@@ -18,7 +18,7 @@ rule pretrain:
         mem_mb=4000,
     params:
         sizes=lookup(dpath="{architecture}", within=config["architectures"]),
-        seeds=lookup(dpath="{architecture}/{precision}", within=NETWORK_SEEDS),
+        seeds=lookup(dpath="{architecture}/{precision}", within=conditions.tree(NETWORKS)),
         pretraining=config["pretraining"],
         parts=config["parts"],
         compute=config["compute"],

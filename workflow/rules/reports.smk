@@ -21,6 +21,11 @@ FIGURE_FILES = {
     for figure, names in FIGURE_RESULTS.items()
 }
 PAGE_RESULTS = sorted(set(sum((TABLE_RESULTS | FIGURE_RESULTS).values(), [])))
+REPORT_FILES = [
+    "<reports>/index.html",
+    *expand("<reports>/table_{name}.{form}", name=TABLE_RESULTS, form=["tex", "csv"]),
+    *expand("<reports>/figure_{name}.{form}", name=FIGURE_RESULTS, form=["pdf", "png"]),
+]
 
 
 rule table:

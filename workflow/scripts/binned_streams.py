@@ -7,18 +7,16 @@ from orla.sessions.parts import parts
 
 with logged(snakemake.log[0]):
     a, b = binned.read(snakemake.input.a), binned.read(snakemake.input.b)
-    for path, recording in zip(snakemake.input, (a, b), strict=True):
-        if recording.bin_s != snakemake.params.bin_s:
-            raise OrlaError(
-                f"{path}: bins of {recording.bin_s:g} s, but preparation.bin_s is "
-                f"{snakemake.params.bin_s:g}; set it to {recording.bin_s:g}"
-            )
+    if a.bin_s != snakemake.params.bin_s:
+        raise OrlaError(
+            f"{snakemake.input.a}: bin_s is {a.bin_s:g}, but preparation.bin_s of the config is "
+            f"{snakemake.params.bin_s:g}; set it to {a.bin_s:g}"
+        )
     cuts = parts(len(a.counts), len(b.counts), **snakemake.params.parts)
     features.prepare_binned(
-        (a.counts, a.velocities),
-        (b.counts, b.velocities),
-        a.bin_s,
-        n_inputs=snakemake.params.count,
+        a,
+        b,
+        n_inputs=snakemake.params.n_inputs,
         tail_steps=snakemake.params.parts["tail_steps"],
         b_fit_steps=cuts.first_selection_cut,
         dataset=dict(snakemake.params.dataset),

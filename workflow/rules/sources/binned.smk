@@ -1,5 +1,7 @@
 # Two recordings that come binned, without spike times, and so enter as streams.
 
+SESSION_FILES = ["<results>/streams.npz"]
+
 
 rule streams:
     input:
@@ -15,7 +17,7 @@ rule streams:
     resources:
         mem_mb=1000,
     params:
-        count=config["preparation"]["features"]["count"],
+        n_inputs=config["preparation"]["features"]["count"],
         bin_s=config["preparation"]["bin_s"],
         parts=config["parts"],
         dataset=DATASET,

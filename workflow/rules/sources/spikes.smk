@@ -1,5 +1,10 @@
 # From two NWB files of spike times and positions to two streams of bins.
 
+SESSION_FILES = [
+    "<results>/streams.npz",
+    *expand("<results>/sessions/{name}.nwb", name=SESSIONS.values()),
+]
+
 
 rule streams:
     input:
