@@ -272,7 +272,7 @@ def _verdicts() -> pd.DataFrame:
     missing = np.nan
     rows = [
         (
-            "tost_headline",
+            "adam-equivalence",
             "Adam at 50/50 is equivalent within ±3 pp",
             "supported",
             "the 90 % interval lies inside ±3 pp",
@@ -286,7 +286,7 @@ def _verdicts() -> pd.DataFrame:
             sha,
         ),
         (
-            "lars_advantage",
+            "lars-advantage",
             "Full RTRL has an advantage with LARS at 80/20",
             "supported",
             "inside",
@@ -300,7 +300,7 @@ def _verdicts() -> pd.DataFrame:
             sha,
         ),
         (
-            "sgd_gap",
+            "sgd-gap",
             "Immediate beats full RTRL with SGD at 80/20",
             "inconclusive",
             "[−14.0, 1.2] crosses the threshold",
@@ -314,7 +314,7 @@ def _verdicts() -> pd.DataFrame:
             sha,
         ),
         (
-            "ratio_gap_order",
+            "ratio-gap-ordering",
             "The gap follows ‖ΔW_hh‖/‖ΔW_out‖ over the optimizers",
             "falsified",
             "[−1.0, 0.2] lies wholly under the threshold",
@@ -328,7 +328,7 @@ def _verdicts() -> pd.DataFrame:
             sha,
         ),
         (
-            "immediate_lars_fails",
+            "immediate-lars-fails",
             "Immediate with LARS fails to adapt",
             "untestable",
             "3 of 5 seeds diverged; the registration allows 1",

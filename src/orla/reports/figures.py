@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from orla.reports import paper as papers
 from orla.reports import style, words
-from orla.reports.numbers import estimate, number, rate
+from orla.reports.numbers import estimate, is_missing, number, rate
 
 Paths = Sequence[Path | str]
 
@@ -117,6 +117,8 @@ def lr_curves(
             layout="constrained",
         )
         limits = _recovery_limits(rows)
+        if rows.empty:
+            _say(grid[0, 0], "not run")
         for i, learner in enumerate(learners):
             for j, optimizer in enumerate(optimizers):
                 facet = rows[(rows["learner"] == learner) & (rows["optimizer"] == optimizer)]
@@ -156,8 +158,8 @@ def describe_lr_curves(
         "selected on the validation part, a cross a rate where models diverged "
         f"({lost} of {len(rows)} models), an open triangle models under the axis.",
         alt="Grid of dot plots, learners by optimizers: held-out recovery by "
-        f"learning rate. Selected rates over learners and splits: {best or 'none'}. The table of held-out "
-        "recovery gives each.",
+        f"learning rate. Selected rates over learners and splits: {best or 'none'}. The table "
+        "of held-out recovery gives each.",
     )
 
 
@@ -197,6 +199,8 @@ def adaptation_traces(
             axes.set_title(words.name("optimizer", optimizer))
         if len(rows):
             grid[0, 0].set_ylim(*_mse_limits(rows))
+        else:
+            _say(grid[0, 0], "not run")
         for axes in grid[-1]:
             axes.set_xlabel("Step of session B")
         figure.supylabel("MSE (z-scored velocity)", fontsize=style.FONT_PT)
@@ -235,7 +239,8 @@ def describe_adaptation_traces(
         title="Adaptation over the stream",
         caption=words.simulated_prefix(dataset)
         + f"MSE while learning, at the selected rates ({title}), per window of 200 steps, as a "
-        f"running mean over {_SMOOTHED_WINDOWS} windows. Lines: mean over the seeds still finite in that window; bands: ± 1 standard deviation "
+        f"running mean over {_SMOOTHED_WINDOWS} windows. Lines: mean over the seeds still finite "
+        "in that window; bands: ± 1 standard deviation "
         f"(n = {_range(seeds)}); grey dashes: the frozen model.",
         alt="Grid of line plots, splits by optimizers. MSE in the last window, "
         + ("; ".join(seen) or "no data")
@@ -260,6 +265,8 @@ def tost_interval(gaps: pd.DataFrame, seeds: pd.DataFrame, paths: Paths, dataset
         margin = float(rows["margin_pp"].iloc[0]) if len(rows) else 3.0
         axes.axvspan(-margin, margin, color=style.BAND, zorder=0)
         style.zero_line(axes, vertical=True)
+        if rows.empty:
+            _say(axes, "not run")
         for y, row in enumerate(rows.to_dict("records")):
             _tost_row(axes, -y, row, seeds)
         _tost_axes(axes, rows)
@@ -321,6 +328,8 @@ def _horizon_lines(axes: Axes, rows: pd.DataFrame) -> None:
         )
     if len(horizons):
         axes.set_xticks(horizons)
+    if not len(rows) or rows["gap_pp"].isna().all():
+        _say(axes, "no gap: diverged" if len(rows) else "not run")
 
 
 # --- lr_curves ----------------------------------------------------------------------------------
@@ -337,6 +346,8 @@ def _recovery_limits(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _curve_facet(axes: Axes, facet: pd.DataFrame, limits: tuple[float, float]) -> None:
+    if facet.empty:
+        _say(axes, "not run")
     style.zero_line(axes)
     axes.set_xscale("log")
     axes.set_ylim(*limits)
@@ -458,7 +469,7 @@ def _trace_facet(axes: Axes, facet: pd.DataFrame) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.xaxis.set_major_formatter(_THOUSANDS)
     if facet.empty:
-        axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", color=style.QUIET)
+        _say(axes, "not run")
         return
     frozen = _smooth(facet.groupby("step")["frozen_mse"].mean())
     axes.plot(
@@ -621,7 +632,7 @@ def _tost_text(row: dict) -> str:
         return f"{n}: no gap"
     mark = "‡" if row["unreliable"] else ""
     same = "equivalent" if row["equivalent"] else "not shown equivalent"
-    star = "" if pd.isna(row["delta_star_pp"]) else f"δ* = {number(row['delta_star_pp'])}, "
+    star = "" if is_missing(row["delta_star_pp"]) else f"δ* = {number(row['delta_star_pp'])}, "
     return f"{n}, {star}{same}{mark}"
 
 
@@ -680,6 +691,10 @@ def _one(
     precision = precision or (words.present(rows, "precision") or ["float64"])[0]
     title = f"{words.name('architecture', architecture)}, {words.name('precision', precision)}"
     return rows[rows["precision"] == precision], title
+
+
+def _say(axes: Axes, text: str) -> None:
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=style.INK)
 
 
 def _row_title(axes: Axes, text: str) -> None:

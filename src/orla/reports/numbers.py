@@ -81,5 +81,5 @@ def count(value: float | None) -> str:
 
 
 def bind(text: str) -> str:
-    """The text with each number bound to its unit, and each n to its number, against line breaks."""
+    """The text with its numbers bound to their units, so that no line break parts them."""
     return _BOUND.sub("\u00a0", text)

@@ -67,7 +67,7 @@ def write(
         .render(
             dataset=dataset,
             paper=papers.load().document,
-            verdicts=[_verdict(row) for row in _rows(results.get("verdicts"))],
+            verdicts=[_verdict(row) for row in _verdict_rows(results.get("verdicts"))],
             claims=claims.lines(results),
             remarks=papers.load().remarks,
             tables=list(_built_tables(results, dataset)),
@@ -98,17 +98,15 @@ def rich(text: str) -> Markup:
     html = str(escape(bind(text)))
     for plain, marked in _INDEXED.items():
         html = html.replace(plain, marked)
-    return Markup(html.replace("\n", "<br>"))  # noqa: S704 - escaped above
+    return Markup(html.replace("\n", "<br>"))
 
 
-def _rows(frame: pd.DataFrame | None) -> list[dict]:
-    return [] if frame is None else frame.to_dict("records")
+def _verdict_rows(verdicts: pd.DataFrame | None) -> list[dict]:
+    return [] if verdicts is None else tables.verdict_rows(verdicts)
 
 
 def _verdict(row: dict) -> dict[str, Any]:
-    claim = next(
-        (c for c in papers.load().claims if c.get("registration") == row["registration"]), None
-    )
+    claim = papers.load().claim_of(row["registration"])
     return {
         "registration": row["registration"],
         "title": row["title"],

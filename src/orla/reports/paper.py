@@ -51,6 +51,16 @@ class Paper:
         return self.document["claims"]
 
     @property
+    def registrations(self) -> list[str]:
+        """The registrations that test a claim, the weightiest claim first."""
+        return [claim["registration"] for claim in self.claims if "registration" in claim]
+
+    def claim_of(self, registration: str) -> dict[str, Any] | None:
+        """The claim that a registration tests, or None."""
+        found = (claim for claim in self.claims if claim.get("registration") == registration)
+        return next(found, None)
+
+    @property
     def remarks(self) -> list[str]:
         """Where the paper disagrees with itself, one sentence or two each."""
         return [remark["text"] for remark in self.document["remarks"]]

@@ -27,7 +27,7 @@ TWO_COLUMNS_IN = 7.1
 FONT_PT = 8
 INK = "#222222"
 QUIET = "#767676"
-BAND = "#d9d9d9"
+BAND = "#e0e0e0"
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def save(figure: Figure, *paths: Path | str) -> None:
 
 
 def heading(figure: Figure, dataset: dict, text: str = "") -> None:
-    """A line at the figure's top left; SIMULATED first, since a figure travels without its caption."""
+    """A line at the top left; SIMULATED first, since a figure travels without its caption."""
     parts = [text] if text else []
     if dataset.get("simulated"):
         parts.insert(0, "SIMULATED sessions")

@@ -1,4 +1,4 @@
-"""One table, written three ways: LaTeX (booktabs), a .csv twin with full digits, and for the page."""
+"""One table, written three ways: LaTeX (booktabs), a .csv twin in full digits, and the page."""
 
 from __future__ import annotations
 

@@ -270,12 +270,9 @@ def verdict(verdicts: pd.DataFrame, dataset: dict) -> Table:
         verdicts: results/verdicts: one row a registration.
         dataset: name, label, simulated.
     """
-    claims = {
-        claim["registration"]: claim for claim in papers.load().claims if claim.get("registration")
-    }
     lines, records, notes = [], [], []
-    for row in _records(verdicts):
-        claim = claims.get(row["registration"], {})
+    for row in verdict_rows(verdicts):
+        claim = papers.load().claim_of(row["registration"]) or {}
         amended = _true(row, "amended")
         lines.append(
             (
@@ -315,6 +312,13 @@ def verdict(verdicts: pd.DataFrame, dataset: dict) -> Table:
         notes=notes,
         data=_data(records, verdicts, dataset),
     )
+
+
+def verdict_rows(verdicts: pd.DataFrame) -> list[dict]:
+    """The verdicts as dicts, in the order of the paper's claims; further ones follow."""
+    order = papers.load().registrations
+    rank = {name: i for i, name in enumerate(order)}
+    return sorted(_records(verdicts), key=lambda row: rank.get(row["registration"], len(order)))
 
 
 def verdict_estimate(row: pd.Series | dict) -> str:

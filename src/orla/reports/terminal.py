@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from orla.reports.numbers import count, is_missing
-from orla.reports.tables import threshold, verdict_estimate
+from orla.reports.tables import threshold, verdict_estimate, verdict_rows
 from orla.reports.words import OUTCOME_SIGNS
 
 _HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
@@ -31,7 +31,7 @@ def verdict_table(
         report: where the HTML report lies, named in the last line.
     """
     width = width or shutil.get_terminal_size((100, 24)).columns
-    rows = [_row(row) for row in verdicts.to_dict("records")]
+    rows = [_row(row) for row in verdict_rows(verdicts)]
     lines = _banner(dataset, width)
     if rows:
         lines += _layout(rows, width)
@@ -46,7 +46,7 @@ def _banner(dataset: dict, width: int) -> list[str]:
     lines = [f"data: {dataset.get('label') or dataset.get('name', 'unknown')}"]
     if dataset.get("simulated"):
         lines += textwrap.wrap(
-            "SIMULATED sessions: these verdicts show that the study works, not what the brain does.",
+            "SIMULATED sessions: the verdicts show that the study works, not what the brain does.",
             width,
         )
     return [*lines, ""]

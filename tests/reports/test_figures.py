@@ -1,0 +1,247 @@
+"""Figures: drawn from the data, readable in grey, the same bytes each time, nothing overlapping."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib import colors
+from matplotlib.text import Text
+
+from orla.reports import figures, style
+from orla.reports.paper import load
+from orla.reports.words import name
+
+NAMES = {
+    "horizon_gap": ("horizon_gaps",),
+    "lr_curves": ("lr_curves",),
+    "adaptation_traces": ("traces",),
+    "tost_interval": ("gaps", "gap_seeds"),
+}
+CASES = {
+    "two seeds": {"n_seeds": 2, "splits": ("80-20",)},
+    "five and twenty": {"n_seeds": 5, "headline_seeds": 20},
+    "two architectures": {"n_seeds": 2, "architectures": ("rnn", "lstm"), "splits": ("80-20",)},
+}
+# Machado, Oliveira and Fernandes 2009, severity 1, linear RGB.
+BLINDNESS = {
+    "none": np.eye(3),
+    "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritan": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def draw(name, results, dataset):
+    """The figure itself, caught on its way to the disk, laid out as it would be saved."""
+    caught = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(style, "save", lambda figure, *paths: caught.append(figure))
+        caption = getattr(figures, name)(*(results[key] for key in NAMES[name]), [], dataset)
+    caught[0].canvas.draw()
+    return caught[0], caption
+
+
+@pytest.fixture(scope="module")
+def drawn(results):
+    """Each figure of the usual results, drawn once for the module."""
+    dataset = {"name": "simulated", "simulated": True, "label": "made"}
+    found = {name: draw(name, results, dataset) for name in NAMES}
+    yield found
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def made(build_results):
+    return {case: build_results(**settings) for case, settings in CASES.items()}
+
+
+def texts(figure):
+    found = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+    offscreen = {t for axes in figure.axes for t in hidden_ticks(axes)}
+    return [t for t in found if t not in offscreen]
+
+
+def hidden_ticks(axes):
+    """Tick labels that matplotlib keeps but does not draw, since they lie outside the view."""
+    for axis in (axes.xaxis, axes.yaxis):
+        shown = set(axis._update_ticks())  # what is drawn has no public name
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            if tick not in shown:
+                yield from (tick.label1, tick.label2)
+
+
+def lab(color, blindness="none"):
+    """CIE L*a*b* (D65) of a color as such an eye sees it."""
+    rgb = np.array(colors.to_rgb(color))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(BLINDNESS[blindness]) @ linear, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = np.array(to_xyz) @ seen / [0.9505, 1, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def overlapping(figure):
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
+    return [
+        (a, b)
+        for (a, box_a), (b, box_b) in combinations(boxes, 2)
+        if box_a.padded(-1).overlaps(box_b.padded(-1))
+    ]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_overlaps_and_none_is_small(name, case, made, simulated):
+    figure, _ = draw(name, made[case], simulated)
+    plt.close(figure)
+    assert not overlapping(figure)
+    assert min(text.get_fontsize() for text in texts(figure)) >= 8
+    page = figure.bbox.padded(1)
+    boxes = [text.get_window_extent() for text in texts(figure)]
+    assert all(page.contains(b.x0, b.y0) and page.contains(b.x1, b.y1) for b in boxes)
+
+
+def test_an_overlap_would_be_seen():
+    figure = plt.figure()
+    figure.text(0.5, 0.5, "one")
+    figure.text(0.51, 0.5, "two")
+    figure.canvas.draw()
+    plt.close(figure)
+    assert overlapping(figure) == [("one", "two")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_widths_are_one_or_two_columns(name, drawn):
+    figure, _ = drawn[name]
+    assert figure.get_figwidth() in (style.ONE_COLUMN_IN, style.TWO_COLUMNS_IN)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_simulated_is_said_in_figure_and_caption(name, drawn, made, recorded):
+    figure, caption = drawn[name]
+    assert "SIMULATED" in figure.get_suptitle() and caption.caption.startswith("SIMULATED")
+    figure, caption = draw(name, made["two seeds"], recorded)
+    plt.close(figure)
+    assert "SIMULATED" not in figure.get_suptitle() + caption.caption + caption.alt
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_run_is_said(name, results, simulated):
+    nothing = {key: frame.iloc[:0] for key, frame in results.items()}
+    figure, caption = draw(name, nothing, simulated)
+    plt.close(figure)
+    assert "not run" in [t.get_text() for t in texts(figure)]
+    assert "nan" not in (caption.caption + caption.alt).lower()
+
+
+def test_horizon_lines_are_the_data(results, drawn):
+    figure, _ = drawn["horizon_gap"]
+    axes = figure.axes[0]
+    rows = {
+        name("optimizer", slug): part for slug, part in results["horizon_gaps"].groupby("optimizer")
+    }
+    assert {bars.get_label() for bars in axes.containers} == set(rows)
+    for bars in axes.containers:
+        part = rows[bars.get_label()]
+        np.testing.assert_allclose(np.asarray(bars.lines[0].get_ydata(), float), part["gap_pp"])
+        ends = np.array([segment[:, 1] for segment in bars.lines[2][0].get_segments()])
+        np.testing.assert_allclose(ends, part[["low_pp", "high_pp"]])
+    band = axes.patches[0]
+    assert (band.get_y(), band.get_y() + band.get_height()) == (17, 27)
+
+
+def test_every_model_is_a_dot(results, drawn):
+    figure, _ = drawn["lr_curves"]
+    drawn = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
+    assert drawn == len(results["lr_curves"])  # dots, open triangles and crosses together
+
+
+def test_mean_line_stops_where_a_seed_diverged(results, drawn):
+    figure, _ = drawn["lr_curves"]
+    curves = results["lr_curves"]
+    facet = curves.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
+    means = facet.groupby("learning_rate")["recovery_heldout_percent"].mean()
+    lost = facet.groupby("learning_rate")["diverged"].any()
+    line = next(line for line in figure.axes[0].lines if len(line.get_xdata()) == len(means))
+    np.testing.assert_allclose(line.get_ydata()[~lost], means[~lost])
+    assert np.isnan(line.get_ydata()[lost]).all() and lost.any()
+
+
+def test_tost_row_of_the_paper_is_its_interval(results, drawn):
+    figure, caption = drawn["tost_interval"]
+    axes = figure.axes[0]
+    assert axes.get_yticklabels()[0].get_text() == "Adam, 50/50"
+    headline = load().headline
+    theirs = axes.containers[1]
+    segment = theirs.lines[2][0].get_segments()[0][:, 0]
+    np.testing.assert_allclose(segment, [-headline["delta_star_pp"], 2.10])
+    assert np.mean(segment) == pytest.approx(headline["gap_pp"])
+    ours = results["gaps"].query("optimizer == 'adam' and split == '50-50'")
+    ours = ours[ours["comparison"] == "paper"][["t90_low_pp", "t90_high_pp"]].to_numpy()[0]
+    np.testing.assert_allclose(axes.containers[0].lines[2][0].get_segments()[0][:, 0], ours)
+    assert "Adam, RNN, float64, 50/50" in caption.alt
+
+
+@pytest.mark.parametrize("palette", [style.OPTIMIZERS, style.LEARNERS], ids=["opt", "learn"])
+def test_palettes_rise_in_lightness(palette):
+    light = [lab(mark.color)[0] for mark in palette.values()]
+    assert min(np.diff(light)) > 8
+    assert max(light) < 80  # still seen on white
+    assert len({mark.marker for mark in palette.values()}) == len(palette)
+
+
+@pytest.mark.parametrize("blindness", BLINDNESS)
+@pytest.mark.parametrize("palette", [style.OPTIMIZERS, style.LEARNERS], ids=["opt", "learn"])
+def test_palettes_differ_to_every_eye(palette, blindness):
+    seen = [lab(mark.color, blindness) for mark in palette.values()]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
+
+
+def test_red_and_green_would_not_do():
+    assert np.linalg.norm(lab("#b05a00", "deutan") - lab("#6f7a00", "deutan")) < 15
+
+
+SCRIPT = """
+import sys, importlib.util
+spec = importlib.util.spec_from_file_location("made", sys.argv[1])
+made = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(made)
+from orla.reports import figures
+results = made.make_results(n_seeds=2, splits=("80-20",))
+few = "optimizer in ('adam', 'lars') and learner in ('immediate', 'tbptt-200-200')"
+results["lr_curves"] = results["lr_curves"].query(few)
+results["traces"] = results["traces"].query(few)
+for name, keys in {names!r}.items():
+    paths = [f"{{sys.argv[2]}}/{{name}}.{{kind}}" for kind in ("pdf", "png")]
+    getattr(figures, name)(*(results[key] for key in keys), paths, made.SIMULATED)
+"""
+
+
+def test_rebuilt_bit_for_bit_and_fonts_embedded(tmp_path):
+    made = Path(__file__).with_name("conftest.py")
+    sums = []
+    for salt in ("1", "2"):
+        folder = tmp_path / salt
+        folder.mkdir()
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(names=NAMES), str(made), str(folder)],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": salt, "OMP_NUM_THREADS": "1"},
+        )
+        sums.append(
+            {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+        )
+    assert sums[0] == sums[1]
+    assert len(sums[0]) == 2 * len(NAMES)
+    for path in (tmp_path / "1").glob("*.pdf"):
+        data = path.read_bytes()
+        assert b"CreationDate" not in data
+        assert b"/FontFile2" in data
+        assert b"/Subtype /Type3" not in data

@@ -1,0 +1,51 @@
+"""Numbers as readers see them."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orla.reports.numbers import MISSING, bind, count, estimate, interval, number, rate
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "text"),
+    [
+        (37.64, False, "37.6"),
+        (-0.3, True, "−0.3"),
+        (2.0, True, "+2.0"),
+        (-0.04, True, "0.0"),
+        (0.0, True, "0.0"),
+        (-123456.0, False, "−1.2×10⁵"),
+    ],
+)
+def test_number(value, signed, text):
+    assert number(value, signed=signed) == text
+
+
+@pytest.mark.parametrize("value", [None, math.nan, np.float64("nan"), math.inf, pd.NA])
+def test_missing_is_a_dash_everywhere(value):
+    assert number(value) == MISSING
+    assert rate(value) == MISSING
+    assert count(value) == MISSING
+    assert estimate(value, value, value) == MISSING
+    assert interval(value, 1.0) == interval(1.0, value) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e-4, "10⁻⁴"), (3e-3, "3×10⁻³"), (0.1, "10⁻¹"), (3.1623e-4, "3.2×10⁻⁴"), (1.0, "10⁰")],
+)
+def test_rate(value, text):
+    assert rate(value) == text
+
+
+def test_one_seed_has_no_interval():
+    assert estimate(1.0, 1.0, 1.0, n=1) == "1.0"
+    assert estimate(1.0, 0.5, 1.5, n=2) == "1.0 [0.5,\u00a01.5]"
+
+
+def test_bind_keeps_numbers_with_their_units():
+    assert bind("gap 3 pp, 90 % of n = 20") == "gap 3\u00a0pp, 90\u00a0% of n\u00a0=\u00a020"
+    assert bind("3 ppm; fin = 2") == "3 ppm; fin = 2"

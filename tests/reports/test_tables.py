@@ -1,0 +1,210 @@
+"""Tables: what they say, that they hold no NaN, and that LaTeX takes them."""
+
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orla.reports import tables
+from orla.reports.latex import escape
+from orla.reports.table import to_latex
+
+NAMES = {
+    "ratio_gap": ("ratio_gap", "ratio_gap_order"),
+    "heldout": ("conditions",),
+    "bci_gap": ("gaps",),
+    "selection_price": ("selection_price",),
+    "verdict": ("verdicts",),
+}
+PDFLATEX = shutil.which("pdflatex")
+
+
+def build(name, results, dataset):
+    return getattr(tables, name)(*(results[key] for key in NAMES[name]), dataset)
+
+
+def line(table, panel, first):
+    rows = next(p.rows for p in table.panels if p.title.startswith(panel))
+    return next(row for row in rows if row[0].startswith(first))
+
+
+def compile_latex(folder: Path, body: str, packages: str = r"\usepackage{booktabs}") -> str:
+    document = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
+    (folder / "minimal.tex").write_text(document, encoding="utf-8")
+    command = [PDFLATEX, "-halt-on-error", "-interaction=nonstopmode", "minimal.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-1500:]
+    return done.stdout
+
+
+def with_losses(results):
+    """The same results after every full-gradient model diverged."""
+    results = {name: frame.copy() for name, frame in results.items()}
+    full = results["conditions"]["learner"] == "tbptt-200-200"
+    measures = [c for c in results["conditions"] if "percent" in c or c.startswith("r2")]
+    results["conditions"].loc[full, measures] = np.nan
+    results["conditions"].loc[full, ["n_seeds", "n_diverged"]] = 0, 5
+    for name in ("gaps", "ratio_gap"):
+        results[name][["gap_pp", "low_pp", "high_pp"]] = np.nan
+    results["gaps"][["n_seeds", "n_diverged"]] = 0, 5
+    results["ratio_gap_order"][["spearman", "low", "high"]] = np.nan
+    return results
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_simulated_is_said_in_caption_and_csv(name, results, simulated, recorded):
+    table = build(name, results, simulated)
+    assert table.caption.startswith("SIMULATED")
+    assert table.data["simulated"].all()
+    real = build(name, results, recorded)
+    assert "SIMULATED" not in to_latex(real)
+    assert not real.data["simulated"].any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("prepare", [lambda r: r, with_losses], ids=["as is", "diverged"])
+def test_never_a_nan(name, prepare, results, simulated, tmp_path):
+    table = build(name, prepare(results), simulated)
+    tables.write(table, tmp_path / "t.tex", tmp_path / "t.csv")
+    for path in (tmp_path / "t.tex", tmp_path / "t.csv"):
+        assert not re.search(r"\b(nan|none|inf|NA)\b", path.read_text(), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_results_give_an_empty_table(name, results, simulated):
+    nothing = {key: frame.iloc[:0] for key, frame in results.items()}
+    assert "No condition of this table was run" in to_latex(build(name, nothing, simulated))
+
+
+def test_heldout_has_ours_beside_the_papers(results, simulated):
+    table = tables.heldout(results["conditions"], simulated)
+    ours = results["conditions"].query(
+        "learner == 'immediate' and optimizer == 'adam' and split == '80-20'"
+    )
+    cells = line(table, "RNN, float64, 80/20: immediate, per step", "Adam")
+    assert cells[3].startswith(f"{ours['recovery_percent'].item():.1f} [")
+    assert cells[6:] == ("41.7", "3×10⁻⁴")
+
+
+def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
+    table = tables.heldout(results["conditions"], simulated)
+    immediate = "RNN, float64, 80/20: immediate, per step"
+    assert line(table, immediate, "LARS")[1].endswith("*")
+    assert line(table, immediate, "SGD")[6] == "42.2ᵖ"
+    assert line(table, "RNN, float64, 80/20: full (TBPTT", "SGD")[2] == "4 (1 div.)"
+    assert not line(table, immediate, "Adam")[1].endswith("*")
+    assert {note[0] for note in table.notes} == {"*", "ᵖ", "ᵏ"}
+
+
+def test_heldout_marks_what_is_unreliable(results, simulated):
+    conditions = results["conditions"].assign(unreliable=True)
+    table = tables.heldout(conditions, simulated)
+    assert all("‡" in row[3] for panel in table.panels for row in panel.rows)
+    assert any(note.startswith("‡") for note in table.notes)
+
+
+def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
+    both = build_results(n_seeds=2, architectures=("rnn", "lstm"), splits=("80-20",))
+    titles = [p.title for p in tables.heldout(both["conditions"], simulated).panels]
+    assert [title[:4] for title in titles] == ["RNN,"] * 5 + ["LSTM"] * 5
+
+
+def test_all_diverged_is_said(results, simulated):
+    table = tables.heldout(with_losses(results)["conditions"], simulated)
+    assert line(table, "RNN, float64, 80/20: full (TBPTT", "Adam")[3] == "diverged"
+
+
+def test_two_by_two_has_all_five_differences(results, simulated):
+    table = tables.bci_gap(results["gaps"], simulated)
+    cells = line(table, "RNN, float64, 80/20", "SGD")
+    gaps = results["gaps"].query("optimizer == 'sgd' and split == '80-20'")
+    gaps = gaps.set_index("comparison")["gap_pp"]
+    order = ["per_step", "per_window", "cadence_immediate", "cadence_full", "paper"]
+    for cell, comparison in zip(cells[1:6], order, strict=True):
+        shown = float(cell.split("\n")[0].replace("−", "-").rstrip("‡"))
+        assert shown == pytest.approx(gaps[comparison], abs=0.0501)
+    assert cells[6] == "−9.9\n[−16.4,\u00a0−3.5]"
+    assert any("1 seed is left out" in note for note in table.notes)
+
+
+def test_other_comparisons_stay_out_of_the_two_by_two(results, simulated):
+    floor = results["gaps"].head(1).assign(comparison="floor", n_seeds=99)
+    table = tables.bci_gap(pd.concat([results["gaps"], floor]), simulated)
+    assert table.data["comparison"].nunique() == 5
+    assert "99" not in to_latex(table)
+
+
+def test_ratio_gap_shows_the_papers_table_only_for_its_condition(results, simulated):
+    table = tables.ratio_gap(results["ratio_gap"], results["ratio_gap_order"], simulated)
+    assert line(table, "RNN, float64, 80/20", "LARS")[2:5:2] == ("10.49", "+20")
+    assert line(table, "RNN, float64, 50/50", "LARS")[2] == "–"
+    assert line(table, "RNN, float64, 50/50", "SGD")[4] == "within CI of 0"
+    assert "1.00" in table.notes[0]
+
+
+def test_verdicts_in_the_order_of_the_claims(results, simulated):
+    shuffled = results["verdicts"].sort_values("title")
+    table = tables.verdict(shuffled, simulated)
+    assert table.data["registration"].tolist()[:2] == ["adam-equivalence", "lars-advantage"]
+    rows = table.panels[0].rows
+    assert rows[0][1:3] == ("supported", "−0.30 [−2.70,\u00a02.10]")
+    assert rows[1][0].endswith("†") and any("amended" in note for note in table.notes)
+    assert any("crosses the threshold" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_csv_twin_keeps_every_digit(name, results, simulated, tmp_path):
+    table = build(name, results, simulated)
+    tables.write(table, tmp_path / "t.tex", tmp_path / "t.csv")
+    back = pd.read_csv(io.StringIO((tmp_path / "t.csv").read_text()))
+    assert len(back) == sum(len(frame) for frame in [table.data])
+    for column in table.data.select_dtypes("number"):
+        np.testing.assert_array_equal(
+            back[column].to_numpy(float), table.data[column].to_numpy(float)
+        )
+
+
+def test_long_tables_go_on_in_a_second_float(build_results, simulated):
+    many = build_results(n_seeds=2, architectures=("rnn", "lstm"))
+    latex = to_latex(tables.heldout(many["conditions"], simulated))
+    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") > 1
+    assert latex.count(r"\label{") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("50 % & _x", r"50~\% \& \_x"),
+        ("‖ΔW_hh‖", r"\ensuremath{\|}\ensuremath{\Delta W_{hh}}\ensuremath{\|}"),
+        ("3×10⁻⁴", r"3\ensuremath{\times}10\ensuremath{^{-4}}"),
+        ("−0.3 pp", r"\ensuremath{-}0.3~pp"),
+        ("漢", "{[}U+6F22{]}"),
+    ],
+)
+def test_escape(text, latex):
+    assert escape(text) == latex
+
+
+@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
+def test_tables_compile_in_a_minimal_document(results, simulated, tmp_path):
+    inputs = []
+    for name in NAMES:
+        tables.write(build(name, results, simulated), tmp_path / f"{name}.tex", tmp_path / "t.csv")
+        inputs.append(rf"\input{{{name}}}\clearpage")
+    log = compile_latex(tmp_path, "\n".join(inputs))
+    assert "Overfull" not in log
+    assert "Float too large" not in log
+
+
+@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
+def test_any_title_compiles_once_escaped(results, simulated, tmp_path):
+    nasty = '50 % of $x_1$ & {y} \\n # ~ ^ < > | " [a] é ß 漢 ✓ ‖ΔW_hh‖ g_past → −1 ± 2 …'
+    verdicts = results["verdicts"].assign(title=nasty, reason=nasty)
+    compile_latex(tmp_path, to_latex(tables.verdict(verdicts, simulated)))
+    with pytest.raises(AssertionError):  # the same text bare does not
+        compile_latex(tmp_path, nasty)

@@ -1,0 +1,26 @@
+"""The verdict table of a terminal."""
+
+import pytest
+
+from orla.reports.terminal import verdict_table
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_fits_the_terminal_and_tells_all(width, results, simulated):
+    text = verdict_table(results["verdicts"], simulated, width=width, report="reports/index.html")
+    assert max(map(len, text.splitlines())) <= max(width, 90)
+    for outcome in ("supported", "falsified", "inconclusive", "untestable"):
+        assert outcome in text
+    assert "SIMULATED" in text and "(amended)" in text.replace("\n", " ")
+    assert "−0.30 [−2.70, 2.10]" in text
+    assert "3 of 5 seeds diverged" in text
+    assert text.endswith("report: reports/index.html\n")
+
+
+def test_recordings_are_not_called_simulated(results, recorded):
+    assert "SIMULATED" not in verdict_table(results["verdicts"], recorded, width=100)
+
+
+def test_nothing_judged_is_said(results, simulated):
+    text = verdict_table(results["verdicts"].iloc[:0], simulated, width=80)
+    assert "No registration has been judged yet." in text
