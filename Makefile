@@ -21,6 +21,7 @@ help:
 	@echo "make lint   check style and workflow"
 
 env: $(STAMP)
+	@:
 
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -39,7 +40,7 @@ run: $(STAMP)
 	@$(BIN)/python workflow/show.py results reports
 
 test: $(STAMP)
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS)
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .

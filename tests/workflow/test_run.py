@@ -1,0 +1,178 @@
+"""The real Snakemake on config/tiny.yaml, in a copy of the workflow: one run and what follows."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from orla.results import read_table
+
+ROOT = Path(__file__).parents[2]
+PARTS = ["Snakefile", "config.yaml", "config", "workflow", "profiles", "prereg"]
+SWEEP = "results/tiny/sweeps/rnn/immediate/adam/float64/80-20.parquet"
+
+
+class Study:
+    """A copy of the workflow, and Snakemake in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for part in PARTS:
+            source = ROOT / part
+            if source.is_dir():
+                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(source, folder / part)
+
+    def snakemake(self, *arguments, overlay="config/tiny.yaml"):
+        """Run to the end; return (status, what was said)."""
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "snakemake", *arguments, "--configfile", overlay]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        return done.returncode, done.stdout
+
+    def overlay(self, **changes):
+        """Write the tiny config with changes, in place of whole sections; return its path."""
+        config = yaml.safe_load((self.folder / "config/tiny.yaml").read_text())
+        path = self.folder / "config/changed.yaml"
+        path.write_text(yaml.safe_dump(config | changes))
+        return "config/changed.yaml"
+
+    def planned(self, overlay="config/tiny.yaml"):
+        """Return the messages of the jobs that a run would do."""
+        status, said = self.snakemake("all", "--dry-run", overlay=overlay)
+        assert status == 0, said
+        jobs = [line for line in said.splitlines() if line.startswith("Job ")]
+        return [line.partition(": ")[2] for line in jobs if not line.startswith("Job stats")]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    study = Study(tmp_path_factory.mktemp("study"))
+    status, said = study.snakemake("--cores", "2", "all")
+    assert status == 0, said
+    return study
+
+
+def test_everything_is_there_and_carries_its_provenance(study):
+    results = study.folder / "results/tiny"
+    tables = sorted(results.glob("*.parquet")) + sorted((results / "sweeps").rglob("*.parquet"))
+    assert len(tables) >= 16
+    for path in tables:
+        provenance = read_table(path).attrs["provenance"]
+        assert provenance["dataset"]["simulated"] is True, path
+        assert {"code", "versions", "cpu_capability", "threads"} <= set(provenance), path
+    assert "prereg_lock_sha256" in read_table(results / "verdicts.parquet").attrs["provenance"]
+    reports = study.folder / "reports/tiny"
+    for name in ("ratio_gap", "heldout", "bci_gap", "selection_price", "verdict"):
+        assert "SIMULATED" in (reports / f"table_{name}.tex").read_text()
+        assert (reports / f"table_{name}.csv").stat().st_size > 0
+    for name in ("horizon_gap", "lr_curves", "adaptation_traces", "tost_interval"):
+        assert (reports / f"figure_{name}.pdf").stat().st_size > 0
+        assert (reports / f"figure_{name}.png").stat().st_size > 0
+    page = (reports / "index.html").read_text()
+    assert "SIMULATED" in page and "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_a_second_run_does_nothing(study):
+    assert study.planned() == []
+
+
+def test_one_rate_touches_the_conditions_that_use_it_and_no_other(study):
+    grids = yaml.safe_load((study.folder / "config/tiny.yaml").read_text())["grids"]
+    grids["adam"]["step"] = [0.0003, 0.003]
+    jobs = study.planned(study.overlay(grids=grids))
+    swept = [job for job in jobs if job.startswith("Sweeping")]
+    assert [job.split()[1:4] for job in swept] == [["immediate", "with", "adam"]]
+    assert not any(job.startswith(("Pretraining", "Simulating", "Converting")) for job in jobs)
+    assert any(job.startswith("Comparing") for job in jobs)
+
+
+def test_the_margin_touches_no_sweep(study):
+    jobs = study.planned(study.overlay(statistics={"resamples": 100, "margin_pp": 5.0}))
+    assert jobs and not any(job.startswith(("Sweeping", "Gathering")) for job in jobs)
+
+
+def test_a_deleted_result_comes_back_bit_for_bit(study):
+    deleted = [study.folder / SWEEP, study.folder / SWEEP.replace(".parquet", ".npz")]
+    before = [path.read_bytes() for path in deleted]
+    curves = study.folder / "results/tiny/lr_curves.parquet"
+    curves_before = curves.read_bytes()
+    deleted[0].unlink()
+    assert any(job.startswith("Sweeping immediate with adam") for job in study.planned())
+    status, said = study.snakemake("--cores", "2", "all")
+    assert status == 0, said
+    assert [path.read_bytes() for path in deleted] == before
+    assert curves.read_bytes() == curves_before
+    assert study.planned() == []
+
+
+def test_the_default_profile_supplies_the_cores(study):
+    status, said = study.snakemake("reports/tiny/table_ratio_gap.tex")
+    assert status == 0, said
+    assert "Nothing to be done" in said
+
+
+def test_snakemakes_own_report(study):
+    status, said = study.snakemake("--report", "report.zip")
+    assert status == 0, said
+    names = zipfile.ZipFile(study.folder / "report.zip").namelist()
+    assert any(name.endswith("report.html") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pretrainin": {}}, '"pretrainin" is not a known key; the nearest is "pretraining"'),
+        ({"parts": {"cutt": 200}}, '"parts.cutt" is not a known key; the nearest is "cut"'),
+        ({"parts": {"cut": "many"}}, '"parts.cut" must be a whole number, not "many"'),
+        ({"dataset": {"source": "odohery"}}, 'cannot be "odohery"; the nearest is "odoherty"'),
+    ],
+)
+def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study, changes, message):
+    status, said = study.snakemake("--cores", "2", "all", overlay=study.overlay(**changes))
+    assert status == 1
+    errors = [line for line in said.splitlines() if "error" in line.lower()]
+    assert len(errors) == 1 and errors[0].startswith("error: config: ")
+    assert message in errors[0]
+    assert "Building DAG" not in said and "Traceback" not in said
+
+
+def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):
+    changes = {"parts": {"cut": 5000}, "pathvars": {"results": "results/none", "reports": "none"}}
+    status, said = study.snakemake("--cores", "2", "all", overlay=study.overlay(**changes))
+    assert status == 1
+    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+    assert "is empty" in line and "lower cut" in line
+    assert "Traceback" not in said
+    assert not list((study.folder / "results/none").rglob("*.safetensors"))
+
+
+def test_a_changed_registration_is_refused_until_it_is_what_was_locked(study):
+    [path, *_] = sorted((study.folder / "prereg").glob("*.yaml"))
+    locked = path.read_bytes()
+    path.write_bytes(locked + b"# a second thought\n")
+    status, said = study.snakemake("--cores", "2", "all")
+    assert status == 1
+    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+    assert path.name in line and "differs from its lock" in line
+    assert not (study.folder / "results/tiny/verdicts.parquet").exists()
+    path.write_bytes(locked)
+    status, said = study.snakemake("--cores", "2", "all")
+    assert status == 0, said
+    assert pq.read_table(study.folder / "results/tiny/verdicts.parquet").num_rows > 0
