@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -36,7 +37,7 @@ class Mark:
 
     color: str
     marker: str
-    line: str | tuple
+    line: Any  # a name or an on-off pattern, as matplotlib takes it
 
 
 OPTIMIZERS = {
@@ -56,7 +57,7 @@ LEARNERS = {
 SPLITS = {"80-20": Mark(INK, "o", "-"), "50-50": Mark(QUIET, "^", (0, (4, 1.2)))}
 _UNKNOWN = Mark(QUIET, "X", (0, (2, 2)))
 
-_PARAMETERS = {
+_PARAMETERS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same on every machine
     "font.size": FONT_PT,
