@@ -208,3 +208,12 @@ def test_any_title_compiles_once_escaped(results, simulated, tmp_path):
     compile_latex(tmp_path, to_latex(tables.verdict(verdicts, simulated)))
     with pytest.raises(AssertionError):  # the same text bare does not
         compile_latex(tmp_path, nasty)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("strictly between -3 and 3 pp", "strictly between −3 and 3 pp"), (-0.5, "−0.5")],
+)
+def test_thresholds_have_a_true_minus(value, text):
+    assert tables.threshold(value) == text
+    assert tables.threshold("well-tuned 2-3") == "well-tuned 2-3"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from orla.reports import paper as papers
@@ -81,5 +83,5 @@ def verdict_estimate(row: pd.Series | dict) -> str:
 def threshold(value: object) -> str:
     """A verdict's threshold: words as they are, a number with the digits it needs."""
     if isinstance(value, str):
-        return value
+        return re.sub(r"(?<!\w)-(?=\d)", "−", value)
     return MISSING if is_missing(value) else f"{value:g}".replace("-", "−")
