@@ -1,0 +1,190 @@
+"""The loop: a stream, an architecture, a learner and an optimizer, over a batch of models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+from torch.utils import _pytree as pytree
+
+from orla.architectures import Parameters
+from orla.compiling import compiled, scan
+from orla.errors import OrlaError
+from orla.learners import Learner
+from orla.optimizers import Optimizer
+
+Probe = Callable[[Parameters, Parameters, Parameters], dict[str, Tensor]]
+
+# Updates written out one after the other inside the compiled loop: the loop copies what it
+# carries once a turn, and a longer body takes longer to compile (measured in benchmarks/).
+UNROLL = 4
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What an adaptation leaves behind, models on the first axis.
+
+    losses: (models, steps) mean over outputs of the squared error, before each step's update.
+    params, state, optimizer_state: after the last step.
+    series: what the probes measured, (models, updates) each.
+    snapshots: {step: (params, state)} after that many steps.
+    """
+
+    losses: np.ndarray
+    params: Parameters
+    state: Tensor
+    optimizer_state: dict[str, Tensor]
+    series: dict[str, np.ndarray]
+    snapshots: dict[int, tuple[Parameters, Tensor]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Adapts batches of models; compiled once a shape.
+
+    segment: steps that one compiled call goes through, a multiple of the learner's stride.
+    """
+
+    learner: Learner
+    optimizer: Optimizer
+    probes: Sequence[Probe] = ()
+    segment: int = 200
+
+    def __post_init__(self) -> None:
+        if self.segment % self.learner.stride:
+            raise OrlaError(
+                f"a segment of {self.segment} steps does not hold a whole number of updates, one"
+                f" every {self.learner.stride} steps; choose parts.cut as a multiple of that"
+            )
+
+    def __call__(
+        self,
+        params: Parameters,
+        learning_rates: Tensor,
+        X: Tensor,
+        Y: Tensor,
+        *,
+        snapshots: Sequence[int] = (),
+        state: Tensor | None = None,
+        optimizer_state: dict[str, Tensor] | None = None,
+        on_segment: Callable[[int], None] | None = None,
+    ) -> Adaptation:
+        """Adapt a batch of models to one stream.
+
+        Args:
+            params: Starting point, each (models, ...); left as it is.
+            learning_rates: (models,).
+            X, Y: Inputs (steps, n_in) and targets (steps, n_out), in the precision of `params`.
+                Steps that do not fill a last update are passed over.
+            snapshots: Steps after which parameters and state are kept, multiples of `segment`.
+            state: Starting state (models, state_size); zeros by default.
+            optimizer_state: Starting state of the optimizer; a fresh one by default.
+            on_segment: Called with the number of steps done since the last call.
+
+        Raises:
+            OrlaError: A stream shorter than one update, a snapshot that is no multiple of `segment`.
+        """
+        steps = X.shape[0] - X.shape[0] % self.learner.stride
+        self._check(steps, snapshots)
+        with torch.no_grad():
+            carry = self.learner.init(params)
+            if state is not None:
+                carry = carry | {"state": state}
+            if optimizer_state is None:
+                optimizer_state = vmap(self.optimizer.init)(params)
+            now = (params, carry, optimizer_state)
+            losses, series, kept = [], [], {}
+            for start in range(0, steps, self.segment):
+                part = slice(start, min(start + self.segment, steps))
+                now, loss, watched = self._advance(start, now, learning_rates, X[part], Y[part])
+                losses.append(loss)
+                series.append(watched)
+                if part.stop in snapshots:
+                    kept[part.stop] = pytree.tree_map(torch.clone, (now[0], now[1]["state"]))
+                if on_segment:
+                    on_segment(part.stop - part.start)
+        return Adaptation(
+            losses=torch.cat(losses).T.cpu().numpy(),
+            params=now[0],
+            state=now[1]["state"],
+            optimizer_state=now[2],
+            series={k: torch.cat([s[k] for s in series]).T.cpu().numpy() for k in series[0]},
+            snapshots=kept,
+        )
+
+    def _check(self, steps: int, snapshots: Sequence[int]) -> None:
+        if steps == 0:
+            raise OrlaError(f"the stream is shorter than one update ({self.learner.stride} steps)")
+        for step in snapshots:
+            if step % self.segment or not 0 < step <= steps:
+                raise OrlaError(
+                    f"no snapshot can be taken after {step} of {steps} steps;"
+                    f" choose a multiple of {self.segment}"
+                )
+
+    def _advance(
+        self, start: int, now: Any, rates: Tensor, X: Tensor, Y: Tensor
+    ) -> tuple[Any, Tensor, dict[str, Tensor]]:
+        remember = getattr(self.learner, "remember", None)
+        if remember is None:
+            return self._compiled(self.run, now, rates, X, Y)
+        losses, series = [], []
+        for index in range(X.shape[0]):
+            step = slice(index, index + 1)
+            (params, carry, state), loss, watched = self._compiled(
+                self.run, now, rates, X[step], Y[step]
+            )
+            now = (params, remember(carry, start + index), state)
+            losses.append(loss)
+            series.append(watched)
+        return now, torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
+
+    def _compiled(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        key = id(self)
+        if key not in _programs:
+            name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
+            _programs[key] = (self, compiled(function, name))
+        return _programs[key][1](*arguments)
+
+    def run(
+        self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
+    ) -> tuple[Any, Tensor, dict[str, Tensor]]:
+        """Pure: go through X, Y; returns what is carried, losses (steps, models) and probe series."""
+        stride = self.learner.stride
+        unroll = UNROLL if stride == 1 and X.shape[0] % UNROLL == 0 else 1
+
+        def body(now: Any, xy: tuple[Tensor, Tensor]) -> tuple[Any, Any]:
+            losses, series = [], []
+            for x, y in zip(xy[0].split(stride), xy[1].split(stride), strict=True):
+                now, loss, watched = self._update(now, rates, x, y)
+                losses.append(loss)
+                series.append(watched)
+            return now, (
+                torch.cat(losses),
+                {k: torch.stack([s[k] for s in series]) for k in series[0]},
+            )
+
+        turns = X.shape[0] // (stride * unroll)
+        inputs = X.view(turns, stride * unroll, -1), Y.view(turns, stride * unroll, -1)
+        now, (losses, series) = scan(body, now, inputs)
+        return now, losses.flatten(0, 1), {k: s.flatten(0, 1) for k, s in series.items()}
+
+    def _update(self, now: Any, rates: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Tensor, dict]:
+        params, carry, optimizer_state = now
+        carry, gradients, loss = self.learner.step(carry, params, x, y)
+        updates, optimizer_state = vmap(self.optimizer.update)(
+            gradients, optimizer_state, params, rates
+        )
+        watched: dict[str, Tensor] = {}
+        for probe in self.probes:
+            watched |= probe(params, gradients, updates)
+        params = params | {name: params[name] + update for name, update in updates.items()}
+        return (params, carry, optimizer_state), loss, watched
+
+
+_programs: dict[int, tuple[Adapter, Callable[..., Any]]] = {}

@@ -1,0 +1,58 @@
+"""What a learner is: the rule that turns a stream into a gradient."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orla.architectures import Architecture, Parameters
+from orla.learners.derivatives import Derivatives, derivatives
+
+Carry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Learner(ABC):
+    """A pure pair `init(params) -> carry`, `step(carry, params, X, Y)` for a batch of models.
+
+    All tensors of parameters, carries and gradients have the models on their first axis; the
+    stream is shared. A learner takes `stride` steps of the stream at a time and answers with one
+    gradient, the sum over those steps.
+    """
+
+    architecture: Architecture
+
+    @property
+    def stride(self) -> int:
+        """Steps of the stream between two updates."""
+        return 1
+
+    @property
+    def derivatives(self) -> Derivatives:
+        """Structured derivatives where the architecture has them, automatic ones elsewhere."""
+        return derivatives(self.architecture)
+
+    def init(self, params: Parameters) -> Carry:
+        """What is carried before the first step; "state" is the networks' state (models, state_size)."""
+        return {"state": torch.func.vmap(self.architecture.initial_state)(params)}
+
+    @abstractmethod
+    def step(
+        self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
+    ) -> tuple[Carry, Parameters, Tensor]:
+        """One gradient from `stride` steps.
+
+        Args:
+            carry: From `init` or the step before.
+            params: Parameters, each (models, ...).
+            X: Inputs (stride, n_in).
+            Y: Targets (stride, n_out).
+
+        Returns:
+            The next carry, the gradient of the summed losses (parameters that the learner leaves
+            alone are absent), and the losses (stride, models): mean over outputs of the squared error.
+        """

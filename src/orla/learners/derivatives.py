@@ -1,0 +1,236 @@
+"""The derivatives that learners are made of: forward with a tape, and the pull back through it.
+
+A tape is what one step leaves behind for its derivatives. Pulling a cotangent on the new state
+back through the step gives a cotangent on the state before, and a local term from which the
+parameters' gradient is gathered. Everything here is for a batch of models (first axis).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.func import vjp, vmap
+
+from orla.architectures import Architecture, LinearGates, Parameters
+
+Tape = dict[str, Tensor]
+Local = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Derivatives(ABC):
+    """Forward and backward through one step of `architecture`, over a batch of models."""
+
+    architecture: Architecture
+
+    @abstractmethod
+    def forward(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tape]:
+        """New state (models, state_size) and tape, from one input x (n_in,) for all models."""
+
+    @abstractmethod
+    def pull(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        """Cotangent on the state before (models, state_size) and local term of this step."""
+
+    @abstractmethod
+    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+        """Gradient of the recurrent parameters summed over the first axis (steps) of both."""
+
+    @abstractmethod
+    def history(self) -> tuple[str, ...]:
+        """The parameters that `pull` reads: exact RTRL keeps those that each step was taken with."""
+
+    @abstractmethod
+    def no_sensitivity(self, params: Parameters) -> Parameters:
+        """Sensitivities dstate/dtheta before the first step: zeros, with the state's axis last."""
+
+    @abstractmethod
+    def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
+        """Gradient of the recurrent parameters: cotangent (models, state_size) times P."""
+
+    @abstractmethod
+    def rebuild_sensitivity(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> Parameters:
+        """P at the end of a block from P at its start.
+
+        Args:
+            sensitivity: P at the block's start.
+            rows: Unit vectors pulled back to the block's start (models, state_size, state_size).
+            tapes: The block's tapes, steps on the first axis.
+            locals_: The unit vectors' local terms, steps on the first axis.
+        """
+
+    def readout(
+        self, params: Parameters, state: Tensor, y: Tensor
+    ) -> tuple[Tensor, Tensor, Parameters]:
+        """Loss (models,), cotangent on the state and gradient of the readout's parameters.
+
+        Loss: mean over the outputs of the squared error. Source: docs/protocol.md, Data.
+        """
+
+        def loss_of(params: Parameters, state: Tensor) -> Tensor:
+            error = self.architecture.readout(params, state) - y
+            return (error * error).mean()
+
+        readout = {name: params[name] for name in params if name not in self.recurrent()}
+
+        def one(readout: Parameters, rest: Parameters, state: Tensor) -> tuple[Tensor, ...]:
+            loss, pull = vjp(lambda r, s: loss_of({**rest, **r}, s), readout, state)
+            return loss, *pull(torch.ones_like(loss))
+
+        rest = {name: params[name] for name in self.recurrent()}
+        loss, gradient, cotangent = vmap(one)(readout, rest, state)
+        return loss, cotangent, gradient
+
+    def recurrent(self) -> tuple[str, ...]:
+        """Names of the parameters that the state depends on."""
+        return tuple(self.architecture.recurrent_shapes())
+
+
+@dataclass(frozen=True)
+class StructuredDerivatives(Derivatives):
+    """Derivatives of an architecture whose parameters enter through linear pre-activations."""
+
+    architecture: LinearGates
+
+    def forward(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tape]:
+        after, cache = vmap(self.architecture.step_with_cache, in_dims=(0, 0, None))(
+            params, state, x
+        )
+        h = state[:, : self.architecture.hidden]
+        # x is one for all models; it stands in the tape once a model so that all of it is batched.
+        return after, {"cache": cache, "h": h, "x": x.expand(h.shape[0], -1)}
+
+    def pull(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        on_gates, around = vmap(self.architecture.pull)(tape["cache"], cotangent)
+        on_state = self._through_recurrence(params["W_hh"], on_gates)
+        return on_state + around, {"gates": on_gates}
+
+    def _through_recurrence(self, W_hh: Tensor, on_gates: Tensor) -> Tensor:
+        """W_hh^T on_gates for on_gates (models, gates) or rows of them (models, rows, gates)."""
+        if on_gates.dim() == 2:
+            on_h = (W_hh * on_gates[:, :, None]).sum(1)
+        else:
+            on_h = torch.bmm(on_gates, W_hh)
+        missing = self.architecture.state_size - self.architecture.hidden
+        return torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h
+
+    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+        on_gates = locals_["gates"]
+        if on_gates.shape[0] == 1:
+            delta = on_gates[0][:, :, None]
+            return {
+                "W_ih": delta * tapes["x"][0][:, None, :],
+                "W_hh": delta * tapes["h"][0][:, None, :],
+                "b_h": on_gates[0],
+            }
+        delta = on_gates.permute(1, 2, 0)
+        return {
+            "W_ih": torch.bmm(delta, tapes["x"].transpose(0, 1)),
+            "W_hh": torch.bmm(delta, tapes["h"].transpose(0, 1)),
+            "b_h": on_gates.sum(0),
+        }
+
+    def history(self) -> tuple[str, ...]:
+        return ("W_hh",)
+
+    def no_sensitivity(self, params: Parameters) -> Parameters:
+        # (models, [x, h, 1], gates, state): each contraction below is then one plain product.
+        a, models = self.architecture, params["W_hh"].shape[0]
+        return {"P": params["W_hh"].new_zeros(models, a.n_in + a.hidden + 1, a.gates, a.state_size)}
+
+    def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
+        gradient = (sensitivity["P"] * cotangent[:, None, None, :]).sum(-1).transpose(1, 2)
+        n_in = self.architecture.n_in
+        return {
+            "W_ih": gradient[:, :, :n_in],
+            "W_hh": gradient[:, :, n_in:-1],
+            "b_h": gradient[:, :, -1],
+        }
+
+    def rebuild_sensitivity(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> Parameters:
+        P = sensitivity["P"]
+        models, length, gates, size = P.shape
+        ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
+        z = torch.cat([tapes["x"], tapes["h"], ones], -1).permute(1, 2, 0)
+        delta = locals_["gates"].permute(1, 0, 3, 2).reshape(models, -1, gates * size)
+        carried = torch.bmm(P.view(models, length * gates, size), rows.transpose(1, 2))
+        new = torch.baddbmm(carried.view(models, length, gates * size), z, delta)
+        return {"P": new.view(models, length, gates, size)}
+
+    def readout(
+        self, params: Parameters, state: Tensor, y: Tensor
+    ) -> tuple[Tensor, Tensor, Parameters]:
+        if type(self.architecture).readout is not Architecture.readout:
+            return super().readout(params, state, y)
+        output = vmap(self.architecture.readout)(params, state)
+        error = output - y
+        h = state[:, : self.architecture.hidden]
+        on_output = error * (2.0 / self.architecture.n_out)
+        on_h = (params["W_out"] * on_output[:, :, None]).sum(1)
+        missing = self.architecture.state_size - self.architecture.hidden
+        cotangent = torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h
+        gradient = {"W_out": on_output[:, :, None] * h[:, None, :], "b_out": on_output}
+        return (error * error).mean(-1), cotangent, gradient
+
+
+@dataclass(frozen=True)
+class AutomaticDerivatives(Derivatives):
+    """Derivatives of any architecture, by automatic differentiation of its `step`."""
+
+    def forward(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tape]:
+        after = vmap(self.architecture.step, in_dims=(0, 0, None))(params, state, x)
+        return after, {"state": state, "x": x.expand(state.shape[0], -1)}
+
+    def pull(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        recurrent = {name: params[name] for name in self.recurrent()}
+        one = self._pull_one if cotangent.dim() == 2 else self._pull_rows
+        gradient, on_state = vmap(one)(recurrent, tape["state"], tape["x"], cotangent)
+        return on_state, gradient
+
+    def _pull_one(
+        self, recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
+    ) -> tuple[Parameters, Tensor]:
+        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
+        return pull(cotangent)
+
+    def _pull_rows(
+        self, recurrent: Parameters, state: Tensor, x: Tensor, rows: Tensor
+    ) -> tuple[Parameters, Tensor]:
+        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
+        return vmap(pull)(rows)
+
+    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+        return {name: gradient.sum(0) for name, gradient in locals_.items()}
+
+    def history(self) -> tuple[str, ...]:
+        return self.recurrent()
+
+    def no_sensitivity(self, params: Parameters) -> Parameters:
+        size = self.architecture.state_size
+        return {
+            name: params[name].new_zeros(*params[name].shape, size) for name in self.recurrent()
+        }
+
+    def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
+        return {name: vmap(torch.matmul)(P, cotangent) for name, P in sensitivity.items()}
+
+    def rebuild_sensitivity(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> Parameters:
+        return {
+            name: vmap(torch.matmul)(P, rows.transpose(1, 2)) + locals_[name].sum(0).movedim(1, -1)
+            for name, P in sensitivity.items()
+        }
+
+
+def derivatives(architecture: Architecture) -> Derivatives:
+    """The best derivatives that `architecture` has."""
+    if isinstance(architecture, LinearGates):
+        return StructuredDerivatives(architecture)
+    return AutomaticDerivatives(architecture)

@@ -1,0 +1,58 @@
+"""Adafactor with a constant learning rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.optimizers.base import Optimizer, State
+
+
+@dataclass(frozen=True)
+class Adafactor(Optimizer):
+    """Adafactor (Shazeer and Stern 2018, algorithm 4) without relative step or parameter scaling.
+
+    Matrices of any size are factored; beta2_t = 1 - t^-0.8; eps 1e-30 is added to the squared
+    gradient; each tensor's update is clipped to an RMS of 1 and multiplied by the learning rate.
+    """
+
+    decay: float = 0.8
+    eps: float = 1e-30
+    clip_rms: float = 1.0
+
+    def init(self, params: Parameters) -> State:
+        one = next(iter(params.values())).new_ones(())
+        state = {"step": one, "new_share": one}
+        for name, p in params.items():
+            if p.dim() == 2:
+                state[f"rows.{name}"] = p.new_zeros(p.shape[0])
+                state[f"columns.{name}"] = p.new_zeros(p.shape[1])
+            else:
+                state[f"v.{name}"] = torch.zeros_like(p)
+        return state
+
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> tuple[Parameters, State]:
+        after, updates = dict(state), {}
+        for name, g in gradients.items():
+            scaled = g / self._root_second_moment(name, g * g + self.eps, state, after)
+            rms = torch.sqrt((scaled * scaled).mean())
+            clip = torch.clamp(rms / self.clip_rms, min=1.0)
+            updates[name] = (-lr / clip) * scaled
+        after["step"] = state["step"] + 1.0
+        after["new_share"] = after["step"] ** -self.decay
+        return updates, after
+
+    @staticmethod
+    def _root_second_moment(name: str, squared: Tensor, state: State, after: State) -> Tensor:
+        new, old = state["new_share"], 1.0 - state["new_share"]
+        if squared.dim() < 2:
+            v = after[f"v.{name}"] = old * state[f"v.{name}"] + new * squared
+            return torch.sqrt(v)
+        rows = after[f"rows.{name}"] = old * state[f"rows.{name}"] + new * squared.mean(-1)
+        columns = after[f"columns.{name}"] = old * state[f"columns.{name}"] + new * squared.mean(-2)
+        return torch.sqrt(rows / rows.mean())[:, None] * torch.sqrt(columns)[None, :]

@@ -1,0 +1,49 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.optimizers.base import Optimizer, State
+
+
+@dataclass(frozen=True)
+class Adam(Optimizer):
+    """Adam with bias correction (Kingma and Ba 2015, algorithm 1), eps outside the root."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+
+    def init(self, params: Parameters) -> State:
+        one = next(iter(params.values())).new_ones(())
+        state = {f"m.{name}": torch.zeros_like(p) for name, p in params.items()}
+        state |= {f"v.{name}": torch.zeros_like(p) for name, p in params.items()}
+        return state | self._corrections(one * self.beta1, one * self.beta2)
+
+    def _corrections(self, power1: Tensor, power2: Tensor) -> State:
+        # Kept for the coming update: computed inside the long loops over the parameters, these
+        # scalars would be worked out again for every one of them.
+        return {
+            "beta1_power": power1,
+            "beta2_power": power2,
+            "step_scale": 1.0 / (1.0 - power1),
+            "root_scale": 1.0 / torch.sqrt(1.0 - power2),
+        }
+
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> tuple[Parameters, State]:
+        after, updates = dict(state), {}
+        step, root_scale = -lr * state["step_scale"], state["root_scale"]
+        for name, g in gradients.items():
+            m = state[f"m.{name}"] + (1.0 - self.beta1) * (g - state[f"m.{name}"])
+            v = self.beta2 * state[f"v.{name}"] + (1.0 - self.beta2) * g * g
+            updates[name] = step * m / (torch.sqrt(v) * root_scale + self.eps)
+            after[f"m.{name}"], after[f"v.{name}"] = m, v
+        powers = state["beta1_power"] * self.beta1, state["beta2_power"] * self.beta2
+        return updates, after | self._corrections(*powers)

@@ -1,0 +1,36 @@
+"""Layer-wise adaptive rate scaling."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.optimizers.base import Optimizer, State
+
+
+class LARS(Optimizer):
+    """LARS (You, Gitman and Ginsburg 2017) per tensor: update = -lr ||w|| / ||g|| g, trust 1.
+
+    No momentum. Where either norm is 0 the step is the plain -lr g, so that a bias that starts at
+    zero learns.
+    """
+
+    def init(self, params: Parameters) -> State:
+        return {}
+
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> tuple[Parameters, State]:
+        return {
+            name: -lr * self._trust(params[name], g) * g for name, g in gradients.items()
+        }, state
+
+    @staticmethod
+    def _trust(weight: Tensor, gradient: Tensor) -> Tensor:
+        weight_norm = torch.sqrt((weight * weight).sum())
+        gradient_norm = torch.sqrt((gradient * gradient).sum())
+        both = (weight_norm > 0) & (gradient_norm > 0)
+        # where() twice: a division by zero must not reach the branch that is not taken.
+        ratio = weight_norm / torch.where(both, gradient_norm, torch.ones_like(gradient_norm))
+        return torch.where(both, ratio, torch.ones_like(ratio))

@@ -1,0 +1,67 @@
+"""Half-decade grids of learning rates, and how one is chosen and grown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from orla.errors import OrlaError
+
+
+def half_decade(index: int) -> float:
+    """The half-decade rate number `index`: 0 is 1, 1 is 3, 2 is 10, -1 is 0.3, -8 is 1e-4."""
+    decade, half = divmod(index, 2)
+    return float(f"{3 if half else 1}e{decade}")
+
+
+def index_of(rate: float) -> int:
+    """Number of a half-decade rate. Raises OrlaError for a rate that is not 1 or 3 times 10^k."""
+    index = round(2 * math.log10(rate)) if rate > 0 else 0
+    if rate <= 0 or not math.isclose(half_decade(index), rate, rel_tol=1e-9):
+        raise OrlaError(
+            f"grids: {rate:g} is not a half-decade learning rate; write 1e-k or 3e-k such as 0.0003"
+        )
+    return index
+
+
+def grid(rates: Sequence[float]) -> list[int]:
+    """Numbers of the rates of a grid without holes, in order. Raises OrlaError for any other."""
+    indices = sorted(index_of(rate) for rate in rates)
+    if not indices or indices != list(range(indices[0], indices[0] + len(indices))):
+        listed = ", ".join(f"{rate:g}" for rate in rates)
+        raise OrlaError(f"grids: [{listed}] has holes or repeats; list neighbouring half decades")
+    return indices
+
+
+def best(scores: Mapping[int, np.ndarray]) -> int:
+    """The rate with the lowest mean error over seeds; a diverged seed's error counts as infinite.
+
+    Among equals (all diverged) the smallest rate.
+    """
+    means = {
+        index: float(np.where(np.isfinite(s), s, np.inf).mean()) for index, s in scores.items()
+    }
+    return min(sorted(means), key=means.__getitem__)
+
+
+def missing_neighbour(
+    scores: Mapping[int, np.ndarray], first: Sequence[int], growth: int
+) -> int | None:
+    """The rate to try next: the one beyond the best where the best lies on the grid's edge.
+
+    None where the best is interior, or its side has grown by `growth` half decades already. Where
+    all rates diverge, the grid grows downwards.
+    """
+    at = best(scores)
+    if at == min(scores) and min(first) - at < growth:
+        return at - 1
+    if at == max(scores) and at - max(first) < growth:
+        return at + 1
+    return None
+
+
+def on_edge(scores: Mapping[int, np.ndarray]) -> bool:
+    """Whether the best rate is the smallest or the largest that was tried."""
+    return best(scores) in (min(scores), max(scores))
