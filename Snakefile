@@ -1,11 +1,7 @@
 # The study, from two recordings to a verdict. Each chapter is a file in workflow/rules.
 from pathlib import Path
 
-import yaml
 from snakemake.utils import min_version
-
-from orla import conditions, schema
-from orla.errors import one_line
 
 min_version("9.27")
 
@@ -19,21 +15,10 @@ pathvars:
     benchmarks="<results>/benchmarks",
 
 
-with one_line():
-    schema.validate(
-        config,
-        yaml.safe_load(Path(workflow.basedir, "workflow/schemas/config.schema.yaml").read_text()),
-        "config",
-    )
-    conditions.check(
-        config["conditions"], config["architectures"], config["grids"], config["parts"]["splits"]
-    )
-CONDITIONS = conditions.expand(config["conditions"])
-
-
 report: "workflow/report/study.rst"
 
 
+include: "workflow/rules/config.smk"
 include: "workflow/rules/sessions.smk"
 include: "workflow/rules/pretraining.smk"
 include: "workflow/rules/sweeps.smk"
@@ -51,9 +36,13 @@ rule headline:
         expand("<results>/horizons/{c.path}.parquet", c=HORIZON_CONDITIONS),
         expand("<results>/{name}.parquet", name=PAGE_RESULTS),
         REPORT_FILES,
+    message:
+        "The study is complete"
 
 
 rule all:
     default_target: True
     input:
         rules.headline.input,
+    message:
+        "Every chapter is complete"

@@ -1,6 +1,6 @@
 import pytest
 
-from orla.conditions import cadence, check, expand, networks, tree
+from orla.conditions import cadence, check, check_grids, check_horizons, expand, networks, tree
 from orla.errors import OrlaError
 
 BLOCK = {
@@ -71,3 +71,18 @@ def test_a_name_the_study_lacks_is_named_with_the_nearest(change, message):
     with pytest.raises(OrlaError) as raised:
         check([BLOCK | change], *names)
     assert message in str(raised.value)
+
+
+def test_a_grid_with_a_hole_is_named_by_its_key():
+    check_grids({"adam": {"step": [1e-4, 3e-4], "window": [1e-3]}})
+    with pytest.raises(OrlaError, match=r'config: "grids\.adam\.window": .*holes'):
+        check_grids({"adam": {"step": [1e-4], "window": [1e-4, 1e-3]}})
+
+
+def test_horizons_fall_on_cuts_and_name_a_split():
+    parts = {"cut": 200, "splits": {"50-50": 0.5, "80-20": 0.8}}
+    check_horizons({"steps": [5000], "split": "80-20"}, parts)
+    with pytest.raises(OrlaError, match=r'"horizons\.steps" has 5100, no multiple of .*200'):
+        check_horizons({"steps": [5000, 5100], "split": "80-20"}, parts)
+    with pytest.raises(OrlaError, match=r'cannot be "80/20"; the nearest is "80-20"'):
+        check_horizons({"steps": [5000], "split": "80/20"}, parts)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from orla import rates
 from orla.errors import OrlaError
 from orla.schema import nearest
 
@@ -82,6 +83,47 @@ def check(
                         f'config: "conditions[{i}].{key}" cannot have "{name}"; '
                         + nearest(name, names)
                     )
+
+
+def check_grids(grids: Mapping[str, Mapping[str, Iterable[float]]]) -> None:
+    """Check that every grid is one of neighbouring half-decade rates.
+
+    Args:
+        grids: Optimizer -> cadence -> rates.
+
+    Raises:
+        OrlaError: On the first that is not: its key, and what to write.
+    """
+    for optimizer, cadences in grids.items():
+        for name, values in cadences.items():
+            try:
+                rates.grid(list(values))
+            except OrlaError as error:
+                text = str(error).removeprefix("grids: ")
+                raise OrlaError(f'config: "grids.{optimizer}.{name}": {text}') from None
+
+
+def check_horizons(horizons: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Check that horizons fall on the cuts of the stream, on a split that there is.
+
+    Args:
+        horizons: ``steps`` and the name of the ``split``.
+        parts: ``cut`` in steps, and ``splits`` by name.
+
+    Raises:
+        OrlaError: On the first that does not: its key, and what to write.
+    """
+    if horizons["split"] not in parts["splits"]:
+        raise OrlaError(
+            f'config: "horizons.split" cannot be "{horizons["split"]}"; '
+            + nearest(horizons["split"], parts["splits"])
+        )
+    for step in horizons["steps"]:
+        if step % parts["cut"]:
+            raise OrlaError(
+                f'config: "horizons.steps" has {step}, no multiple of parts.cut '
+                f"({parts['cut']}); round it"
+            )
 
 
 def networks(conditions: Iterable[Condition]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from orla import conditions
 from orla.architectures import ARCHITECTURES
 from orla.errors import OrlaError
 from orla.optimizers import OPTIMIZERS
+from orla.pretraining import Pretraining
 from orla.schema import validate
 from orla.sessions import simulated
 
@@ -63,7 +64,8 @@ def test_every_config_fits_the_schema_and_names_what_there_is(overlay):
     conditions.check(
         config["conditions"], config["architectures"], config["grids"], config["parts"]["splits"]
     )
-    assert config["horizons"]["split"] in config["parts"]["splits"]
+    conditions.check_grids(config["grids"])
+    conditions.check_horizons(config["horizons"], config["parts"])
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -113,6 +115,10 @@ def test_the_schema_names_every_magnitude_of_the_simulation(section, settings):
 def test_the_default_durations_are_those_of_the_simulation():
     task = merged()["dataset"]["simulated"]["task"]
     assert simulated.TaskSettings(**task) == simulated.TaskSettings()
+
+
+def test_the_defaults_of_pretraining_are_the_librarys():
+    assert Pretraining(**merged()["pretraining"]) == Pretraining()
 
 
 def test_a_rate_that_yaml_takes_for_text_is_explained():

@@ -95,7 +95,7 @@ def test_a_second_run_does_nothing(study):
 
 def test_one_rate_touches_the_conditions_that_use_it_and_no_other(study):
     grids = yaml.safe_load((study.folder / "config/tiny.yaml").read_text())["grids"]
-    grids["adam"]["step"] = [0.0003, 0.003]
+    grids["adam"]["step"] = [0.001, 0.003]
     jobs = study.planned(study.overlay(grids=grids))
     swept = [job for job in jobs if job.startswith("Sweeping")]
     assert [job.split()[1:4] for job in swept] == [["immediate", "with", "adam"]]
@@ -141,6 +141,7 @@ def test_snakemakes_own_report(study):
         ({"pretrainin": {}}, '"pretrainin" is not a known key; the nearest is "pretraining"'),
         ({"parts": {"cutt": 200}}, '"parts.cutt" is not a known key; the nearest is "cut"'),
         ({"parts": {"cut": "many"}}, '"parts.cut" must be a whole number, not "many"'),
+        ({"grids": {"sgd": {"step": [0.1, 0.2]}}}, '"grids.sgd.step": 0.2 is not a half-decade'),
         ({"dataset": {"source": "odohery"}}, 'cannot be "odohery"; the nearest is "odoherty"'),
     ],
 )

@@ -2,13 +2,13 @@
 
 import pandas as pd
 
+from orla import provenance
 from orla.logs import logged
 from orla.results import read_table, write_table
 
 with logged(snakemake.log[0]):
     tables = [read_table(path) for path in snakemake.input.models]
-    write_table(
-        pd.concat(tables, ignore_index=True),
-        snakemake.output.horizon,
-        tables[0].attrs["provenance"],
+    source = provenance.collect(
+        dataset=tables[0].attrs["provenance"]["dataset"], config=dict(snakemake.params.study)
     )
+    write_table(pd.concat(tables, ignore_index=True), snakemake.output.horizon, source)

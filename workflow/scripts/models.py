@@ -1,16 +1,23 @@
 """Put the sweeps of all conditions into one table of models and one of traces."""
 
+import numpy as np
 import pandas as pd
 
-from orla import sweep
+from orla import provenance, traces
 from orla.logs import logged
 from orla.results import read_table, write_table
 
 with logged(snakemake.log[0]):
-    tables = [read_table(path) for path in snakemake.input.models]
-    provenance = tables[0].attrs["provenance"]
-    models = pd.concat(tables, ignore_index=True)
-    traces = [sweep.traces(*pair) for pair in zip(tables, snakemake.input.traces, strict=True)]
-    write_table(models, snakemake.output.lr_curves, provenance)
-    write_table(models[models["selected"]], snakemake.output.heldout, provenance)
-    write_table(pd.concat(traces, ignore_index=True), snakemake.output.traces, provenance)
+    window = snakemake.params.study["parts"]["cut"]
+    sweeps = [read_table(path) for path in snakemake.input.models]
+    laid_out = []
+    for models, path in zip(sweeps, snakemake.input.traces, strict=True):
+        with np.load(path) as arrays:
+            laid_out.append(traces.selected(models, window=window, **arrays))
+    source = provenance.collect(
+        dataset=sweeps[0].attrs["provenance"]["dataset"], config=dict(snakemake.params.study)
+    )
+    models = pd.concat(sweeps, ignore_index=True)
+    write_table(models, snakemake.output.lr_curves, source)
+    write_table(models[models["selected"]], snakemake.output.heldout, source)
+    write_table(pd.concat(laid_out, ignore_index=True), snakemake.output.traces, source)

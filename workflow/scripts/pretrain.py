@@ -1,1 +1,39 @@
-"""Not yet."""
+"""Pretrain one network a seed on session A."""
+
+from orla import architectures, compiling, networks, pretraining, provenance
+from orla.batches import PRECISIONS
+from orla.logs import logged
+from orla.results import write_table
+from orla.sessions.parts import parts
+from orla.sessions.streams import Streams
+
+with logged(snakemake.log[0]):
+    compute, wildcards = snakemake.params.compute, snakemake.wildcards
+    device = compiling.configure(
+        compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
+    )
+    streams = Streams.load(snakemake.input.streams)
+    cuts = parts(len(streams.a), len(streams.b), **snakemake.params.parts)
+    architecture = architectures.architecture(
+        wildcards.architecture,
+        n_in=streams.a.X.shape[1],
+        n_out=streams.a.Y.shape[1],
+        **snakemake.params.sizes,
+    )
+    seeds = range(snakemake.params.seeds)
+    trained, curves = pretraining.pretrain(
+        architecture,
+        streams.a.part(cuts.a_pretraining),
+        seeds,
+        pretraining.Pretraining(**snakemake.params.pretraining),
+        PRECISIONS[wildcards.precision],
+        device,
+    )
+    source = provenance.collect(
+        dataset=streams.dataset,
+        seeds=list(seeds),
+        precision=wildcards.precision,
+        config={key: snakemake.params[key] for key in ("sizes", "pretraining", "parts", "compute")},
+    )
+    networks.save(trained, snakemake.output.networks, source)
+    write_table(curves, snakemake.output.curves, source)

@@ -1,0 +1,40 @@
+"""What the jobs of a condition have in common."""
+
+from typing import Any
+
+from orla import architectures, compiling, networks, provenance
+from orla.sessions.parts import parts
+from orla.sessions.streams import Streams
+from orla.sweep import Study
+
+
+def study_of(job: Any, seeds: int) -> tuple[Study, dict[str, Any]]:
+    """Load the networks and streams of a job's condition; return them with their provenance."""
+    compute, wildcards = job.params.compute, job.wildcards
+    device = compiling.configure(
+        compile=compute["compile"], threads=job.threads, device=compute["device"]
+    )
+    streams = Streams.load(job.input.streams)
+    study = Study(
+        architecture=architectures.architecture(
+            wildcards.architecture,
+            n_in=streams.b.X.shape[1],
+            n_out=streams.b.Y.shape[1],
+            **job.params.sizes,
+        ),
+        networks=networks.load(job.input.networks, seeds),
+        streams=streams,
+        parts=parts(len(streams.a), len(streams.b), **job.params.parts),
+        split=wildcards.split,
+        learner=wildcards.learner,
+        optimizer=wildcards.optimizer,
+        cut=job.params.parts["cut"],
+        batch_models=compute["batch_models"],
+        device=device,
+    )
+    return study, provenance.collect(
+        dataset=streams.dataset,
+        seeds=list(range(seeds)),
+        precision=wildcards.precision,
+        config={key: job.params[key] for key in ("sizes", "parts", "compute")},
+    )
