@@ -1,0 +1,16 @@
+"""What all tests share: the modules beside this file, and one thread without compilation."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def eager():
+    """Run the hot loops eagerly; test_compiling.py holds the compiled ones to them."""
+    from orla import compiling
+
+    compiling.configure(compile=False)

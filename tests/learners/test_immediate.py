@@ -1,0 +1,85 @@
+"""Immediate derivatives and the readout alone against autograd with a detached past."""
+
+import oracles
+import pytest
+import torch
+from harness import NETWORKS, all_learn, distance, networks, stream, watch
+
+from orla.learners import Immediate, LastLayer, learner
+from orla.optimizers import OPTIMIZERS, optimizer
+
+EXACT = 1e-10
+STEPS = 24
+READOUT = {"W_out", "b_out"}
+
+
+@pytest.fixture(params=NETWORKS)
+def network(request):
+    return NETWORKS[request.param]
+
+
+def initial(architecture):
+    return torch.zeros(architecture.state_size, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_it_is_autograd_with_the_past_detached(network, rate):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    watched = watch(Immediate(architecture), networks(architecture), X, Y, rate=rate)
+    for model in range(2):
+        ours, params = watched.model(model)
+        truth = oracles.immediate(step, initial(architecture), params, X, Y)
+        assert distance(ours, truth) < EXACT
+        assert all_learn(truth)
+        whole = oracles.whole_history(step, initial(architecture), params, X, Y)
+        assert distance(ours, whole) > 1e-2
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_a_windows_gradient_is_the_sum_of_its_steps(network, rate):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    watched = watch(Immediate(architecture, window=6), networks(architecture), X, Y, rate=rate)
+    ours, params = watched.model(1)
+    by_step = [p for p in params for _ in range(6)]
+    each = oracles.immediate(step, initial(architecture), by_step, X, Y)
+    sums = [
+        {name: sum(g[name] for g in each[start : start + 6]) for name in each[0]}
+        for start in range(0, STEPS, 6)
+    ]
+    assert distance(ours, sums) < EXACT
+    means = [{name: g / 6 for name, g in total.items()} for total in sums]
+    assert distance(ours, means) > 1e-2
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_last_layer_leaves_recurrent_parameters_alone_bit_for_bit(network, name):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    before = networks(architecture)
+    kept = {name: p.clone() for name, p in before.items()}
+    watched = watch(LastLayer(architecture), before, X, Y, rate=0.05, optimizer=optimizer(name))
+    ours, params = watched.model(0)
+    assert set(ours[0]) == READOUT
+    truth = oracles.immediate(step, initial(architecture), params, X, Y)
+    assert distance(ours, [{n: g[n] for n in READOUT} for g in truth]) < EXACT
+    for parameter, after in watched.adaptation.params.items():
+        assert torch.equal(after, kept[parameter]) != (parameter in READOUT)
+
+
+@pytest.mark.parametrize(
+    "name", ["immediate", "immediate-8", "tbptt-8-8", "tbptt-6-4", "tbptt-4-1", "rtrl", "last-layer"]
+)
+def test_losses_are_those_before_each_update(network, name):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    chosen = learner(name, architecture)
+    watched = watch(chosen, networks(architecture), X, Y, rate=0.05)
+    _, params = watched.model(1)
+    by_step = [p for p in params for _ in range(chosen.stride)]
+    states = oracles.states(step, initial(architecture), by_step, X)
+    truth = [oracles.loss(p, s, y) for p, s, y in zip(by_step, states[1:], Y, strict=True)]
+    torch.testing.assert_close(
+        torch.as_tensor(watched.adaptation.losses[1]), torch.stack(truth), rtol=1e-12, atol=1e-14
+    )

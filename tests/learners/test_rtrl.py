@@ -1,0 +1,126 @@
+"""Exact RTRL against three oracles, step by step."""
+
+import oracles
+import pytest
+import torch
+from harness import HIDDEN, NETWORKS, all_learn, distance, networks, stream, watch
+
+from orla.learners import RTRL, Immediate
+
+EXACT = 1e-10
+STEPS = 23
+BLOCKS = (1, 3, 7, 100)
+
+
+@pytest.fixture(params=NETWORKS)
+def network(request):
+    return NETWORKS[request.param]
+
+
+def initial(architecture):
+    return torch.zeros(architecture.state_size, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_frozen_weights_give_the_gradient_of_the_whole_history(network, block):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    watched = watch(RTRL(architecture, block=block), networks(architecture), X, Y)
+    for model in range(2):
+        ours, params = watched.model(model)
+        truth = oracles.whole_history(step, initial(architecture), params, X, Y)
+        assert distance(ours, truth) < EXACT
+        assert all_learn(truth)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_changing_weights_give_the_recursion_with_each_steps_own_weights(network, block):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    watched = watch(RTRL(architecture, block=block), networks(architecture), X, Y, rate=0.05)
+    ours, params = watched.model(1)
+    assert distance([params[-1]], [params[0]]) > 0.05
+    start = initial(architecture)
+    assert distance(ours, oracles.dense_rtrl(step, start, params, X, Y)) < EXACT
+    assert distance(ours, oracles.whole_history(step, start, params, X, Y)) < EXACT
+    frozen = oracles.dense_rtrl(step, start, [params[0]] * STEPS, X, Y)
+    assert distance(ours, frozen) > 1e-3
+
+
+def test_the_default_block_is_rebuilt_within_a_stream(network):
+    architecture, step = network
+    learner = RTRL(architecture)
+    X, Y = stream(2 * learner.block_length + 3)
+    watched = watch(learner, networks(architecture, models=1), X, Y, rate=0.02)
+    ours, params = watched.model(0)
+    truth = oracles.dense_rtrl(step, initial(architecture), params, X, Y)
+    assert distance(ours, truth) < EXACT
+
+
+def test_a_stream_in_segments_is_the_same_stream(network):
+    architecture, _ = network
+    X, Y = stream(STEPS)
+    params, learner = networks(architecture), RTRL(architecture, block=4)
+    whole = watch(learner, params, X, Y, rate=0.05, segment=STEPS)
+    parts = watch(learner, params, X, Y, rate=0.05, segment=5)
+    for a, b in zip(whole.gradients, parts.gradients, strict=True):
+        assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_finite_differences_agree(network):
+    architecture, step = network
+    X, Y = stream(6)
+    ours, params = watch(RTRL(architecture, block=2), networks(architecture), X, Y).model(0)
+    truth = oracles.finite_differences(step, initial(architecture), params[0], X, Y)
+    assert distance(ours[-1:], [truth]) < 1e-6
+
+
+def test_a_wrong_jacobian_would_be_noticed(network):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    ours, params = watch(RTRL(architecture, block=4), networks(architecture), X, Y).model(0)
+    wrong = oracles.dense_rtrl(
+        step, initial(architecture), params, X, Y, jacobian_factor=1.0 + 1e-6
+    )
+    assert distance(ours, wrong) > 100 * EXACT
+
+
+@pytest.mark.parametrize("recurrence", [0.0, 1.0])
+def test_without_recurrent_weights_it_is_immediate(recurrence):
+    architecture, _ = NETWORKS["rnn"]
+    X, Y = stream(STEPS)
+    params = networks(architecture)
+    params["W_hh"] = recurrence * params["W_hh"]
+    exact, _ = watch(RTRL(architecture, block=4), params, X, Y).model(0)
+    local, _ = watch(Immediate(architecture), params, X, Y).model(0)
+    assert all_learn(exact)
+    difference = distance(exact, local)
+    assert difference < EXACT if recurrence == 0.0 else difference > 1e-2
+
+
+def test_an_lstm_without_recurrent_weights_still_remembers():
+    architecture, _ = NETWORKS["lstm"]
+    X, Y = stream(STEPS)
+    params = networks(architecture)
+    params["W_hh"] = torch.zeros_like(params["W_hh"])
+    exact, _ = watch(RTRL(architecture, block=4), params, X, Y).model(0)
+    local, _ = watch(Immediate(architecture), params, X, Y).model(0)
+    assert distance(exact, local) > 1e-2
+
+
+def test_single_precision_is_close_to_double(network):
+    architecture, step = network
+    X, Y = stream(STEPS)
+    params = networks(architecture, models=1, dtype=torch.float32)
+    ours, _ = watch(RTRL(architecture, block=4), params, X.float(), Y.float()).model(0)
+    assert ours[0]["W_out"].dtype == torch.float32
+    double = [{n: p[0].double() for n, p in params.items()}] * STEPS
+    truth = oracles.whole_history(step, initial(architecture), double, X, Y)
+    difference = distance([{n: g.double() for n, g in s.items()} for s in ours], truth)
+    assert 1e-12 < difference < 1e-4
+
+
+def test_the_block_length_follows_the_size():
+    architecture, _ = NETWORKS["rnn"]
+    assert RTRL(architecture, block=9).block_length == 9
+    assert RTRL(architecture).block_length > HIDDEN

@@ -1,0 +1,130 @@
+"""Gradients by other means, for one model, from the definitions in docs/protocol.md.
+
+Nothing here knows the engine. A network is its textbook `step(params, state, x) -> state`, of
+which the linear readout sees the first `hidden` entries; the loss of a step is the mean over the
+outputs of the squared error. All answers are lists over steps of {parameter: gradient}.
+"""
+
+import torch
+from torch.func import jacrev
+
+
+def rnn_step(params, h, x):
+    """h_t = tanh(W_ih x_t + W_hh h_{t-1} + b_h)."""
+    return torch.tanh(params["W_ih"] @ x + params["W_hh"] @ h + params["b_h"])
+
+
+def lstm_step(params, state, x):
+    """Input, forget, cell and output gates; the state is (h, c)."""
+    h, c = state.chunk(2)
+    i, f, g, o = (params["W_ih"] @ x + params["W_hh"] @ h + params["b_h"]).chunk(4)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.cat([torch.sigmoid(o) * torch.tanh(c), c])
+
+
+def loss(params, state, y):
+    """Mean over the outputs of the squared error of W_out h + b_out."""
+    output = params["W_out"] @ state[: params["W_out"].shape[1]] + params["b_out"]
+    return ((output - y) ** 2).mean()
+
+
+def _leaves(params):
+    return {name: p.clone().requires_grad_() for name, p in params.items()}
+
+
+def _gradient(value, leaves):
+    gradients = torch.autograd.grad(value, leaves.values(), retain_graph=True, allow_unused=True)
+    return {
+        name: torch.zeros_like(p) if g is None else g
+        for (name, p), g in zip(leaves.items(), gradients, strict=True)
+    }
+
+
+def states(step, initial, params_by_step, X):
+    """The state before each step, and after the last: steps + 1 tensors."""
+    visited = [initial]
+    for params, x in zip(params_by_step, X, strict=True):
+        visited.append(step(params, visited[-1], x).detach())
+    return visited
+
+
+def whole_history(step, initial, params_by_step, X, Y):
+    """dL_t/dtheta by autograd through all of the past, each step's weights being leaves of their own.
+
+    The gradient at t is the sum over the weights of the steps up to t; with weights that never
+    change this is ordinary backpropagation through time.
+    """
+    used, state, answers = [], initial, []
+    for params, x, y in zip(params_by_step, X, Y, strict=True):
+        used.append(_leaves(params))
+        state = step(used[-1], state, x)
+        value = loss(used[-1], state, y)
+        parts = [_gradient(value, leaves) for leaves in used]
+        answers.append({name: sum(part[name] for part in parts) for name in params})
+    return answers
+
+
+def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0):
+    """P <- J P + D with dense Jacobians (Williams and Zipser 1989); gradient (dL/dh_t) P_t.
+
+    Anything but 1 for `jacobian_factor` makes it wrong on purpose.
+    """
+    state, P, answers = initial, None, []
+    for params, x, y in zip(params_by_step, X, Y, strict=True):
+        D, J = jacrev(step, argnums=(0, 1))(params, state, x)
+        J = jacobian_factor * J
+        if P is not None:
+            D = {name: torch.tensordot(J, P[name], 1) + d for name, d in D.items()}
+        P, state = D, step(params, state, x)
+        direct, on_state = jacrev(loss, argnums=(0, 1))(params, state, y)
+        answers.append({n: torch.tensordot(on_state, P[n], 1) + direct[n] for n in params})
+    return answers
+
+
+def immediate(step, initial, params_by_step, X, Y):
+    """dL_t/dtheta by autograd with the state before the step detached."""
+    before, answers = states(step, initial, params_by_step, X), []
+    for t, (params, x, y) in enumerate(zip(params_by_step, X, Y, strict=True)):
+        leaves = _leaves(params)
+        answers.append(_gradient(loss(leaves, step(leaves, before[t], x), y), leaves))
+    return answers
+
+
+def truncated(step, initial, params_by_update, X, Y, window, stride, states_by_step):
+    """Every `stride` steps, the losses of those steps pulled back over the last `window` steps.
+
+    The past is gone through with the weights of the update, each step's Jacobians taken at the
+    state that was visited (`states_by_step`, before each step).
+    """
+    answers = []
+    for update, params in enumerate(params_by_update):
+        end = (update + 1) * stride
+        leaves, value, state = _leaves(params), 0.0, None
+        for t in range(max(0, end - window), end):
+            before = states_by_step[t]
+            if state is not None:
+                before = before + (state - state.detach())  # the value visited, the path kept
+            state = step(leaves, before, X[t])
+            if t >= end - stride:
+                value = value + loss(leaves, state, Y[t])
+        answers.append(_gradient(value, leaves))
+    return answers
+
+
+def finite_differences(step, initial, params, X, Y, width=1e-6):
+    """Gradient of the last step's loss, one run of the whole stream a perturbed weight."""
+
+    def last_loss(params):
+        state = initial
+        for x in X:
+            state = step(params, state, x)
+        return loss(params, state, Y[-1])
+
+    gradient = {name: torch.zeros_like(p) for name, p in params.items()}
+    for name, p in params.items():
+        for index in range(p.numel()):
+            shift = torch.zeros_like(p)
+            shift.view(-1)[index] = width
+            up, down = ({**params, name: p + sign * shift} for sign in (1, -1))
+            gradient[name].view(-1)[index] = (last_loss(up) - last_loss(down)) / (2 * width)
+    return gradient
