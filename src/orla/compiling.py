@@ -55,6 +55,12 @@ def _prepare_inductor() -> None:
 
     inductor.cpp_wrapper = True
     inductor.fx_graph_cache = True
+    # Compiled loops are not cached unless asked for: a loop body is part of the cache's key all the
+    # same, as every graph module is (test_compiling.py holds that to a changed body).
+    inductor.unsafe_marked_cacheable_functions = {
+        "torch.ops.higher_order.scan": "1",
+        "torch.ops.higher_order.while_loop": "1",
+    }
     inductor.cpp.threads = 1
     inductor.compile_threads = 1
     dynamo.cache_size_limit = 256
