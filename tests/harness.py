@@ -48,9 +48,9 @@ def stream(steps, seed=0, n_in=N_IN, n_out=N_OUT, dtype=torch.float64):
     """Inputs and targets of standard deviation 1."""
     generator = torch.Generator().manual_seed(1000 + seed)
     X = torch.randn(steps, n_in, generator=generator, dtype=torch.float64)
-    return X.to(dtype), torch.randn(
-        steps, n_out, generator=generator, dtype=torch.float64
-    ).to(dtype)
+    return X.to(dtype), torch.randn(steps, n_out, generator=generator, dtype=torch.float64).to(
+        dtype
+    )
 
 
 def networks(architecture, models=2, scale=1.5, dtype=torch.float64):

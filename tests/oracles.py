@@ -49,7 +49,7 @@ def states(step, initial, params_by_step, X):
 
 
 def whole_history(step, initial, params_by_step, X, Y):
-    """dL_t/dtheta by autograd through all of the past, each step's weights being leaves of their own.
+    """dL_t/dtheta by autograd through all of the past, each step with weights of its own.
 
     The gradient at t is the sum over the weights of the steps up to t; with weights that never
     change this is ordinary backpropagation through time.

@@ -69,7 +69,8 @@ def test_the_last_layer_leaves_recurrent_parameters_alone_bit_for_bit(network, n
 
 
 @pytest.mark.parametrize(
-    "name", ["immediate", "immediate-8", "tbptt-8-8", "tbptt-6-4", "tbptt-4-1", "rtrl", "last-layer"]
+    "name",
+    ["immediate", "immediate-8", "tbptt-8-8", "tbptt-6-4", "tbptt-4-1", "rtrl", "last-layer"],
 )
 def test_losses_are_those_before_each_update(network, name):
     architecture, step = network

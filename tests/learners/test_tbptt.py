@@ -50,9 +50,7 @@ def test_another_window_would_be_noticed(network):
     ours, params = watch(learner, networks(architecture), X, Y).model(0)
     states = visited(step, architecture, params, 4, X)
     for window in (5, 7):
-        truth = oracles.truncated(
-            step, initial(architecture), params, X, Y, window, 4, states
-        )
+        truth = oracles.truncated(step, initial(architecture), params, X, Y, window, 4, states)
         assert distance(ours, truth) > 1e-4
 
 

@@ -1,0 +1,85 @@
+"""Networks against torch.nn's cells and against their own description."""
+
+import math
+
+import pytest
+import torch
+from harness import HIDDEN, N_IN, NETWORKS, networks, stream
+
+from orla.architectures import LSTM, RNN, architecture
+from orla.batches import initial_parameters
+from orla.errors import OrlaError
+
+
+def one(params, model=0):
+    return {name: p[model] for name, p in params.items()}
+
+
+def cell_with(kind, params):
+    cell = kind(N_IN, HIDDEN, dtype=torch.float64)
+    with torch.no_grad():
+        cell.weight_ih.copy_(params["W_ih"])
+        cell.weight_hh.copy_(params["W_hh"])
+        cell.bias_ih.copy_(params["b_h"])
+        cell.bias_hh.zero_()
+    return cell
+
+
+@pytest.mark.parametrize("kind", ["rnn", "lstm"])
+def test_it_is_torchs_cell(kind):
+    network, _ = NETWORKS[kind]
+    params, (X, _) = one(networks(network)), stream(10)
+    cell = cell_with({"rnn": torch.nn.RNNCell, "lstm": torch.nn.LSTMCell}[kind], params)
+    ours, theirs = network.initial_state(params), None
+    for x in X:
+        ours = network.step(params, ours, x)
+        theirs = cell(x[None], theirs)
+        flat = torch.cat(theirs, -1) if kind == "lstm" else theirs
+        torch.testing.assert_close(ours, flat[0].detach(), rtol=1e-12, atol=1e-14)
+    assert float(ours.abs().max()) > 0.1
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_it_is_the_oracles_network(kind):
+    network, step = NETWORKS[kind]
+    params, (X, _) = one(networks(network)), stream(3)
+    state = network.initial_state(params)
+    assert state.shape == (network.state_size,) and not state.any()
+    for x in X:
+        state, theirs = network.step(params, state, x), step(params, state, x)
+        torch.testing.assert_close(state, theirs, rtol=1e-12, atol=1e-14)
+    output = params["W_out"] @ state[:HIDDEN] + params["b_out"]
+    torch.testing.assert_close(network.readout(params, state), output, rtol=1e-12, atol=1e-14)
+
+
+def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
+    assert RNN(hidden=64, n_in=40, n_out=2).parameter_count() == 6850
+    assert LSTM(hidden=64, n_in=40, n_out=2).parameter_count() == 4 * (2560 + 4096 + 64) + 130
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_seed_is_the_same_network_in_each_precision_and_company(kind):
+    network, _ = NETWORKS[kind]
+    double = initial_parameters(network, [3], torch.float64)
+    single = initial_parameters(network, [1, 3, 4], torch.float32)
+    assert list(double) == list(network.shapes())
+    for name, shape in network.shapes().items():
+        assert double[name].shape == (1, *shape) and double[name].dtype == torch.float64
+        assert torch.equal(double[name][0].float(), single[name][1])
+        assert not torch.equal(single[name][0], single[name][1])
+
+
+def test_initial_weights_fill_their_range():
+    network = RNN(hidden=64, n_in=40, n_out=2)
+    params = network.init(torch.Generator().manual_seed(0))
+    for name in ("W_ih", "W_hh"):
+        p = params[name] * math.sqrt(64)
+        assert float(p.abs().max()) <= 1.0
+        assert abs(float(p.mean())) < 0.05
+        assert abs(float(p.var()) - 1 / 3) < 0.02
+
+
+def test_an_unknown_architecture_is_refused_with_the_list():
+    assert architecture("rnn", hidden=4, n_in=3, n_out=2) == RNN(4, 3, 2)
+    with pytest.raises(OrlaError, match=r"'gru' is unknown; choose one of \['lstm', 'rnn'\]"):
+        architecture("gru", hidden=4, n_in=3, n_out=2)
