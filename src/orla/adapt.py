@@ -31,7 +31,7 @@ class Adaptation:
 
     losses: (models, steps) mean over outputs of the squared error, before each step's update.
     params, state, optimizer_state: after the last step.
-    series: what the probes measured, (models, updates) each.
+    series: what the probes measured, (models, updates, ...) each.
     snapshots: {step: (params, state)} after that many steps.
     """
 
@@ -87,7 +87,7 @@ class Adapter:
             on_segment: Called with the number of steps done since the last call.
 
         Raises:
-            OrlaError: A stream shorter than one update, a snapshot that is no multiple of `segment`.
+            OrlaError: The stream is shorter than one update; a snapshot is no multiple of `segment`.
         """
         steps = X.shape[0] - X.shape[0] % self.learner.stride
         self._check(steps, snapshots)
@@ -113,7 +113,10 @@ class Adapter:
             params=now[0],
             state=now[1]["state"],
             optimizer_state=now[2],
-            series={k: torch.cat([s[k] for s in series]).T.cpu().numpy() for k in series[0]},
+            series={
+                k: torch.cat([s[k] for s in series]).transpose(0, 1).cpu().numpy()
+                for k in series[0]
+            },
             snapshots=kept,
         )
 
@@ -154,7 +157,7 @@ class Adapter:
     def run(
         self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        """Pure: go through X, Y; returns what is carried, losses (steps, models) and probe series."""
+        """Pure: go through X, Y; gives what is carried, losses (steps, models) and probe series."""
         stride = self.learner.stride
         unroll = UNROLL if stride == 1 and X.shape[0] % UNROLL == 0 else 1
 
