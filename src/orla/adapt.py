@@ -87,7 +87,7 @@ class Adapter:
             on_segment: Called with the number of steps done since the last call.
 
         Raises:
-            OrlaError: The stream is shorter than one update; a snapshot is no multiple of `segment`.
+            OrlaError: Too few steps for one update; a snapshot is no multiple of `segment`.
         """
         steps = X.shape[0] - X.shape[0] % self.learner.stride
         self._check(steps, snapshots)
