@@ -1,6 +1,6 @@
 import pytest
 
-from orla.conditions import cadence, check, check_grids, check_horizons, expand, networks, tree
+from orla.conditions import cadence, check, check_grids, check_horizons, expand, networks, ordered, tree
 from orla.errors import OrlaError
 
 BLOCK = {
@@ -40,6 +40,11 @@ def test_a_network_needs_the_largest_number_of_seeds_asked_of_it():
 
 def test_a_tree_is_reached_by_the_parts_of_its_paths():
     assert tree({"a/b": 1, "a/c/d": 2, "e": 3}) == {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
+
+
+def test_order_is_that_of_the_names_and_lists_stay_as_they_are():
+    values = ordered({"b": {"d": [3, 1], "c": 0}, "a": 1})
+    assert repr(values) == "{'a': 1, 'b': {'c': 0, 'd': [3, 1]}}"
 
 
 def test_cadence_is_in_the_learners_name():

@@ -147,6 +147,13 @@ def tree(values: Mapping[str, Any]) -> dict[str, Any]:
     return root
 
 
+def ordered(values: Any) -> Any:
+    """Sort the keys of nested mappings, so that their order in a file changes nothing."""
+    if isinstance(values, Mapping):
+        return {key: ordered(values[key]) for key in sorted(values)}
+    return values
+
+
 def cadence(learner: str) -> str:
     """Return whether a learner updates at each ``step`` or once a ``window``.
 

@@ -15,4 +15,7 @@ with one_line():
     )
     conditions.check_grids(config["grids"])
     conditions.check_horizons(config["horizons"], config["parts"])
+# Snakemake compares parameters as text, and an overlay's keys come first.
+for key, value in conditions.ordered(config).items():
+    config[key] = value
 CONDITIONS = conditions.expand(config["conditions"])
