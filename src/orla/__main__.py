@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from orla.errors import one_line
+from orla.gradients import cli as gradients
 from orla.prereg import cli as prereg
 
 
@@ -12,6 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="orla", description="Tools beside the workflow.")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     prereg.add_commands(subparsers)
+    gradients.add_commands(subparsers)
     parsed = parser.parse_args(arguments)
     with one_line():
         parsed.run(parsed)

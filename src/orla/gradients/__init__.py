@@ -1,0 +1,1 @@
+"""Gradients of every learner with frozen weights, to hold other code against ours."""

@@ -1,0 +1,72 @@
+"""``python -m orla gradients``: a learner's gradients with frozen weights, as an .npz file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+_DESCRIPTION = """\
+Write the gradient of every update that LEARNER makes on a stream, with frozen weights.
+
+weights: an .npz with the parameters by name, W_ih (gates, in), W_hh (gates, hidden), b_h (gates),
+W_out (out, hidden), b_out (out). An RNN has as many gates as hidden units; an LSTM four times as
+many, in the order input, forget, cell, output. stream: an .npz with X (steps, in), Y (steps, out).
+The state starts at zero. The loss of a step is the mean over the outputs of the squared error.
+
+out: an .npz with one array a parameter, (steps, *shape). Learners with a window (immediate-WINDOW,
+tbptt-WINDOW-STRIDE) make one update every WINDOW or STRIDE steps: there the first axis is the
+update, and the gradient is that of the summed losses of its steps. The array "step" holds the last
+step of each update, counted from 0. Steps that do not fill a last update are passed over.
+Parameters that the learner leaves alone are absent. All of it stands in memory at the end: steps
+times parameters times 8 bytes.
+"""
+
+
+def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``gradients`` to a program's subcommands."""
+    parser = subparsers.add_parser(
+        "gradients",
+        help="write a learner's gradients with frozen weights",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--architecture", required=True, help="rnn or lstm")
+    parser.add_argument(
+        "--learner",
+        required=True,
+        help="immediate, immediate-WINDOW, tbptt-WINDOW-STRIDE, rtrl or last-layer",
+    )
+    parser.add_argument("--weights", required=True, type=Path, metavar="NPZ")
+    parser.add_argument("--stream", required=True, type=Path, metavar="NPZ")
+    parser.add_argument("--out", required=True, type=Path, metavar="NPZ")
+    parser.add_argument(
+        "--precision", default="float64", choices=["float64", "float32"], help="default: float64"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    # PyTorch takes seconds to load, and the other commands do without it.
+    from orla import progress
+    from orla.batches import PRECISIONS
+    from orla.compiling import configure
+    from orla.gradients import files
+    from orla.gradients.frozen import gradients
+    from orla.learners import learner
+
+    configure(compile=False)
+    X, Y = files.read_stream(arguments.stream)
+    network, params = files.read_weights(
+        arguments.weights,
+        arguments.architecture,
+        X.shape[1],
+        Y.shape[1],
+        PRECISIONS[arguments.precision],
+    )
+    rule = learner(arguments.learner, network)
+    with progress.bar(len(X), f"gradients of {arguments.learner}", "step") as bar:
+        found = gradients(rule, params, X, Y, on_steps=bar.update)
+    files.write_arrays(arguments.out, found)
+    if left := len(X) % rule.stride:
+        print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)

@@ -1,0 +1,109 @@
+"""Weights and streams in .npz files, as anyone may write them; checked before use."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from orla.architectures import Architecture, Parameters, architecture
+from orla.errors import OrlaError
+from orla.files import atomic
+from orla.schema import nearest
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of an .npz file. Raises OrlaError where there is no such file."""
+    try:
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise ValueError("a single array")
+        with file:
+            return dict(file)
+    except FileNotFoundError:
+        raise OrlaError(f"{path}: no such file; write it with numpy.savez") from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise OrlaError(
+            f"{path}: not an .npz file of plain arrays ({error}); write it with numpy.savez"
+        ) from None
+
+
+def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """X (steps, n_in) and Y (steps, n_out) of a stream.
+
+    Raises:
+        OrlaError: X or Y is missing, has another shape, or has an entry that is no finite number.
+    """
+    arrays = read_arrays(path)
+    for name in ("X", "Y"):
+        if name not in arrays:
+            raise OrlaError(f"{path}: {name} is missing; it needs X (steps, in) and Y (steps, out)")
+        _check_numbers(path, name, arrays[name])
+        if arrays[name].ndim != 2 or 0 in arrays[name].shape:
+            raise OrlaError(
+                f"{path}: {name} has shape {arrays[name].shape};"
+                f" give it as (steps, {'in' if name == 'X' else 'out'}), with at least one of each"
+            )
+    X, Y = arrays["X"], arrays["Y"]
+    if len(X) != len(Y):
+        raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
+    return X, Y
+
+
+def read_weights(
+    path: Path, name: str, n_in: int, n_out: int, dtype: torch.dtype
+) -> tuple[Architecture, Parameters]:
+    """The network called `name` whose weights stand in `path`; their sizes give its hidden units.
+
+    Raises:
+        OrlaError: A parameter is missing, unknown, misshapen, or has an entry that is no finite
+            number; or no architecture has that name.
+    """
+    arrays = read_arrays(path)
+    network = architecture(name, _hidden(path, arrays), n_in, n_out)
+    shapes = network.shapes()
+    for key in arrays:
+        if key not in shapes:
+            raise OrlaError(
+                f"{path}: {key} is no parameter of {name}; {nearest(key, list(shapes))}"
+            )
+    for key, shape in shapes.items():
+        if key not in arrays:
+            raise OrlaError(f"{path}: {key} is missing; {name} needs {', '.join(shapes)}")
+        _check_numbers(path, key, arrays[key])
+        if arrays[key].shape != shape:
+            raise OrlaError(
+                f"{path}: {key} has shape {arrays[key].shape}, not {shape}, which {name} needs with"
+                f" {network.hidden} units (columns of W_out), {n_in} inputs and {n_out} outputs"
+            )
+    return network, {key: torch.as_tensor(arrays[key], dtype=dtype) for key in shapes}
+
+
+def _hidden(path: Path, arrays: Mapping[str, np.ndarray]) -> int:
+    if "W_out" not in arrays:
+        raise OrlaError(f"{path}: W_out is missing; it needs W_out (out, hidden)")
+    if arrays["W_out"].ndim != 2 or 0 in arrays["W_out"].shape:
+        raise OrlaError(
+            f"{path}: W_out has shape {arrays['W_out'].shape}; give it as (out, hidden)"
+        )
+    return arrays["W_out"].shape[1]
+
+
+def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:
+    if array.dtype.kind not in "fiu":
+        raise OrlaError(f"{path}: {name} holds {array.dtype}; give real numbers")
+    if not np.isfinite(array).all():
+        first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise OrlaError(f"{path}: {name} is not finite at {first}; give finite numbers")
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz file, whole or not at all. Raises OrlaError where it cannot be written."""
+    try:
+        with atomic(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **arrays)
+    except OSError as error:
+        raise OrlaError(f"{path}: cannot be written ({error.strerror})") from None

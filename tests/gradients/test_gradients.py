@@ -1,0 +1,191 @@
+"""The command as typed, against the oracles; bad input by its one line."""
+
+import subprocess
+import sys
+
+import numpy as np
+import oracles
+import pytest
+import torch
+from harness import HIDDEN, N_IN, N_OUT, NETWORKS, all_learn, distance, networks, stream
+
+from orla.__main__ import main
+
+STEPS = 50
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(kind="rnn", steps=STEPS, weights=None, data=None):
+        """Files of a network and a stream, with arrays replaced (or left out, where None)."""
+        params = {name: p[0] for name, p in networks(NETWORKS[kind][0]).items()}
+        X, Y = stream(steps)
+        for name, own, changes in (("w", params, weights), ("s", {"X": X, "Y": Y}, data)):
+            arrays = {**own, **(changes or {})}
+            np.savez(tmp_path / f"{name}.npz", **{k: v for k, v in arrays.items() if v is not None})
+        return params, X, Y
+
+    return write
+
+
+def arguments(folder, kind="rnn", learner="rtrl", *more):
+    named = {"weights": "w.npz", "stream": "s.npz", "out": "g.npz"}
+    files = [part for key, file in named.items() for part in (f"--{key}", str(folder / file))]
+    return ["gradients", "--architecture", kind, "--learner", learner, *files, *more]
+
+
+def run(folder, *options):
+    main(arguments(folder, *options))
+    with np.load(folder / "g.npz") as file:
+        return dict(file)
+
+
+def by_update(found):
+    steps = found["step"]
+    return [
+        {name: torch.as_tensor(g[update]) for name, g in found.items() if name != "step"}
+        for update in range(len(steps))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["rnn", "lstm"])
+@pytest.mark.parametrize("learner", ["immediate", "rtrl", "tbptt-4-1", "last-layer"])
+def test_step_learners_against_the_oracle(write, tmp_path, kind, learner):
+    params, X, Y = write(kind)
+    found = run(tmp_path, kind, learner)
+    assert found["step"].tolist() == list(range(STEPS))
+    network, step = NETWORKS[kind]
+    start, same = torch.zeros(network.state_size, dtype=torch.float64), [params] * STEPS
+    immediate = oracles.immediate(step, start, same, X, Y)
+    visited = oracles.states(step, start, same, X)
+    truth = {
+        "immediate": immediate,
+        "last-layer": [{n: g[n] for n in ("W_out", "b_out")} for g in immediate],
+        "rtrl": oracles.dense_rtrl(step, start, same, X, Y),
+        "tbptt-4-1": oracles.truncated(step, start, same, X, Y, 4, 1, visited),
+    }
+    assert distance(by_update(found), truth[learner]) < 1e-10
+    assert all_learn(truth[learner])
+    assert set(found) == set(truth[learner][0]) | {"step"}
+    if learner != "rtrl":
+        assert distance(by_update(found), truth["rtrl"]) > 1e-2
+
+
+@pytest.mark.parametrize("learner, window, stride", [("tbptt-8-8", 8, 8), ("tbptt-6-4", 6, 4)])
+def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, stride, capsys):
+    params, X, Y = write("rnn", steps=30)
+    found = run(tmp_path, "rnn", learner)
+    updates = 30 // stride
+    assert found["step"].tolist() == [stride * (u + 1) - 1 for u in range(updates)]
+    step, start = oracles.rnn_step, torch.zeros(HIDDEN, dtype=torch.float64)
+    visited = oracles.states(step, start, [params] * 30, X)
+    truth = oracles.truncated(step, start, [params] * updates, X, Y, window, stride, visited)
+    assert distance(by_update(found), truth) < 1e-10
+    assert f"last {30 % stride} steps" in capsys.readouterr().err
+
+
+def test_summed_immediate_gradients(write, tmp_path):
+    params, X, Y = write("lstm", steps=12)
+    found = run(tmp_path, "lstm", "immediate-6")
+    start = torch.zeros(2 * HIDDEN, dtype=torch.float64)
+    each = oracles.immediate(oracles.lstm_step, start, [params] * 12, X, Y)
+    sums = [{n: sum(g[n] for g in each[i : i + 6]) for n in each[0]} for i in (0, 6)]
+    assert distance(by_update(found), sums) < 1e-10
+    assert found["step"].tolist() == [5, 11]
+
+
+def test_single_precision(write, tmp_path):
+    write()
+    double = run(tmp_path)
+    single = run(tmp_path, "rnn", "rtrl", "--precision", "float32")
+    for name, g in double.items():
+        if name != "step":
+            assert single[name].dtype == np.float32
+            np.testing.assert_allclose(single[name], g, rtol=1e-3, atol=1e-4)
+
+
+def test_a_long_stream_in_pieces(write, tmp_path):
+    params, X, Y = write("rnn", steps=450)
+    found = run(tmp_path, "rnn", "immediate")
+    start = torch.zeros(HIDDEN, dtype=torch.float64)
+    truth = oracles.immediate(oracles.rnn_step, start, [params] * 450, X, Y)
+    assert distance(by_update(found), truth) < 1e-9
+
+
+def test_as_typed(write, tmp_path):
+    write()
+    command = [sys.executable, "-m", "orla", *arguments(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert {p.name for p in tmp_path.iterdir()} == {"w.npz", "s.npz", "g.npz"}
+
+
+def nan_at(shape, *index):
+    array = np.zeros(shape)
+    array[index] = np.nan
+    return array
+
+
+@pytest.mark.parametrize(
+    "options, changes, message",
+    [
+        ({"kind": "gru"}, {}, "architecture 'gru' is unknown; choose one of"),
+        ({"learner": "bptt"}, {}, "learner 'bptt' is unknown; write one of"),
+        ({"learner": "tbptt-2-4"}, {}, "WINDOW >= STRIDE"),
+        ({"learner": "tbptt-80-80"}, {}, "shorter than one update (80 steps)"),
+        ({}, {"weights": {"W_hh": None}}, "w.npz: W_hh is missing; rnn needs W_ih, W_hh"),
+        ({}, {"weights": {"W_out": None}}, "w.npz: W_out is missing"),
+        ({}, {"weights": {"W_out": np.zeros(3)}}, "w.npz: W_out has shape (3,)"),
+        ({}, {"weights": {"W_hhh": np.zeros(3)}}, "W_hhh is no parameter of rnn; the nearest is"),
+        (
+            {},
+            {"weights": {"W_hh": np.zeros((HIDDEN, 4))}},
+            f"w.npz: W_hh has shape ({HIDDEN}, 4), not ({HIDDEN}, {HIDDEN})",
+        ),
+        ({"kind": "lstm"}, {}, f"not ({4 * HIDDEN}, {N_IN}), which lstm needs"),
+        ({}, {"weights": {"b_h": nan_at(HIDDEN, 2)}}, "w.npz: b_h is not finite at (2,)"),
+        ({}, {"weights": {"b_h": np.array(["a"] * HIDDEN)}}, "w.npz: b_h holds <U1"),
+        ({}, {"data": {"X": None}}, "s.npz: X is missing"),
+        ({}, {"data": {"Y": np.zeros(STEPS)}}, f"s.npz: Y has shape ({STEPS},)"),
+        ({}, {"data": {"Y": np.zeros((3, N_OUT))}}, f"X has {STEPS} steps and Y has 3"),
+        ({}, {"data": {"X": nan_at((STEPS, N_IN), 7, 1)}}, "s.npz: X is not finite at (7, 1)"),
+        ({}, {"data": {"X": np.zeros((0, N_IN)), "Y": np.zeros((0, N_OUT))}}, "at least one"),
+    ],
+)
+def test_bad_input_is_one_line(write, tmp_path, capsys, options, changes, message):
+    write(**changes)
+    with pytest.raises(SystemExit) as ended:
+        main(arguments(tmp_path, **options))
+    error = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert error.startswith("error: ") and error.count("\n") == 1
+    assert message in error
+    assert {p.name for p in tmp_path.iterdir()} == {"w.npz", "s.npz"}
+
+
+@pytest.mark.parametrize("name", ["w.npz", "s.npz"])
+@pytest.mark.parametrize("content", [None, b"", b"no zip", "truncated", "one array"])
+def test_a_file_that_is_none_is_one_line(write, tmp_path, capsys, name, content):
+    write()
+    path = tmp_path / name
+    if content is None:
+        path.unlink()
+    elif content == "one array":
+        with open(path, "wb") as file:
+            np.save(file, np.zeros(3))
+    else:
+        path.write_bytes(path.read_bytes()[:-50] if content == "truncated" else content)
+    with pytest.raises(SystemExit) as ended:
+        main(arguments(tmp_path))
+    error = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert error.startswith(f"error: {path}: ") and error.count("\n") == 1
+
+
+def test_an_output_that_cannot_be_written_is_one_line(write, tmp_path, capsys):
+    write()
+    (tmp_path / "g.npz").mkdir()
+    with pytest.raises(SystemExit):
+        main(arguments(tmp_path))
+    assert "g.npz: cannot be written" in capsys.readouterr().err
+    assert {p.name for p in tmp_path.iterdir()} == {"w.npz", "s.npz", "g.npz"}
