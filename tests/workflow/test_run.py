@@ -1,21 +1,28 @@
 """The real Snakemake on config/tiny.yaml, in a copy of the workflow: one run and what follows."""
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
+import numpy as np
 import pytest
 import yaml
 
 from orla.results import read_table
+from orla.sessions.streams import Streams
 
 ROOT = Path(__file__).parents[2]
 # The library too: a commit to the checkout in the middle of a test must not change a provenance.
 PARTS = ["Snakefile", "config.yaml", "config", "workflow", "profiles", "prereg", "src"]
 SWEEP = "results/tiny/sweeps/rnn/immediate/adam/float64/80-20.parquet"
+SESSIONS = ["indy_20160630_01", "indy_20170131_02"]
 VERDICTS = "results/tiny/verdicts.parquet"
 
 
@@ -111,6 +118,95 @@ def test_one_rate_touches_the_conditions_that_use_it_and_no_other(study):
 def test_the_margin_touches_no_sweep(study):
     jobs = study.planned(study.overlay(statistics={"resamples": 100, "margin_pp": 5.0}))
     assert jobs and not any(job.startswith(("Sweeping", "Gathering")) for job in jobs)
+
+
+@pytest.fixture
+def web(study):
+    """Serve the simulated .mat files as Zenodo would; yield (base URL, names requested)."""
+    requested = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            requested.append(self.path)
+
+    folder = study.folder / "results/tiny/sessions"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", requested
+    server.shutdown()
+    server.server_close()
+
+
+def test_recordings_are_downloaded_once_checked_and_read(study, web):
+    url, requested = web
+    mats = sorted((study.folder / "results/tiny/sessions").glob("*.mat"))
+    md5 = {path.stem: hashlib.md5(path.read_bytes()).hexdigest() for path in mats}
+    dataset = {"source": "odoherty", "odoherty": {"base_url": url, "md5": md5}}
+    changes = {
+        "name": "recordings",
+        "dataset": dataset,
+        "pathvars": {"results": "results/web", "reports": "reports/web"},
+    }
+    target = "results/web/streams.npz"
+    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
+    assert status == 0, said
+    ours, theirs = (Streams.load(study.folder / f) for f in (target, "results/tiny/streams.npz"))
+    assert np.array_equal(ours.b.X, theirs.b.X) and np.array_equal(ours.a.Y, theirs.a.Y)
+    assert not ours.dataset["simulated"] and "SIMULATED" not in ours.dataset["label"]
+
+    before = len(requested)
+    dataset["odoherty"]["timeout_s"] = 45.0
+    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
+    assert status == 0, said
+    assert len(requested) == before, "a recording that is there was downloaded again"
+
+    dataset["odoherty"]["md5"] = md5 | {mats[0].stem: "0" * 32}
+    (study.folder / "recordings" / mats[0].name).unlink()
+    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
+    assert status == 1
+    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+    assert mats[0].name in line and "Traceback" not in said
+    assert not (study.folder / "recordings" / mats[0].name).exists()
+
+
+def test_nwb_files_of_others_give_the_same_streams(study):
+    sessions = [f"results/tiny/sessions/{name}.nwb" for name in SESSIONS]
+    nwb = dict(zip("ab", sessions, strict=True)) | {"cursor": "cursor_pos"}
+    pathvars = {"results": "results/nwb", "reports": "reports/nwb"}
+    changed = study.overlay(dataset={"source": "nwb", "nwb": nwb}, pathvars=pathvars)
+    target = "results/nwb/streams.npz"
+    status, said = study.snakemake("--cores", "2", target, overlay=changed)
+    assert status == 0, said
+    ours, theirs = (Streams.load(study.folder / f) for f in (target, "results/tiny/streams.npz"))
+    assert np.allclose(ours.a.X, theirs.a.X) and np.allclose(ours.b.Y, theirs.b.Y)
+
+
+def test_binned_recordings_become_streams(study):
+    (study.folder / "recordings").mkdir(exist_ok=True)
+    random = np.random.default_rng(0)
+    for name, units in (("one", 12), ("two", 9)):
+        np.savez(
+            study.folder / f"recordings/{name}.npz",
+            counts=random.poisson(2.0, (1000, units)),
+            vel=random.normal(size=(1000, 2)),
+            bin_s=0.1,
+        )
+    binned = {"a": "recordings/one.npz", "b": "recordings/two.npz"}
+    changes = {
+        "dataset": {"source": "binned", "binned": binned},
+        "pathvars": {"results": "results/bins", "reports": "reports/bins"},
+        "preparation": {"bin_s": 0.1, "features": {"method": "pca", "count": 6}},
+    }
+    target = "results/bins/streams.npz"
+    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
+    assert status == 0, said
+    assert Streams.load(study.folder / target).b.X.shape == (1000, 6)
+
+    changes["preparation"]["bin_s"] = 0.05
+    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
+    assert status == 1
+    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+    assert "bin_s is 0.1" in line and "set it to 0.1" in line
 
 
 def test_the_default_profile_supplies_the_cores(study):

@@ -3,9 +3,10 @@
 MAT_FOLDER = "<recordings>"
 
 
+# A file that is there and has the right checksum is kept whatever else of the config changes.
 rule download:
     output:
-        mat=protected(f"{MAT_FOLDER}/{{session}}.mat"),
+        mat=update(f"{MAT_FOLDER}/{{session}}.mat"),
     log:
         "<logs>/download/{session}.log",
     benchmark:
