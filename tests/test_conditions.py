@@ -1,6 +1,15 @@
 import pytest
 
-from orla.conditions import cadence, check, check_grids, check_horizons, expand, networks, ordered, tree
+from orla.conditions import (
+    cadence,
+    check,
+    check_grids,
+    check_horizons,
+    expand,
+    networks,
+    ordered,
+    tree,
+)
 from orla.errors import OrlaError
 
 BLOCK = {
