@@ -1,0 +1,165 @@
+"""Compiled loops against the eager ones, and a model's independence of its company to the last bit.
+
+A model's bits do not depend on its place in a batch nor on its neighbours. They do depend on the
+batch's size: each size is a program of its own, which may add in another order (test_adapt.py holds
+sizes to each other to rounding). Each compilation costs seconds, so that a few conditions stand for
+all: every learner's loop, every optimizer and every architecture is compiled once.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from harness import NETWORKS, networks, stream
+
+from orla import compiling, evaluation
+from orla.adapt import Adapter
+from orla.batches import chosen
+from orla.compiling import compiled, scan
+from orla.errors import OrlaError
+from orla.learners import RTRL, TBPTT, Immediate, LastLayer
+from orla.optimizers import optimizer
+from orla.probes import update_ratio
+
+RNN, LSTM, ANOTHER = (NETWORKS[kind][0] for kind in ("rnn", "lstm", "another"))
+CONDITIONS = {
+    "rnn immediate adam": (Immediate(RNN), "adam"),
+    "lstm tbptt-8-4 lars": (TBPTT(LSTM, window=8, update_every=4), "lars"),
+    "rnn rtrl adafactor": (RTRL(RNN, block=2), "adafactor"),
+    "another last-layer sgd": (LastLayer(ANOTHER), "sgd"),
+}
+RATES = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)
+STEPS, SEGMENT = 48, 24
+
+
+@pytest.fixture(autouse=True)
+def eager_again():
+    yield
+    compiling.configure(compile=False)
+
+
+def inputs(learner):
+    return networks(learner.architecture, models=3), RATES, *stream(STEPS)
+
+
+@pytest.fixture(scope="module", params=CONDITIONS)
+def pair(request):
+    """A learner and optimizer: the eager run, the compiled one, and the compiled adapter."""
+    learner, name = CONDITIONS[request.param]
+    rule = optimizer(name)
+    compiling.configure(compile=False)
+    eager = Adapter(learner, rule, [update_ratio], SEGMENT)(*inputs(learner))
+    compiling.configure(compile=True)
+    adapter = Adapter(learner, rule, [update_ratio], SEGMENT)
+    return eager, adapter(*inputs(learner)), adapter
+
+
+def test_compiled_equals_eager_to_rounding(pair):
+    eager, fast, adapter = pair
+    before, *_ = inputs(adapter.learner)
+    for name, p in eager.params.items():
+        torch.testing.assert_close(fast.params[name], p, rtol=1e-9, atol=1e-11)
+    assert not torch.equal(fast.params["W_out"], before["W_out"])
+    np.testing.assert_allclose(fast.losses, eager.losses, rtol=1e-9)
+    np.testing.assert_allclose(fast.series["update_ratio"], eager.series["update_ratio"], rtol=1e-6)
+
+
+def test_a_models_place_in_its_batch_changes_no_bit(pair):
+    _, fast, adapter = pair
+    compiling.configure(compile=True)
+    params, rates, X, Y = inputs(adapter.learner)
+    order = torch.tensor([2, 0, 0])
+    other = adapter(chosen(params, order), rates[order], X, Y)
+    for name, p in fast.params.items():
+        assert torch.equal(other.params[name], p[order])
+    assert np.array_equal(other.losses, fast.losses[order.numpy()])
+    assert not torch.equal(fast.params["W_out"][0], fast.params["W_out"][2])
+
+
+def test_a_diverging_neighbour_changes_no_bit(pair):
+    _, fast, adapter = pair
+    compiling.configure(compile=True)
+    params, rates, X, Y = inputs(adapter.learner)
+    params["W_out"][1] = torch.nan
+    other = adapter(params, rates, X, Y)
+    assert np.isnan(other.losses[1]).all()
+    for name, p in fast.params.items():
+        assert torch.equal(other.params[name][[0, 2]], p[[0, 2]])
+
+
+def test_forward_runs_compile(monkeypatch):
+    params, X = networks(LSTM, models=3), stream(250)[0]
+    eager = evaluation.run(LSTM, params, None, X).outputs
+    monkeypatch.setattr(evaluation, "_programs", {})
+    compiling.configure(compile=True)
+    fast = evaluation.run(LSTM, params, None, X).outputs
+    torch.testing.assert_close(fast, eager, rtol=1e-10, atol=1e-12)
+
+
+def cumulative(factor):
+    def body(carry, x):
+        return factor * carry + x, carry
+
+    return lambda start, xs: scan(body, start, xs)
+
+
+def test_a_changed_loop_body_is_not_taken_from_the_cache():
+    """Compiled loops are cached on disk by what they compute."""
+    xs, start = torch.arange(5.0), torch.ones(())
+    compiling.configure(compile=True)
+    for factor in (2.0, 3.0):
+        last, before = compiled(cumulative(factor), "test")(start, xs)
+        expected = [1.0]
+        for x in xs.tolist():
+            expected.append(factor * expected[-1] + x)
+        assert before.tolist() == expected[:-1] and last.item() == expected[-1]
+
+
+def test_scanning_backwards_keeps_the_inputs_order():
+    last, before = scan(lambda c, x: (c + x, c), torch.zeros(()), torch.arange(4.0), reverse=True)
+    assert last.item() == 6.0 and before.tolist() == [6.0, 5.0, 3.0, 0.0]
+
+
+def test_off_means_the_function_itself():
+    compiling.configure(compile=False)
+    assert compiled(cumulative, "test") is cumulative
+
+
+def test_compilation_is_announced_once_a_shape(capsys):
+    compiling.configure(compile=True)
+    double = compiled(lambda x: 2 * x, "doubling")
+    for size in (3, 3, 4):
+        assert double(torch.ones(size)).tolist() == [2.0] * size
+    said = capsys.readouterr().err.splitlines()
+    assert len([line for line in said if line.startswith("orla: doubling: compiled")]) == 2
+
+
+def test_a_device_that_is_not_there_is_refused():
+    if torch.cuda.is_available():
+        assert compiling.configure(compile=False, device="cuda").type == "cuda"
+    else:
+        with pytest.raises(OrlaError, match="set it to 'cpu'"):
+            compiling.configure(device="cuda")
+
+
+def test_without_a_compiler_the_loops_run_and_say_so(tmp_path):
+    program = """
+import torch
+from orla import compiling
+for _ in range(2):
+    compiling.configure()
+double = compiling.compiled(lambda x: 2 * x, "doubling")
+print(double(torch.ones(2)).tolist())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PATH": str(tmp_path), "CXX": str(tmp_path / "none"), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "[2.0, 2.0]\n", done.stderr
+    assert done.stderr.count("no C++ compiler found") == 1
+    assert "compiled or loaded" not in done.stderr
