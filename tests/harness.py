@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import oracles
 import torch
-from torch.func import jacrev
 
 from orla.adapt import Adapter
 from orla.architectures import LSTM, RNN, Architecture
@@ -115,8 +114,3 @@ def all_learn(gradients):
     return all(
         max(float(step[name].abs().max()) for step in gradients) > 1e-3 for name in gradients[0]
     )
-
-
-def spectral_radius(step, params, state, x):
-    """Of the state's Jacobian; far below 1 the past would not matter."""
-    return float(torch.linalg.eigvals(jacrev(step, argnums=1)(params, state, x)).abs().max())

@@ -19,7 +19,7 @@ STEPS = 72
 
 
 def named(name, architecture):
-    """The learner called so; exact RTRL with a block short enough to be rebuilt, and to be quick."""
+    """The learner called so; exact RTRL with blocks short enough to be rebuilt, and quick."""
     return RTRL(architecture, block=10) if name == "rtrl" else learner(name, architecture)
 
 
