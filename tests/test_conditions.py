@@ -93,10 +93,20 @@ def test_a_grid_with_a_hole_is_named_by_its_key():
         check_grids({"adam": {"step": [1e-4], "window": [1e-4, 1e-3]}})
 
 
-def test_horizons_fall_on_cuts_and_name_a_split():
+HORIZONS = {"steps": [5000], "split": "80-20", "learners": ["immediate", "rtrl"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": [5000, 5100]}, '"horizons.steps" has 5100, no multiple of parts.cut (200)'),
+        ({"split": "80/20"}, 'cannot be "80/20"; the nearest is "80-20"'),
+        ({"learners": ["immediat"]}, 'no condition runs on 80-20; the nearest is "immediate"'),
+    ],
+)
+def test_horizons_fall_on_cuts_of_a_split_that_the_learners_run_on(change, message):
     parts = {"cut": 200, "splits": {"50-50": 0.5, "80-20": 0.8}}
-    check_horizons({"steps": [5000], "split": "80-20"}, parts)
-    with pytest.raises(OrlaError, match=r'"horizons\.steps" has 5100, no multiple of .*200'):
-        check_horizons({"steps": [5000, 5100], "split": "80-20"}, parts)
-    with pytest.raises(OrlaError, match=r'cannot be "80/20"; the nearest is "80-20"'):
-        check_horizons({"steps": [5000], "split": "80/20"}, parts)
+    check_horizons(HORIZONS, parts, expand([BLOCK]))
+    with pytest.raises(OrlaError) as raised:
+        check_horizons(HORIZONS | change, parts, expand([BLOCK]))
+    assert message in str(raised.value)

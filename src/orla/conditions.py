@@ -103,12 +103,15 @@ def check_grids(grids: Mapping[str, Mapping[str, Iterable[float]]]) -> None:
                 raise OrlaError(f'config: "grids.{optimizer}.{name}": {text}') from None
 
 
-def check_horizons(horizons: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+def check_horizons(
+    horizons: Mapping[str, Any], parts: Mapping[str, Any], conditions: Iterable[Condition]
+) -> None:
     """Check that horizons fall on the cuts of the stream, on a split that there is.
 
     Args:
-        horizons: ``steps`` and the name of the ``split``.
+        horizons: ``steps``, the name of the ``split`` and those of the ``learners``.
         parts: ``cut`` in steps, and ``splits`` by name.
+        conditions: Those of the study; each learner must have one on the split.
 
     Raises:
         OrlaError: On the first that does not: its key, and what to write.
@@ -118,6 +121,13 @@ def check_horizons(horizons: Mapping[str, Any], parts: Mapping[str, Any]) -> Non
             f'config: "horizons.split" cannot be "{horizons["split"]}"; '
             + nearest(horizons["split"], parts["splits"])
         )
+    run = {c.learner for c in conditions if c.split == horizons["split"]}
+    for learner in horizons["learners"]:
+        if learner not in run:
+            raise OrlaError(
+                f'config: "horizons.learners" has "{learner}", of which no condition runs on '
+                f"{horizons['split']}; {nearest(learner, sorted(run))}"
+            )
     for step in horizons["steps"]:
         if step % parts["cut"]:
             raise OrlaError(

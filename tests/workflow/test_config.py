@@ -65,7 +65,9 @@ def test_every_config_fits_the_schema_and_names_what_there_is(overlay):
         config["conditions"], config["architectures"], config["grids"], config["parts"]["splits"]
     )
     conditions.check_grids(config["grids"])
-    conditions.check_horizons(config["horizons"], config["parts"])
+    conditions.check_horizons(
+        config["horizons"], config["parts"], conditions.expand(config["conditions"])
+    )
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -14,7 +14,9 @@ with one_line():
         config["conditions"], config["architectures"], config["grids"], config["parts"]["splits"]
     )
     conditions.check_grids(config["grids"])
-    conditions.check_horizons(config["horizons"], config["parts"])
+    conditions.check_horizons(
+        config["horizons"], config["parts"], conditions.expand(config["conditions"])
+    )
 # Snakemake compares parameters as text, and an overlay's keys come first.
 for key, value in conditions.ordered(config).items():
     config[key] = value
