@@ -26,6 +26,7 @@ def one_unit(**tuning) -> Units:
         channel=np.array([0]),
         is_sorted=np.array([False]),
         log_rate=np.log([20.0]),
+        channel_log_rate=np.zeros(1),
         direction_rad=np.zeros(1),
         depth=np.zeros(1),
         speed=np.zeros(1),
@@ -180,6 +181,10 @@ def test_every_channel_has_crossings_and_up_to_three_sorted_units():
     shares = np.bincount(n_sorted) / 3000
     np.testing.assert_allclose(shares, array.sorted_shares, atol=0.03)
     assert np.exp(np.median(units.log_rate[units.is_sorted])) == pytest.approx(6.0, rel=0.05)
+    log_rate = units.log_rate[~units.is_sorted]
+    assert log_rate.std() == pytest.approx(
+        np.hypot(array.channel_spread, array.rate_spread), rel=0.05
+    )
 
 
 def test_no_drift_leaves_every_unit_as_it_was():
@@ -190,7 +195,7 @@ def test_no_drift_leaves_every_unit_as_it_was():
 
 
 def only(**drift):
-    none = dict(turnover=0.0, rotation_rad=0.0, gain_spread=0.0, baseline_spread=0.0, lost=0.0)
+    none = dict(turnover=0.0, rotation_rad=0.0, gain_spread=0.0, baseline_spread=0.0)
     return DriftSettings(**{**none, "scale": 1.0, **drift})
 
 
@@ -214,16 +219,35 @@ def test_each_drift_moves_its_own_tuning_by_its_size(knob, field):
             assert change.std() == pytest.approx(0.15, rel=0.05)
 
 
-def test_turnover_and_lost_channels():
+def test_turnover_replaces_its_share_of_units():
     array, units = many_units()
     turned = simulated.drifted(units, array, only(turnover=0.4), rng(2))
     assert np.mean(turned.lag_s != units.lag_s) == pytest.approx(0.4, abs=0.03)
-    robbed = simulated.drifted(units, array, only(lost=0.2), rng(2))
-    gone = robbed.log_rate != units.log_rate
-    assert gone.mean() == pytest.approx(0.2, abs=0.03)
-    assert np.all(np.isneginf(robbed.log_rate[gone & units.is_sorted]))
-    np.testing.assert_allclose(robbed.log_rate[gone & ~units.is_sorted], 0.0)
-    assert np.all(robbed.depth[gone] == 0)
+
+
+def test_as_many_channels_are_silent_on_either_day():
+    array, drift = ArraySettings(n_channels=100, silent=0.4), only(lost=0.5, scale=0.5)
+    day_a, day_b = simulated.silent_channels(array, drift, rng(2))
+    assert day_a.sum() == day_b.sum() == 40
+    # A quarter of the 60 channels with neurons is lost, and as many are gained.
+    assert (day_b & ~day_a).sum() == (day_a & ~day_b).sum() == 15
+    none = simulated.silent_channels(array, only(lost=0.5, scale=0.0), rng(2))
+    np.testing.assert_array_equal(*none)
+
+
+def test_silent_channels_record_noise_alone():
+    array, units = many_units()
+    silent = rng(3).random(3000) < 0.3
+    heard = simulated.silenced(units, silent, array)
+    gone = silent[units.channel]
+    assert np.all(np.isneginf(heard.log_rate[gone & units.is_sorted]))
+    for channel in np.flatnonzero(silent)[:20]:
+        here = units.channel == channel
+        before, after = np.exp(units.log_rate[here]), np.exp(heard.log_rate[here])
+        assert after[0] == pytest.approx(array.noise_rate * before.sum())
+    assert not any(np.any(getattr(heard, name)[gone]) for name in ("depth", "speed", "position"))
+    np.testing.assert_array_equal(heard.depth[~gone], units.depth[~gone])
+    np.testing.assert_array_equal(heard.log_rate[~gone], units.log_rate[~gone])
 
 
 def cells(path, name):

@@ -15,7 +15,7 @@ later (Georgopoulos 1982; Moran and Schwartz 1999) and in latents that the array
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,9 +77,14 @@ class ArraySettings:
 
     Attributes:
         n_channels: electrodes.
+        silent: share of channels that record no neuron on a day: no sorted units, and crossings
+            that are noise.
+        noise_rate: rate of a silent channel's crossings over that of all its units were it not
+            silent (a threshold is set anew each day, and noise crosses it too).
         sorted_shares: share of channels with 0, 1, 2, ... sorted units.
         crossings_hz, unit_hz: median baseline rate of unsorted crossings and of sorted units.
-        rate_spread: sd of the log baseline rate across units.
+        channel_spread, rate_spread: sd of the log baseline rate across channels (impedance and
+            threshold, the same on both days) and across units.
         reference_speed_mm_s, reference_position_mm: scale of velocity and position in the tuning.
         velocity_depth: median depth of velocity tuning, at the reference speed.
         speed_depth, position_depth: sd across units of the depth of speed and position tuning.
@@ -93,13 +98,16 @@ class ArraySettings:
     """
 
     n_channels: int = 96
+    silent: float = 0.4
+    noise_rate: float = 1.0
     sorted_shares: tuple[float, ...] = (0.35, 0.35, 0.2, 0.1)
     crossings_hz: float = 20.0
     unit_hz: float = 6.0
-    rate_spread: float = 0.6
+    channel_spread: float = 0.45
+    rate_spread: float = 0.25
     reference_speed_mm_s: float = 150.0
     reference_position_mm: float = 50.0
-    velocity_depth: float = 0.5
+    velocity_depth: float = 0.37
     speed_depth: float = 0.2
     position_depth: float = 0.15
     crossings_share: float = 0.6
@@ -108,10 +116,10 @@ class ArraySettings:
     lag_spread_s: float = 0.04
     n_fast: int = 6
     fast_s: float = 0.3
-    fast_depth: float = 0.12
+    fast_depth: float = 0.2
     n_slow: int = 3
     slow_s: float = 60.0
-    slow_depth: float = 0.1
+    slow_depth: float = 0.08
 
 
 @dataclass(frozen=True)
@@ -124,23 +132,22 @@ class DriftSettings:
         rotation_rad: sd of the change of a kept unit's preferred direction.
         gain_spread: sd of the change of the logarithm of a kept unit's depth of tuning.
         baseline_spread: sd of the change of a kept unit's log baseline rate.
-        lost: share of channels that record almost nothing on day B.
-        lost_hz: rate of a lost channel's crossings; its sorted units are gone.
+        lost: share of the channels with neurons on day A that are silent on day B; as many of
+            those silent on day A, as far as they go, have neurons on day B.
         within_s: time constant of the drift within a day.
         within_rotation_rad, within_baseline: sd of a unit's preferred direction and log baseline
             rate about their means within a day.
     """
 
     scale: float = 1.0
-    turnover: float = 0.3
-    rotation_rad: float = 0.6
+    turnover: float = 0.05
+    rotation_rad: float = 0.7
     gain_spread: float = 0.3
-    baseline_spread: float = 0.35
-    lost: float = 0.08
-    lost_hz: float = 1.0
+    baseline_spread: float = 0.06
+    lost: float = 0.55
     within_s: float = 400.0
-    within_rotation_rad: float = 0.15
-    within_baseline: float = 0.08
+    within_rotation_rad: float = 0.1
+    within_baseline: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,7 @@ class Units:
         channel: index of its channel.
         is_sorted: False for a channel's unsorted crossings.
         log_rate: log of its rate (Hz) at rest.
+        channel_log_rate: its channel's share of that.
         direction_rad, depth: preferred direction and depth of velocity tuning.
         speed: depth of speed tuning.
         position: (units, 2) depths of position tuning.
@@ -181,6 +189,7 @@ class Units:
     channel: np.ndarray
     is_sorted: np.ndarray
     log_rate: np.ndarray
+    channel_log_rate: np.ndarray
     direction_rad: np.ndarray
     depth: np.ndarray
     speed: np.ndarray
@@ -267,11 +276,16 @@ def draw_units(array: ArraySettings, rng: np.random.Generator) -> Units:
     channel = np.repeat(np.arange(array.n_channels), 1 + n_sorted)
     is_sorted = np.ones(len(channel), dtype=bool)
     is_sorted[np.searchsorted(channel, np.arange(array.n_channels))] = False
-    return _tuned(channel, is_sorted, array, rng)
+    factors = array.channel_spread * rng.standard_normal(array.n_channels)
+    return _tuned(channel, is_sorted, factors[channel], array, rng)
 
 
 def _tuned(
-    channel: np.ndarray, is_sorted: np.ndarray, array: ArraySettings, rng: np.random.Generator
+    channel: np.ndarray,
+    is_sorted: np.ndarray,
+    channel_log_rate: np.ndarray,
+    array: ArraySettings,
+    rng: np.random.Generator,
 ) -> Units:
     n = len(channel)
     base = np.where(is_sorted, array.unit_hz, array.crossings_hz)
@@ -279,7 +293,8 @@ def _tuned(
     return Units(
         channel=channel,
         is_sorted=is_sorted,
-        log_rate=np.log(base) + array.rate_spread * rng.standard_normal(n),
+        log_rate=np.log(base) + channel_log_rate + array.rate_spread * rng.standard_normal(n),
+        channel_log_rate=channel_log_rate,
         direction_rad=rng.uniform(-np.pi, np.pi, n),
         depth=array.velocity_depth * share * np.exp(array.depth_spread * rng.standard_normal(n)),
         speed=array.speed_depth * share * rng.standard_normal(n),
@@ -293,34 +308,61 @@ def _tuned(
 def drifted(
     units: Units, array: ArraySettings, drift: DriftSettings, rng: np.random.Generator
 ) -> Units:
-    """The same array on another day: turnover, rotation, gains, baselines, lost channels."""
+    """The same units on another day: turnover, rotation, gains, baselines."""
     n = len(units)
-    others = _tuned(units.channel, units.is_sorted, array, rng)
+    others = _tuned(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
     # Every draw is made whatever the scale, so that the scale alone changes between two runs.
     rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
     replaced = rng.random(n) < min(1.0, drift.turnover * drift.scale)
-    lost = rng.random(array.n_channels) < min(1.0, drift.lost * drift.scale)
-    gone = lost[units.channel]
 
     def either(kept: np.ndarray, new: np.ndarray) -> np.ndarray:
         return np.where(replaced.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
 
-    log_rate = either(units.log_rate + drift.baseline_spread * baseline, others.log_rate)
-    depth = either(units.depth * np.exp(drift.gain_spread * gain), others.depth)
-    quiet = np.where(units.is_sorted, -np.inf, np.log(drift.lost_hz))
     return Units(
         channel=units.channel,
         is_sorted=units.is_sorted,
-        log_rate=np.where(gone, quiet, log_rate),
+        log_rate=either(units.log_rate + drift.baseline_spread * baseline, others.log_rate),
+        channel_log_rate=units.channel_log_rate,
         direction_rad=either(
             units.direction_rad + drift.rotation_rad * rotation, others.direction_rad
         ),
-        depth=np.where(gone, 0.0, depth),
-        speed=np.where(gone, 0.0, either(units.speed, others.speed)),
-        position=np.where(gone[:, None], 0.0, either(units.position, others.position)),
+        depth=either(units.depth * np.exp(drift.gain_spread * gain), others.depth),
+        speed=either(units.speed, others.speed),
+        position=either(units.position, others.position),
         lag_s=either(units.lag_s, others.lag_s),
-        fast=np.where(gone[:, None], 0.0, either(units.fast, others.fast)),
-        slow=np.where(gone[:, None], 0.0, either(units.slow, others.slow)),
+        fast=either(units.fast, others.fast),
+        slow=either(units.slow, others.slow),
+    )
+
+
+def silent_channels(
+    array: ArraySettings, drift: DriftSettings, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which channels record no neuron on day A and on day B, (channels,) bool each."""
+    order = rng.permutation(array.n_channels)
+    silent, recording = np.split(order, [round(array.silent * array.n_channels)])
+    lost = recording[: round(min(1.0, drift.lost * drift.scale) * len(recording))]
+    day_a = np.zeros(array.n_channels, dtype=bool)
+    day_a[silent] = True
+    day_b = day_a.copy()
+    day_b[lost] = True
+    day_b[silent[: len(lost)]] = False
+    return day_a, day_b
+
+
+def silenced(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
+    """The units with those of silent channels gone, and their crossings noise."""
+    gone = silent[units.channel]
+    total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
+    noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
+    return replace(
+        units,
+        log_rate=np.where(gone, noise, units.log_rate),
+        depth=np.where(gone, 0.0, units.depth),
+        speed=np.where(gone, 0.0, units.speed),
+        position=np.where(gone[:, None], 0.0, units.position),
+        fast=np.where(gone[:, None], 0.0, units.fast),
+        slow=np.where(gone[:, None], 0.0, units.slow),
     )
 
 
@@ -399,6 +441,17 @@ def simulate_spikes(
     return spikes
 
 
+def _units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tuple[Units, Units]:
+    population, drift, silence = (np.random.default_rng(seed) for seed in seeds)
+    units = draw_units(settings.array, population)
+    other = drifted(units, settings.array, settings.drift, drift)
+    silent_a, silent_b = silent_channels(settings.array, settings.drift, silence)
+    return (
+        silenced(units, silent_a, settings.array),
+        silenced(other, silent_b, settings.array),
+    )
+
+
 def write(path_a: Path | str, path_b: Path | str, settings: Settings, seed: int) -> None:
     """Simulate both sessions and write them as MATLAB v7.3 files of the O'Doherty layout.
 
@@ -411,9 +464,8 @@ def write(path_a: Path | str, path_b: Path | str, settings: Settings, seed: int)
     """
     task = settings.task
     root = np.random.SeedSequence([_SEED_NAME, seed])
-    reach_a, reach_b, population, drift, spikes_a, spikes_b = root.spawn(6)
-    units_a = draw_units(settings.array, np.random.default_rng(population))
-    units_b = drifted(units_a, settings.array, settings.drift, np.random.default_rng(drift))
+    reach_a, reach_b, population, drift, silence, spikes_a, spikes_b = root.spawn(7)
+    units_a, units_b = _units_of_both_days(settings, population, drift, silence)
     days = (
         (path_a, task.duration_a_s, units_a, reach_a, spikes_a),
         (path_b, task.duration_b_s, units_b, reach_b, spikes_b),
