@@ -15,7 +15,7 @@ def test_batches_hold_every_model_once_and_have_one_size(models, size):
         counted += list(index[:count])
         assert (index[count:] == models - 1).all()
     assert counted == list(range(models))
-    assert sizes == {min(size, models)}
+    assert sizes == {size}
 
 
 def test_chosen_models_are_copies():

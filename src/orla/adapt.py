@@ -16,12 +16,13 @@ from orla.architectures import Parameters
 from orla.compiling import compiled, scan
 from orla.errors import OrlaError
 from orla.learners import Learner
+from orla.learners.base import Memory
 from orla.optimizers import Optimizer
 
 Probe = Callable[[Parameters, Parameters, Parameters], dict[str, Tensor]]
 
 # Updates written out one after the other inside the compiled loop: the loop copies what it
-# carries once a turn, and a longer body takes longer to compile (measured in benchmarks/).
+# carries once a turn, and a longer body takes longer to compile (measured by timing).
 UNROLL = 4
 
 
@@ -98,10 +99,11 @@ class Adapter:
             if optimizer_state is None:
                 optimizer_state = vmap(self.optimizer.init)(params)
             now = (params, carry, optimizer_state)
+            memory = self.learner.memory(carry)
             losses, series, kept = [], [], {}
             for start in range(0, steps, self.segment):
                 part = slice(start, min(start + self.segment, steps))
-                now, loss, watched = self._advance(start, now, learning_rates, X[part], Y[part])
+                now, loss, watched = self._advance(now, memory, learning_rates, X[part], Y[part])
                 losses.append(loss)
                 series.append(watched)
                 if part.stop in snapshots:
@@ -131,28 +133,25 @@ class Adapter:
                 )
 
     def _advance(
-        self, start: int, now: Any, rates: Tensor, X: Tensor, Y: Tensor
+        self, now: Any, memory: Memory | None, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        remember = getattr(self.learner, "remember", None)
-        if remember is None:
-            return self._compiled(self.run, now, rates, X, Y)
+        run = self._compiled_run()
+        if memory is None:
+            return run(now, rates, X, Y)
         losses, series = [], []
-        for index in range(X.shape[0]):
-            step = slice(index, index + 1)
-            (params, carry, state), loss, watched = self._compiled(
-                self.run, now, rates, X[step], Y[step]
-            )
-            now = (params, remember(carry, start + index), state)
+        stride = self.learner.stride
+        for x, y in zip(X.split(stride), Y.split(stride), strict=True):
+            (params, carry, state), loss, watched = run(now, rates, x, y)
+            now = (params, memory.remember(carry), state)
             losses.append(loss)
             series.append(watched)
         return now, torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
-    def _compiled(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        key = id(self)
-        if key not in _programs:
+    def _compiled_run(self) -> Callable[..., Any]:
+        if id(self) not in _programs:
             name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
-            _programs[key] = (self, compiled(function, name))
-        return _programs[key][1](*arguments)
+            _programs[id(self)] = (self, compiled(self.run, name))
+        return _programs[id(self)][1]
 
     def run(
         self, now: Any, rates: Tensor, X: Tensor, Y: Tensor

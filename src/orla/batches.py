@@ -34,10 +34,9 @@ def chosen(params: Parameters, index: torch.Tensor) -> Parameters:
 def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
     """Cut `models` models into batches of one size: (indices (size,), how many of them count).
 
-    The last batch is filled up with copies of its last model, so that one compiled program serves
-    them all. A sweep smaller than `size` is one batch of its own size.
+    The last batch is filled up with copies of its last model: one compiled program serves them
+    all, and no model's rounding depends on how many there are.
     """
-    size = min(size, models)
     for start in range(0, models, size):
         index = np.arange(start, start + size)
         yield np.minimum(index, models - 1), min(size, models - start)

@@ -52,7 +52,9 @@ def _prepare_inductor() -> None:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
     import torch._dynamo.config as dynamo
     import torch._inductor.config as inductor
+    from torch._dynamo.callback import on_compile_end
 
+    on_compile_end(_compilations.append)
     inductor.cpp_wrapper = True
     inductor.fx_graph_cache = True
     # Compiled loops are not cached unless asked for: a loop body is part of the cache's key all the
@@ -77,23 +79,23 @@ def compiled(function: Callable[..., Any], what: str) -> Callable[..., Any]:
     if not _settings["enabled"]:
         return function
     _prepare_inductor()
-    # A fresh code object, so that Dynamo's cache of one condition never checks another's guards.
-    compiled_function = torch.compile(function, fullgraph=True, dynamic=False)
-    seen: set[Any] = set()
+    program = torch.compile(function, fullgraph=True, dynamic=False)
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        leaves = pytree.tree_leaves(arguments)
-        shapes = tuple((x.shape, x.dtype) if isinstance(x, torch.Tensor) else x for x in leaves)
-        if shapes in seen:
-            return compiled_function(*arguments)
-        seen.add(shapes)
-        start = time.perf_counter()
-        result = compiled_function(*arguments)
-        _say(f"{what}: compiled or loaded from the cache in {time.perf_counter() - start:.1f} s")
+        # Dynamo tells what it compiles; looking at the arguments' shapes would cost every call.
+        before, start = len(_compilations), time.perf_counter()
+        result = program(*arguments)
+        if len(_compilations) > before:
+            _say(
+                f"{what}: compiled or loaded from the cache in {time.perf_counter() - start:.1f} s"
+            )
         return result
 
     return call
+
+
+_compilations: list[Any] = []
 
 
 def scan(
@@ -112,7 +114,7 @@ def scan(
     outputs: list[Any] = []
     order = range(length - 1, -1, -1) if reverse else range(length)
     for index in order:
-        carry, output = body(carry, pytree.tree_map(lambda x: x[index], inputs))
+        carry, output = body(carry, pytree.tree_map(lambda x, at=index: x[at], inputs))
         outputs.append(output)
     return carry, stacked(outputs[::-1] if reverse else outputs)
 

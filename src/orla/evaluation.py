@@ -73,7 +73,7 @@ def mean_squared_error(outputs: Tensor, Y: Tensor) -> np.ndarray:
 
 
 def r_squared(outputs: Tensor, Y: Tensor) -> dict[str, np.ndarray]:
-    """R2 of each model (models,): r2_x and r2_y, their mean, and their mean weighted by variance."""
+    """R2 of each model (models,): r2_x, r2_y, their mean, and the mean weighted by variance."""
     residual = ((outputs - Y) ** 2).sum(1).double()
     total = ((Y - Y.mean(0)) ** 2).sum(0).double()
     each = (1.0 - residual / total).cpu().numpy()

@@ -69,7 +69,7 @@ class Study:
 
     @cached_property
     def baseline(self) -> dict[str, np.ndarray]:
-        """Errors of the networks as they were pretrained, (seeds,) each, and windows' (seeds, n)."""
+        """Errors of the networks as pretrained, (seeds,) each, and by window (seeds, windows)."""
         params = chosen(self.networks, torch.arange(self.seeds))
         params = {name: p.to(self.device) for name, p in params.items()}
         collected: list[dict[str, np.ndarray]] = []
@@ -101,7 +101,7 @@ class Study:
 
 
 def window_means(values: np.ndarray, window: int) -> np.ndarray:
-    """Means (models, steps // window) of values (models, steps) over windows; a short rest is dropped."""
+    """Means of values (models, steps) over windows (models, steps // window); no short rest."""
     windows = values.shape[1] // window
     return values[:, : windows * window].reshape(len(values), windows, window).mean(2)
 
@@ -206,7 +206,7 @@ def _adapt_batch(
 def _frozen_error(
     study: Study, params: Parameters, state: Tensor, part: slice, since: int | None = None
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Error and R2 on `part` of session B by weights frozen at step `since` (its start by default)."""
+    """Error and R2 on `part` of session B, weights frozen at step `since` (default: its start)."""
     since = part.start if since is None else since
     X, Y = study.tensor(study.streams.b.X[since : part.stop]), study.tensor(study.streams.b.Y[part])
     outputs = evaluation.run(study.architecture, params, state, X).outputs[:, part.start - since :]
@@ -224,7 +224,7 @@ def diverged_steps(losses: np.ndarray, heldout: np.ndarray) -> np.ndarray:
 
 
 def _without_diverged(measured: dict[str, np.ndarray], selection_cut: int) -> dict[str, np.ndarray]:
-    """A diverged model has no measures; one that diverged on the way to the selection part no score."""
+    """A diverged model has no measures; one that diverged before the selection part no score."""
     step = measured["diverged_step"]
     diverged = step >= 0
     for name in (

@@ -12,7 +12,7 @@ from orla.architectures.base import LinearGates
 
 @dataclass(frozen=True)
 class RNN(LinearGates):
-    """Elman's network (1990) with tanh units; 6,850 parameters at 64 units, 40 inputs, 2 outputs."""
+    """Elman's network (1990) with tanh units; 6,850 parameters at 64 units, 40 inputs."""
 
     @property
     def state_size(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -13,6 +13,13 @@ from orla.architectures import Architecture, Parameters
 from orla.learners.derivatives import Derivatives, derivatives
 
 Carry = dict[str, Any]
+
+
+class Memory(Protocol):
+    """What `Learner.memory` answers."""
+
+    def remember(self, carry: Carry) -> Carry:
+        """Take in what the latest step left in `carry`; answers what the next step is given."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +44,15 @@ class Learner(ABC):
         return derivatives(self.architecture)
 
     def init(self, params: Parameters) -> Carry:
-        """What is carried before the first step; "state" is the networks' state (models, state_size)."""
+        """What is carried before the first step; "state" is (models, state_size)."""
         return {"state": torch.func.vmap(self.architecture.initial_state)(params)}
+
+    def memory(self, carry: Carry) -> Memory | None:
+        """What a learner changes in place between two steps; None for one that is pure.
+
+        A pure learner's steps are compiled into one loop; one with a memory is called step by step.
+        """
+        return None
 
     @abstractmethod
     def step(
@@ -54,5 +68,6 @@ class Learner(ABC):
 
         Returns:
             The next carry, the gradient of the summed losses (parameters that the learner leaves
-            alone are absent), and the losses (stride, models): mean over outputs of the squared error.
+            alone are absent), and the losses (stride, models): mean over outputs of the squared
+            error.
         """

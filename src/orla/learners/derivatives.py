@@ -40,7 +40,7 @@ class Derivatives(ABC):
 
     @abstractmethod
     def history(self) -> tuple[str, ...]:
-        """The parameters that `pull` reads: exact RTRL keeps those that each step was taken with."""
+        """The parameters that `pull` reads: exact RTRL keeps those of each step."""
 
     @abstractmethod
     def no_sensitivity(self, params: Parameters) -> Parameters:
@@ -138,12 +138,12 @@ class StructuredDerivatives(Derivatives):
         return ("W_hh",)
 
     def no_sensitivity(self, params: Parameters) -> Parameters:
-        # (models, [x, h, 1], gates, state): each contraction below is then one plain product.
+        # (models, [x, h, 1], state, gates): the sum over the state below then runs along memory.
         a, models = self.architecture, params["W_hh"].shape[0]
-        return {"P": params["W_hh"].new_zeros(models, a.n_in + a.hidden + 1, a.gates, a.state_size)}
+        return {"P": params["W_hh"].new_zeros(models, a.n_in + a.hidden + 1, a.state_size, a.gates)}
 
     def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
-        gradient = (sensitivity["P"] * cotangent[:, None, None, :]).sum(-1).transpose(1, 2)
+        gradient = (sensitivity["P"] * cotangent[:, None, :, None]).sum(2).transpose(1, 2)
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -155,28 +155,13 @@ class StructuredDerivatives(Derivatives):
         self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> Parameters:
         P = sensitivity["P"]
-        models, length, gates, size = P.shape
+        models, length, size, gates = P.shape
         ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
         z = torch.cat([tapes["x"], tapes["h"], ones], -1).permute(1, 2, 0)
-        delta = locals_["gates"].permute(1, 0, 3, 2).reshape(models, -1, gates * size)
-        carried = torch.bmm(P.view(models, length * gates, size), rows.transpose(1, 2))
-        new = torch.baddbmm(carried.view(models, length, gates * size), z, delta)
-        return {"P": new.view(models, length, gates, size)}
-
-    def readout(
-        self, params: Parameters, state: Tensor, y: Tensor
-    ) -> tuple[Tensor, Tensor, Parameters]:
-        if type(self.architecture).readout is not Architecture.readout:
-            return super().readout(params, state, y)
-        output = vmap(self.architecture.readout)(params, state)
-        error = output - y
-        h = state[:, : self.architecture.hidden]
-        on_output = error * (2.0 / self.architecture.n_out)
-        on_h = (params["W_out"] * on_output[:, :, None]).sum(1)
-        missing = self.architecture.state_size - self.architecture.hidden
-        cotangent = torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h
-        gradient = {"W_out": on_output[:, :, None] * h[:, None, :], "b_out": on_output}
-        return (error * error).mean(-1), cotangent, gradient
+        delta = locals_["gates"].transpose(0, 1).reshape(models, -1, size * gates)
+        carried = torch.matmul(rows[:, None], P)
+        new = torch.baddbmm(carried.view(models, length, size * gates), z, delta)
+        return {"P": new.view(models, length, size, gates)}
 
 
 @dataclass(frozen=True)

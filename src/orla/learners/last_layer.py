@@ -12,7 +12,7 @@ from orla.learners.base import Carry, Learner
 
 @dataclass(frozen=True)
 class LastLayer(Learner):
-    """Exact gradient of W_out and b_out at every step; the recurrent parameters stay as they are."""
+    """Exact gradient of W_out and b_out at every step; the recurrent parameters stand still."""
 
     def step(
         self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor

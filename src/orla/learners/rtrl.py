@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +31,7 @@ class RTRL(Learner):
 
     @property
     def block_length(self) -> int:
-        """Steps a block: `block`, or by a rule measured in benchmarks/ (the cost is flat near it)."""
+        """Steps a block: `block`, or by a measured rule (the cost is flat near it)."""
         return self.block or (32 if self.architecture.hidden <= 96 else 48)
 
     def init(self, params: Parameters) -> Carry:
@@ -73,29 +75,11 @@ class RTRL(Learner):
 
         return scan(backward, on_state, (slots, exists))
 
-    def remember(self, carry: Carry, update: int) -> Carry:
-        """Put the latest step into the block's store, in place; rebuild P where the block is full.
-
-        Args:
-            carry: As `step` returned it; its stores are changed.
-            update: Number of the update, from 0.
-        """
-        carry = dict(carry)
-        # The store is filled from its end, so that the newest step comes first when pulling back.
-        latest, slot = carry.pop("latest"), self.block_length - 1 - update % self.block_length
-        pytree.tree_map(lambda store, new: store[slot].copy_(new), carry["slots"], latest)
-        carry["exists"][slot] = True
-        if slot == 0:
-            carry["sensitivity"] = self._rebuild(carry["sensitivity"], carry["slots"])
-            carry["exists"].zero_()
-        return carry
-
-    @property
-    def _rebuild(self) -> Any:
-        return _compiled_rebuild(self)
+    def memory(self, carry: Carry) -> Block:
+        return Block(self, carry)
 
     def rebuild(self, sensitivity: Any, slots: dict[str, Any]) -> Any:
-        """P at the end of a full block, by pulling every unit vector of the state back through it."""
+        """P at the end of a full block: every unit vector of the state, pulled back through it."""
         example = slots["tape"]["x"]
         size = self.architecture.state_size
         rows = torch.eye(size, dtype=example.dtype, device=example.device)
@@ -108,10 +92,48 @@ class RTRL(Learner):
         return self.derivatives.rebuild_sensitivity(sensitivity, on_start, slots["tape"], locals_)
 
 
-_rebuilds: dict[RTRL, Any] = {}
+class Block:
+    """The steps since P was last built, stored in place between two calls of `RTRL.step`."""
+
+    # What `step` reads grows in this many stages: each is one more program to compile, and saves
+    # pulling back through slots that are still empty.
+    STAGES = 2
+
+    def __init__(self, learner: RTRL, carry: Carry) -> None:
+        self.learner = learner
+        self.slots, self.exists = carry["slots"], carry["exists"]
+        self.length = len(self.exists)
+        self.filled = 0
+        self._views: dict[int, Carry] = {}
+
+    def remember(self, carry: Carry) -> Carry:
+        """Store the latest step; rebuild P where the block is full."""
+        carry = dict(carry)
+        latest = carry.pop("latest")
+        # Filled from the end, so that the newest step comes first when pulling back.
+        slot = self.length - 1 - self.filled
+        pytree.tree_map(lambda store, new: store[slot].copy_(new), self.slots, latest)
+        self.exists[slot] = True
+        self.filled += 1
+        if self.filled == self.length:
+            carry["sensitivity"] = _rebuild(self.learner)(carry["sensitivity"], self.slots)
+            self.exists.zero_()
+            self.filled = 0
+        return carry | self.stage()
+
+    def stage(self) -> Carry:
+        """The shortest stage of the store that holds all stored steps."""
+        stages = min(self.STAGES, self.length)
+        shown = -(-self.length * -(-max(self.filled, 1) * stages // self.length) // stages)
+        start = self.length - min(shown, self.length)
+        if start not in self._views:
+            self._views[start] = {
+                "slots": pytree.tree_map(lambda store: store[start:], self.slots),
+                "exists": self.exists[start:],
+            }
+        return self._views[start]
 
 
-def _compiled_rebuild(learner: RTRL) -> Any:
-    if learner not in _rebuilds:
-        _rebuilds[learner] = compiled(learner.rebuild, "rtrl, rebuilding the sensitivities")
-    return _rebuilds[learner]
+@functools.cache
+def _rebuild(learner: RTRL) -> Callable[..., Any]:
+    return compiled(learner.rebuild, "rtrl, rebuilding the sensitivities")
