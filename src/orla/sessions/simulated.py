@@ -107,7 +107,7 @@ class ArraySettings:
     rate_spread: float = 0.25
     reference_speed_mm_s: float = 150.0
     reference_position_mm: float = 50.0
-    velocity_depth: float = 0.37
+    velocity_depth: float = 0.375
     speed_depth: float = 0.2
     position_depth: float = 0.15
     crossings_share: float = 0.6
@@ -141,10 +141,10 @@ class DriftSettings:
 
     scale: float = 1.0
     turnover: float = 0.05
-    rotation_rad: float = 0.7
+    rotation_rad: float = 0.6
     gain_spread: float = 0.3
     baseline_spread: float = 0.06
-    lost: float = 0.55
+    lost: float = 0.59
     within_s: float = 400.0
     within_rotation_rad: float = 0.1
     within_baseline: float = 0.05
