@@ -20,7 +20,7 @@ FIGURE_FILES = {
     figure: expand("<results>/{name}.parquet", name=names)
     for figure, names in FIGURE_RESULTS.items()
 }
-PAGE_RESULTS = sorted(set(sum((TABLE_RESULTS | FIGURE_RESULTS).values(), [])))
+PAGE_RESULTS = sorted({"heldout"}.union(*(TABLE_RESULTS | FIGURE_RESULTS).values()))
 REPORT_FILES = [
     "<reports>/index.html",
     *expand("<reports>/table_{name}.{form}", name=TABLE_RESULTS, form=["tex", "csv"]),
