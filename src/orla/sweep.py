@@ -31,7 +31,7 @@ class Study:
     """What the models of one condition share: networks, data and the arithmetic.
 
     networks: pretrained parameters, (seeds, ...) each; their precision is the study's.
-    batch_models: models that are computed together; their numbers do not depend on it.
+    batch_models: models that are computed together; another size changes the last digits only.
     """
 
     architecture: Architecture

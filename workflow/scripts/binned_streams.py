@@ -12,6 +12,11 @@ with logged(snakemake.log[0]):
             f"{snakemake.input.a}: bin_s is {a.bin_s:g}, but preparation.bin_s of the config is "
             f"{snakemake.params.bin_s:g}; set it to {a.bin_s:g}"
         )
+    if snakemake.params.method != "pca":
+        raise OrlaError(
+            f'config: preparation.features.method is "{snakemake.params.method}", but the columns of'
+            " binned recordings do not correspond across days; set it to pca"
+        )
     cuts = parts(len(a.counts), len(b.counts), **snakemake.params.parts)
     features.prepare_binned(
         a,

@@ -17,6 +17,7 @@ rule streams:
     resources:
         mem_mb=1000,
     params:
+        method=config["preparation"]["features"]["method"],
         n_inputs=config["preparation"]["features"]["count"],
         bin_s=config["preparation"]["bin_s"],
         parts=config["parts"],
