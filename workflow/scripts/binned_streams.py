@@ -14,7 +14,7 @@ with logged(snakemake.log[0]):
         )
     if snakemake.params.method != "pca":
         raise OrlaError(
-            f'config: preparation.features.method is "{snakemake.params.method}", but the columns of'
+            f'config: preparation.features.method is "{snakemake.params.method}", but columns of'
             " binned recordings do not correspond across days; set it to pca"
         )
     cuts = parts(len(a.counts), len(b.counts), **snakemake.params.parts)
