@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
+from orla.errors import OrlaError
 from orla.sessions import simulated
 from orla.sessions.simulated import ArraySettings, DriftSettings, Settings, TaskSettings, Units
 
@@ -248,6 +249,26 @@ def test_silent_channels_record_noise_alone():
     assert not any(np.any(getattr(heard, name)[gone]) for name in ("depth", "speed", "position"))
     np.testing.assert_array_equal(heard.depth[~gone], units.depth[~gone])
     np.testing.assert_array_equal(heard.log_rate[~gone], units.log_rate[~gone])
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("drift", DriftSettings(lost=1.2), r"dataset\.simulated\.drift\.lost: 1\.2 is no share"),
+        ("drift", DriftSettings(scale=-1.0), r"drift\.scale: -1\.0 cannot be"),
+        ("array", ArraySettings(unit_hz=0.0), r"array\.unit_hz: 0\.0 cannot be.*above 0"),
+        ("array", ArraySettings(sorted_shares=(0.0,)), r"sorted_shares: .* adds up to nothing"),
+        ("task", TaskSettings(duration_a_s=float("nan")), r"duration_a_s: nan cannot be"),
+        ("task", TaskSettings(grid_side=1), r"grid_side: a grid of one target"),
+    ],
+)
+def test_a_magnitude_that_cannot_be_is_named(part, value, message):
+    with pytest.raises(OrlaError, match=message):
+        Settings(**{part: value})
+
+
+def test_magnitudes_at_their_limits_are_fine():
+    Settings(drift=DriftSettings(scale=0.0, lost=1.0), task=TaskSettings(start_s=-3.0))
 
 
 def cells(path, name):

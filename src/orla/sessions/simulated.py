@@ -22,13 +22,14 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.signal import lfilter
 
+from orla.errors import OrlaError
 from orla.sessions import matfile
 
 SESSION_A = "indy_20160630_01"
 SESSION_B = "indy_20170131_02"
 
 _SEED_NAME = int.from_bytes(b"orla reaching", "little")
-_COLUMNS = 5
+_MIN_COLUMNS = 5
 _MM_PER_CM = 10.0
 _MAX_RATE_HZ = 300.0
 
@@ -141,7 +142,7 @@ class DriftSettings:
 
     scale: float = 1.0
     turnover: float = 0.05
-    rotation_rad: float = 0.6
+    rotation_rad: float = 0.7
     gain_spread: float = 0.3
     baseline_spread: float = 0.06
     lost: float = 0.59
@@ -152,11 +153,56 @@ class DriftSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """All magnitudes of the simulation."""
+    """All magnitudes of the simulation.
+
+    Raises:
+        OrlaError: a magnitude that cannot be, such as a negative rate or a share above 1.
+    """
 
     task: TaskSettings = TaskSettings()
     array: ArraySettings = ArraySettings()
     drift: DriftSettings = DriftSettings()
+
+    def __post_init__(self) -> None:
+        for part in ("task", "array", "drift"):
+            for name, value in vars(getattr(self, part)).items():
+                _check(f"dataset.simulated.{part}.{name}", name, value)
+
+
+_SIGNED = {"start_s", "lag_s"}
+_SHARES = {"silent", "turnover", "lost"}
+_POSITIVE = {
+    "duration_a_s",
+    "duration_b_s",
+    "sample_hz",
+    "grid_side",
+    "grid_spacing_mm",
+    "acceptance_mm",
+    "tremor_s",
+    "n_channels",
+    "crossings_hz",
+    "unit_hz",
+    "noise_rate",
+    "reference_speed_mm_s",
+    "reference_position_mm",
+    "fast_s",
+    "slow_s",
+    "within_s",
+}
+
+
+def _check(key: str, name: str, value: float | tuple[float, ...]) -> None:
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    if not np.isfinite(values).all() or (name not in _SIGNED and (values < 0).any()):
+        raise OrlaError(f"{key}: {value} cannot be; give a finite number of at least 0")
+    if name in _POSITIVE and (values <= 0).any():
+        raise OrlaError(f"{key}: {value} cannot be; give a number above 0")
+    if name in _SHARES and (values > 1).any():
+        raise OrlaError(f"{key}: {value} is no share; give a number from 0 to 1")
+    if name == "sorted_shares" and not values.sum() > 0:
+        raise OrlaError(f"{key}: {value} adds up to nothing; give one share above 0")
+    if name == "grid_side" and value < 2:
+        raise OrlaError(f"{key}: a grid of one target has no reaches; give at least 2")
 
 
 @dataclass(frozen=True)
@@ -431,7 +477,8 @@ def simulate_spikes(
     """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
     firing = _Firing(units, reaching, settings, np.random.default_rng(latents))
-    spikes = [[np.empty(0)] * _COLUMNS for _ in range(settings.array.n_channels)]
+    columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
+    spikes = [[np.empty(0)] * columns for _ in range(settings.array.n_channels)]
     filled = [0] * settings.array.n_channels
     for unit, unit_seed in enumerate(seeds):
         channel = int(units.channel[unit])
