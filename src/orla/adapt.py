@@ -98,8 +98,9 @@ class Adapter:
                 carry = carry | {"state": state}
             if optimizer_state is None:
                 optimizer_state = vmap(self.optimizer.init)(params)
-            now = (params, carry, optimizer_state)
-            memory = self.learner.memory(carry)
+            # Each tensor in memory of its own: the compiled loop refuses two that share theirs.
+            now = pytree.tree_map(torch.clone, (params, carry, optimizer_state))
+            memory = self.learner.memory(now[1])
             losses, series, kept = [], [], {}
             for start in range(0, steps, self.segment):
                 part = slice(start, min(start + self.segment, steps))
