@@ -26,6 +26,7 @@ from orla.probes import update_ratio
 RNN, LSTM, ANOTHER = (NETWORKS[kind][0] for kind in ("rnn", "lstm", "another"))
 CONDITIONS = {
     "rnn immediate adam": (Immediate(RNN), "adam"),
+    "rnn immediate adafactor": (Immediate(RNN), "adafactor"),
     "lstm tbptt-8-4 lars": (TBPTT(LSTM, window=8, update_every=4), "lars"),
     "rnn rtrl adafactor": (RTRL(RNN, block=2), "adafactor"),
     "another last-layer sgd": (LastLayer(ANOTHER), "sgd"),
