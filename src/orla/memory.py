@@ -1,0 +1,218 @@
+"""How much memory a sweep job needs at its peak: arithmetic on sizes.
+
+What a learner, an optimizer and a stream hold is counted exactly; how many copies of it are alive
+at once, and what imports and compiled code take, is measured (`python -m benchmarks memory` holds
+both to real jobs). Nothing here imports PyTorch for an architecture whose sizes are listed, so
+that a workflow may ask while it is read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from orla.errors import OrlaError
+
+BYTES = {"float64": 8, "float32": 4}
+
+# A process with everything imported, the compiler loaded and one loop compiled afresh (measured).
+FIXED = 570_000_000
+# Each program more that a job compiles (measured).
+PROGRAM = 25_000_000
+
+# Lengths in units of `hidden`: pre-activations, state, and cache of `activate`.
+_LISTED = {"rnn": (1, 1, 1), "lstm": (4, 2, 6)}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """An architecture's numbers a model, by what they are for.
+
+    shapes: Of all parameters, the readout's last two.
+    recurrent: Parameters that the state depends on.
+    state: Length of the state.
+    tape: What one step leaves for its derivatives.
+    local: What one pulled-back step leaves for the parameters' gradient.
+    history: Parameters that pulling back through a step reads.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    recurrent: int
+    state: int
+    tape: int
+    local: int
+    history: int
+    n_in: int
+    n_out: int
+
+    @property
+    def parameters(self) -> int:
+        return sum(math.prod(shape) for shape in self.shapes)
+
+    @property
+    def readout(self) -> int:
+        return self.parameters - self.recurrent
+
+
+def sizes(architecture: Any, hidden: int = 64, n_in: int = 40, n_out: int = 2) -> Sizes:
+    """Sizes of an architecture: its name and dimensions, or an Architecture, which has its own.
+
+    Raises OrlaError for a name that is no architecture's.
+    """
+    if isinstance(architecture, str):
+        if architecture not in _LISTED:
+            from orla.architectures import architecture as made
+
+            return sizes(made(architecture, hidden, n_in, n_out))
+        gates, state, cache = (factor * hidden for factor in _LISTED[architecture])
+        return _linear(gates, state, cache, hidden, n_in, n_out)
+    a = architecture
+    if hasattr(a, "gates"):
+        return _linear(a.gates, a.state_size, a.cache_size, a.hidden, a.n_in, a.n_out)
+    recurrent = sum(math.prod(shape) for shape in a.recurrent_shapes().values())
+    return Sizes(
+        shapes=tuple(a.shapes().values()),
+        recurrent=recurrent,
+        state=a.state_size,
+        tape=a.state_size + a.n_in,
+        local=recurrent,
+        history=recurrent,
+        n_in=a.n_in,
+        n_out=a.n_out,
+    )
+
+
+def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: int) -> Sizes:
+    return Sizes(
+        shapes=((gates, n_in), (gates, hidden), (gates,), (n_out, hidden), (n_out,)),
+        recurrent=gates * (n_in + hidden + 1),
+        state=state,
+        tape=cache + hidden + n_in,
+        local=gates,
+        history=gates * hidden,
+        n_in=n_in,
+        n_out=n_out,
+    )
+
+
+def block_length(hidden: int) -> int:
+    """Steps a block of exact RTRL, as the learner chooses them."""
+    return 32 if hidden <= 96 else 48
+
+
+def optimizer_numbers(optimizer: str, sizes: Sizes) -> int:
+    """Numbers of a model's optimizer state. Raises OrlaError for an optimizer it does not know."""
+    if optimizer in ("sgd", "lars"):
+        return 0
+    if optimizer == "adam":
+        return 2 * sizes.parameters + 4
+    if optimizer == "adafactor":
+        return 2 + sum(sum(s) if len(s) == 2 else math.prod(s) for s in sizes.shapes)
+    raise OrlaError(
+        f"memory: the state of optimizer {optimizer!r} is not known; add it to memory.py"
+    )
+
+
+@dataclass(frozen=True)
+class Held:
+    """Numbers of one model that a learner holds.
+
+    carry: Between two updates; for exact RTRL without its sensitivities.
+    sensitivity: Exact RTRL's P.
+    tapes: All steps of one update, as derivatives keep them.
+    programs: Loops that are compiled.
+    """
+
+    carry: int
+    sensitivity: int = 0
+    tapes: int = 0
+    programs: int = 1
+
+
+def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
+    """Numbers of a model that `learner` holds; `block` steps a block of exact RTRL.
+
+    Raises OrlaError for a learner it does not know.
+    """
+    # A step's losses, readout gradient and cotangent are kept with its tape.
+    step = sizes.tape + sizes.local + sizes.readout + 1
+    if learner == "rtrl":
+        slot = sizes.tape + sizes.history
+        rows = block * sizes.state * sizes.local
+        return Held(
+            carry=sizes.state + block * slot,
+            sensitivity=sizes.recurrent * sizes.state,
+            tapes=rows,
+            programs=3,
+        )
+    if learner in ("immediate", "last-layer"):
+        return Held(carry=sizes.state)
+    if match := re.fullmatch(r"immediate-([1-9]\d*)", learner):
+        return Held(carry=sizes.state, tapes=int(match[1]) * step)
+    if match := re.fullmatch(r"tbptt-([1-9]\d*)-([1-9]\d*)", learner):
+        window, stride = int(match[1]), int(match[2])
+        past = window - stride
+        return Held(
+            carry=sizes.state + past * sizes.state,
+            tapes=stride * (step + 2 * sizes.state) + past * (sizes.tape + sizes.local),
+        )
+    raise OrlaError(f"memory: what learner {learner!r} holds is not known; add it to memory.py")
+
+
+# Copies alive at once, measured. The loop reads one copy of what it carries and writes another,
+# beside the networks' own, the gradient and the update; tapes are laid out anew to be multiplied.
+_COPIES_CARRIED = 4
+_COPIES_TAPES = 2
+_COPIES_SENSITIVITY = 4
+
+
+def components(
+    architecture: Any,
+    learner: str,
+    optimizer: str,
+    *,
+    hidden: int = 64,
+    n_in: int = 40,
+    n_out: int = 2,
+    models: int = 5,
+    precision: str = "float64",
+    steps: int = 10_000,
+    block: int | None = None,
+) -> dict[str, int]:
+    """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
+
+    Args:
+        architecture: Its name, or an Architecture (then the three sizes are its own).
+        learner, optimizer: Their names.
+        hidden, n_in, n_out: Units, inputs and outputs.
+        models: Models computed together.
+        precision: "float64" or "float32".
+        steps: Steps of session B, the longest stream of the job.
+        block: Steps a block of exact RTRL; the learner's own choice by default.
+
+    Raises:
+        OrlaError: A name is unknown.
+    """
+    if precision not in BYTES:
+        raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(BYTES)}")
+    s = sizes(architecture, hidden, n_in, n_out)
+    units = s.shapes[-2][1]
+    held = learner_numbers(learner, s, block or block_length(units))
+    each = models * BYTES[precision]
+    return {
+        "parameters": _COPIES_CARRIED * s.parameters * each,
+        "optimizer": _COPIES_CARRIED * optimizer_numbers(optimizer, s) * each,
+        "carry": held.carry * each,
+        "sensitivity": _COPIES_SENSITIVITY * held.sensitivity * each,
+        "tapes": _COPIES_TAPES * held.tapes * each,
+        # The stream in float64 and in the study's precision; outputs and errors a model.
+        "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
+        "fixed": FIXED + (held.programs - 1) * PROGRAM,
+    }
+
+
+def peak_bytes(architecture: Any, learner: str, optimizer: str, **sizes: Any) -> int:
+    """Peak memory of a sweep job in bytes; arguments and errors as those of `components`."""
+    return sum(components(architecture, learner, optimizer, **sizes).values())
