@@ -1,0 +1,1 @@
+"""What the engine costs, measured beside other ways of computing the same numbers."""

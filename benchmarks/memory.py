@@ -1,0 +1,99 @@
+"""Predicted against measured peak memory of sweep jobs, and the paper's Figure (a) from it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+
+from benchmarks import measure
+from orla import memory as model
+from orla.reports import style
+
+STEPS = 1000
+CASES = [
+    # architecture, learner, optimizer, hidden, models, precision
+    ("rnn", "immediate", "adam", 64, 5, "float64"),
+    ("rnn", "immediate", "adam", 64, 1000, "float64"),
+    ("lstm", "immediate", "adafactor", 64, 25, "float32"),
+    ("rnn", "tbptt-200-200", "adam", 64, 400, "float64"),
+    ("rnn", "rtrl", "sgd", 64, 5, "float64"),
+    ("lstm", "rtrl", "adam", 64, 5, "float64"),
+    ("rnn", "rtrl", "adam", 128, 5, "float32"),
+    ("rnn", "rtrl", "sgd", 256, 1, "float64"),
+    ("rnn", "rtrl", "sgd", 256, 4, "float64"),
+]
+FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision")
+
+
+def measured_bytes(case: Mapping[str, Any]) -> int:
+    """Peak memory of a sweep job in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.job", json.dumps(dict(case) | {"steps": STEPS})]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return int(done.stdout.split()[-1])
+
+
+def memory() -> None:
+    """Run the cases, print and keep predicted and measured peaks, draw the figure."""
+    rows = []
+    print(f"{'predicted / measured':>21}{'predicted':>11}{'measured':>10}  MB")
+    for case in (dict(zip(FIELDS, values, strict=True)) for values in CASES):
+        predicted = model.peak_bytes(**case, steps=STEPS) / 1e6
+        measured = measured_bytes(case) / 1e6
+        rows.append(
+            case
+            | {
+                "predicted_over_measured": predicted / measured,
+                "predicted_mb": predicted,
+                "measured_mb": measured,
+                "load_average": measure.load_average(),
+            }
+        )
+        print(
+            f"{predicted / measured:>21.2f}{predicted:>11.0f}{measured:>10.0f}  "
+            + " ".join(str(value) for value in case.values()),
+            flush=True,
+        )
+        measure.keep(pd.DataFrame(rows), "memory")
+    draw(pd.DataFrame(rows), measure.RESULTS / "memory.pdf", measure.RESULTS / "memory.png")
+
+
+def draw(measured: pd.DataFrame, *paths: Path) -> None:
+    """Peak memory of one vanilla RNN against its units, predicted and, as far as run, measured."""
+    units = [32, 64, 128, 256, 512, 1024]
+    rows = [
+        {
+            "hidden": n,
+            "learner": learner,
+            "MB": model.peak_bytes("rnn", learner, "sgd", hidden=n, models=1, steps=STEPS) / 1e6,
+        }
+        for learner in ("immediate", "rtrl")
+        for n in units
+    ]
+    with style.house():
+        figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
+        palette = {name: style.mark(style.LEARNERS, name).color for name in ("immediate", "rtrl")}
+        sns.lineplot(
+            pd.DataFrame(rows), x="hidden", y="MB", hue="learner", palette=palette, ax=axes
+        )
+        shown = measured[(measured["models"] == 1) & (measured["architecture"] == "rnn")]
+        sns.scatterplot(
+            shown,
+            x="hidden",
+            y="measured_mb",
+            hue="learner",
+            palette=palette,
+            ax=axes,
+            legend=False,
+        )
+        axes.set(xscale="log", yscale="log", xlabel="units", ylabel="peak memory of a job (MB)")
+        axes.set_xticks(units, [str(n) for n in units])
+        axes.minorticks_off()
+        style.save(figure, *paths)
