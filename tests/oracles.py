@@ -120,10 +120,10 @@ def finite_differences(step, initial, params, X, Y, width=1e-6):
             state = step(params, state, x)
         return loss(params, state, Y[-1])
 
-    gradient = {name: torch.zeros_like(p) for name, p in params.items()}
+    gradient = {name: torch.zeros(p.shape, dtype=p.dtype) for name, p in params.items()}
     for name, p in params.items():
         for index in range(p.numel()):
-            shift = torch.zeros_like(p)
+            shift = torch.zeros(p.shape, dtype=p.dtype)
             shift.view(-1)[index] = width
             up, down = ({**params, name: p + sign * shift} for sign in (1, -1))
             gradient[name].view(-1)[index] = (last_loss(up) - last_loss(down)) / (2 * width)

@@ -52,7 +52,7 @@ def test_what_a_learner_carries_is_counted_exactly(network, name):
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: type(n).__name__)
 def test_sensitivities_and_the_store_of_exact_rtrl_are_counted_exactly(network):
     carry = dict(RTRL(network, block=4).init(harness.networks(network, MODELS)))
-    carry.pop("exists")  # one for all models
+    carry.pop("stored")  # one for all models
     held = memory.learner_numbers("rtrl", memory.sizes(network), block=4)
     assert held.sensitivity * MODELS * 8 == bytes_of(carry.pop("sensitivity"))
     assert held.carry * MODELS * 8 == bytes_of(carry)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,14 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils import _pytree as pytree
 
-from orla.architectures import Parameters
-from orla.compiling import compiled, scan
+from orla.architectures import Parameters, rows_along_memory
+from orla.compiling import Compiled, scan
 from orla.errors import OrlaError
 from orla.learners import Learner
 from orla.learners.base import Memory
 from orla.optimizers import Optimizer
 
 Probe = Callable[[Parameters, Parameters, Parameters], dict[str, Tensor]]
-
-# Updates written out one after the other inside the compiled loop: the loop copies what it
-# carries once a turn, and a longer body takes longer to compile (measured by timing).
-UNROLL = 4
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,7 @@ class Adapter:
         steps = X.shape[0] - X.shape[0] % self.learner.stride
         self._check(steps, snapshots)
         with torch.no_grad():
+            params = rows_along_memory(params)
             carry = self.learner.init(params)
             if state is not None:
                 carry = carry | {"state": state}
@@ -136,46 +134,40 @@ class Adapter:
     def _advance(
         self, now: Any, memory: Memory | None, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        run = self._compiled_run()
         if memory is None:
-            return run(now, rates, X, Y)
-        losses, series = [], []
+            return self._compiled_run(now, rates, X, Y)
+        losses, series, programs = [], [], {}
         stride = self.learner.stride
         for x, y in zip(X.split(stride), Y.split(stride), strict=True):
-            (params, carry, state), loss, watched = run(now, rates, x, y)
+            if memory.stage not in programs:
+                programs[memory.stage] = self._compiled_run.program(now, rates, x, y)
+            (params, carry, state), loss, watched = programs[memory.stage](now, rates, x, y)
             now = (params, memory.remember(carry), state)
             losses.append(loss)
             series.append(watched)
         return now, torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
-    def _compiled_run(self) -> Callable[..., Any]:
-        if id(self) not in _programs:
-            name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
-            _programs[id(self)] = (self, compiled(self.run, name))
-        return _programs[id(self)][1]
+    @cached_property
+    def _compiled_run(self) -> Compiled:
+        name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
+        return Compiled(self.run, name, [self.learner, self.optimizer, *self.probes])
 
     def run(
         self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        """Pure: go through X, Y; gives what is carried, losses (steps, models) and probe series."""
+        """Pure but for what the learner's memory holds: go through X (steps, n_in), Y.
+
+        Gives what is carried, losses (steps, models) and the probes' series.
+        """
         stride = self.learner.stride
-        unroll = UNROLL if stride == 1 and X.shape[0] % UNROLL == 0 else 1
+        inputs = (part.view(-1, stride, part.shape[1]) for part in (X, Y))
 
         def body(now: Any, xy: tuple[Tensor, Tensor]) -> tuple[Any, Any]:
-            losses, series = [], []
-            for x, y in zip(xy[0].split(stride), xy[1].split(stride), strict=True):
-                now, loss, watched = self._update(now, rates, x, y)
-                losses.append(loss)
-                series.append(watched)
-            return now, (
-                torch.cat(losses),
-                {k: torch.stack([s[k] for s in series]) for k in series[0]},
-            )
+            now, losses, watched = self._update(now, rates, *xy)
+            return now, (losses, watched)
 
-        turns = X.shape[0] // (stride * unroll)
-        inputs = X.view(turns, stride * unroll, -1), Y.view(turns, stride * unroll, -1)
-        now, (losses, series) = scan(body, now, inputs)
-        return now, losses.flatten(0, 1), {k: s.flatten(0, 1) for k, s in series.items()}
+        now, (losses, series) = scan(body, now, tuple(inputs))
+        return now, losses.flatten(0, 1), series
 
     def _update(self, now: Any, rates: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Tensor, dict]:
         params, carry, optimizer_state = now
@@ -188,6 +180,3 @@ class Adapter:
             watched |= probe(params, gradients, updates)
         params = params | {name: params[name] + update for name, update in updates.items()}
         return (params, carry, optimizer_state), loss, watched
-
-
-_programs: dict[int, tuple[Adapter, Callable[..., Any]]] = {}

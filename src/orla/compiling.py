@@ -1,21 +1,20 @@
-"""Compilation of the hot loops: cached on disk, announced, and optional."""
+"""Compilation of the hot loops: kept on disk, announced, and optional."""
 
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
+from orla import programs
 from orla.errors import OrlaError
 
-_settings: dict[str, Any] = {"enabled": True}
+_settings: dict[str, Any] = {"enabled": False}
 
 
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
@@ -29,6 +28,8 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
         raise OrlaError(
             f"compute.device is {device!r} but PyTorch sees no CUDA device; set it to 'cpu'"
         )
+    if compile:
+        programs.prepare()
     _settings["enabled"] = compile and _has_compiler()
     return torch.device(device)
 
@@ -45,57 +46,54 @@ def _has_compiler() -> bool:
     return True
 
 
-@functools.cache
-def _prepare_inductor() -> None:
-    """Point the compiler's cache at one folder for all jobs and fix what the numbers depend on."""
-    folder = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
-    import torch._dynamo.config as dynamo
-    import torch._inductor.config as inductor
-    from torch._dynamo.callback import on_compile_end
-
-    on_compile_end(_compilations.append)
-    inductor.cpp_wrapper = True
-    inductor.fx_graph_cache = True
-    # Compiled loops are not cached unless asked for: a loop body is part of the cache's key all the
-    # same, as every graph module is (test_compiling.py holds that to a changed body).
-    inductor.unsafe_marked_cacheable_functions = {
-        "torch.ops.higher_order.scan": "1",
-        "torch.ops.higher_order.while_loop": "1",
-    }
-    inductor.cpp.threads = 1
-    inductor.compile_threads = 1
-    dynamo.cache_size_limit = 256
-    dynamo.accumulated_cache_size_limit = 1024
-
-
-def compiled(function: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """`function` compiled once a shape, or itself where compilation is off.
+class Compiled:
+    """A pure function of tensors (in dicts, tuples, lists), compiled once a shape.
 
     Args:
-        function: Pure function of tensors (in dicts, tuples, lists).
+        function: What is compiled. It may change tensors that it is given in place.
         what: What is announced as being compiled.
+        made_of: Everything that decides what `function` computes, beside its arguments and this
+            package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
+            arguments' shapes and by the machine. With None they last as long as the process.
     """
-    if not _settings["enabled"]:
-        return function
-    _prepare_inductor()
-    program = torch.compile(function, fullgraph=True, dynamic=False)
 
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        # Dynamo tells what it compiles; looking at the arguments' shapes would cost every call.
-        before, start = len(_compilations), time.perf_counter()
-        result = program(*arguments)
-        if len(_compilations) > before:
-            _say(
-                f"{what}: compiled or loaded from the cache in {time.perf_counter() - start:.1f} s"
-            )
-        return result
+    def __init__(
+        self, function: Callable[..., Any], what: str, made_of: Sequence[Any] | None = None
+    ) -> None:
+        self.function, self.what, self.made_of = function, what, made_of
+        self._programs: dict[Any, Callable[..., Any]] = {}
 
-    return call
+    def __call__(self, *arguments: Any) -> Any:
+        return self.program(*arguments)(*arguments)
+
+    def program(self, *arguments: Any) -> Callable[..., Any]:
+        """What serves arguments of these shapes: a compiled program that looks at them no more.
+
+        Where compilation is off, the function itself.
+        """
+        if not _settings["enabled"]:
+            return self.function
+        shapes = _shapes(arguments)
+        if shapes not in self._programs:
+            self._programs[shapes] = self._loaded_or_made(shapes, arguments)
+        return self._programs[shapes]
+
+    def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        start = time.perf_counter()
+        path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
+        if path and (program := programs.load(path)):
+            _say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
+            return program
+        program, kept = programs.make(self.function, arguments, path)
+        where = f"; kept in {path.parent}" if kept else ""
+        _say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
+        return program
 
 
-_compilations: list[Any] = []
+def _shapes(arguments: tuple[Any, ...]) -> Any:
+    leaves, structure = pytree.tree_flatten(arguments)
+    described = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
+    return described, str(structure)
 
 
 def scan(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.func import vmap
 
-from orla.architectures import Architecture, Parameters
-from orla.compiling import compiled, scan
+from orla.architectures import Architecture, Parameters, rows_along_memory
+from orla.compiling import Compiled, scan
 
 SEGMENT = 200
 UNRELIABLE_BELOW = 0.05
@@ -39,6 +39,7 @@ def run(architecture: Architecture, params: Parameters, state: Tensor | None, X:
     """
     forward = _forward(architecture)
     with torch.no_grad():
+        params = rows_along_memory(params)
         if state is None:
             state = vmap(architecture.initial_state)(params)
         outputs = []
@@ -50,21 +51,16 @@ def run(architecture: Architecture, params: Parameters, state: Tensor | None, X:
         return Run(torch.cat(outputs).transpose(0, 1), None if len(X) % SEGMENT else state)
 
 
-_programs: dict[Architecture, Any] = {}
+@functools.cache
+def _forward(architecture: Architecture) -> Compiled:
+    def forward(params: Parameters, state: Tensor, X: Tensor) -> tuple[Tensor, Tensor]:
+        def step(state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            after = vmap(architecture.step, in_dims=(0, 0, None))(params, state, x)
+            return after, vmap(architecture.readout)(params, after)
 
+        return scan(step, state, X)
 
-def _forward(architecture: Architecture) -> Any:
-    if architecture not in _programs:
-
-        def forward(params: Parameters, state: Tensor, X: Tensor) -> tuple[Tensor, Tensor]:
-            def step(state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-                after = vmap(architecture.step, in_dims=(0, 0, None))(params, state, x)
-                return after, vmap(architecture.readout)(params, after)
-
-            return scan(step, state, X)
-
-        _programs[architecture] = compiled(forward, f"{type(architecture).__name__}, forward")
-    return _programs[architecture]
+    return Compiled(forward, f"{type(architecture).__name__}, forward", [architecture])
 
 
 def mean_squared_error(outputs: Tensor, Y: Tensor) -> np.ndarray:

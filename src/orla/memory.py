@@ -99,7 +99,7 @@ def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: i
 
 def block_length(hidden: int) -> int:
     """Steps a block of exact RTRL, as the learner chooses them."""
-    return 32 if hidden <= 96 else 48
+    return 16 if hidden <= 48 else 32 if hidden <= 192 else 64
 
 
 def optimizer_numbers(optimizer: str, sizes: Sizes) -> int:

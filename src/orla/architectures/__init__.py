@@ -1,6 +1,6 @@
 """Recurrent networks, each written for one model as pure functions of a dict of named tensors."""
 
-from orla.architectures.base import Architecture, LinearGates, Parameters
+from orla.architectures.base import Architecture, LinearGates, Parameters, rows_along_memory
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
 from orla.errors import OrlaError
@@ -26,4 +26,5 @@ __all__ = [
     "LinearGates",
     "Parameters",
     "architecture",
+    "rows_along_memory",
 ]

@@ -16,7 +16,12 @@ Carry = dict[str, Any]
 
 
 class Memory(Protocol):
-    """What `Learner.memory` answers."""
+    """What `Learner.memory` answers.
+
+    stage: Names the shapes of what the next step is given.
+    """
+
+    stage: int
 
     def remember(self, carry: Carry) -> Carry:
         """Take in what the latest step left in `carry`; answers what the next step is given."""

@@ -34,6 +34,10 @@ class Derivatives(ABC):
     def pull(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         """Cotangent on the state before (models, state_size) and local term of this step."""
 
+    def pulled(self, tape: Tape) -> Tape:
+        """The part of a tape that `pull` reads."""
+        return tape
+
     @abstractmethod
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         """Gradient of the recurrent parameters summed over the first axis (steps) of both."""
@@ -47,20 +51,30 @@ class Derivatives(ABC):
         """Sensitivities dstate/dtheta before the first step: zeros, with the state's axis last."""
 
     @abstractmethod
-    def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
-        """Gradient of the recurrent parameters: cotangent (models, state_size) times P."""
+    def sensitivity_gradient(
+        self, sensitivity: Parameters, on_start: Tensor, tapes: Tape, locals_: Local
+    ) -> Parameters:
+        """Gradient of the recurrent parameters at a step within a block.
+
+        Args:
+            sensitivity: P at the block's start.
+            on_start: Cotangent (models, state_size) pulled back to the block's start.
+            tapes: The block's tapes, steps on the first axis.
+            locals_: The cotangent's local terms, steps on the first axis.
+        """
 
     @abstractmethod
     def rebuild_sensitivity(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
-    ) -> Parameters:
-        """P at the end of a block from P at its start.
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local, out: Parameters
+    ) -> None:
+        """Write P at the end of a block into `out`, from P at its start.
 
         Args:
             sensitivity: P at the block's start.
             rows: Unit vectors pulled back to the block's start (models, state_size, state_size).
             tapes: The block's tapes, steps on the first axis.
             locals_: The unit vectors' local terms, steps on the first axis.
+            out: Of the sensitivity's shapes.
         """
 
     def readout(
@@ -109,6 +123,9 @@ class StructuredDerivatives(Derivatives):
         on_state = self._through_recurrence(params["W_hh"], on_gates)
         return on_state + around, {"gates": on_gates}
 
+    def pulled(self, tape: Tape) -> Tape:
+        return {"cache": tape["cache"]}
+
     def _through_recurrence(self, W_hh: Tensor, on_gates: Tensor) -> Tensor:
         """W_hh^T on_gates for on_gates (models, gates) or rows of them (models, rows, gates)."""
         if on_gates.dim() == 2:
@@ -138,12 +155,22 @@ class StructuredDerivatives(Derivatives):
         return ("W_hh",)
 
     def no_sensitivity(self, params: Parameters) -> Parameters:
-        # (models, [x, h, 1], state, gates): the sum over the state below then runs along memory.
+        # (models, state, gates, [x, h, 1]): each product with P or D below is one matrix product.
         a, models = self.architecture, params["W_hh"].shape[0]
-        return {"P": params["W_hh"].new_zeros(models, a.n_in + a.hidden + 1, a.state_size, a.gates)}
+        return {"P": params["W_hh"].new_zeros(models, a.state_size, a.gates, a.n_in + a.hidden + 1)}
 
-    def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
-        gradient = (sensitivity["P"] * cotangent[:, None, :, None]).sum(2).transpose(1, 2)
+    def _joined(self, tapes: Tape) -> Tensor:
+        """[x, h, 1] of each step, (models, steps, n_in + hidden + 1)."""
+        ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
+        return torch.cat([tapes["x"], tapes["h"], ones], -1).transpose(0, 1)
+
+    def sensitivity_gradient(
+        self, sensitivity: Parameters, on_start: Tensor, tapes: Tape, locals_: Local
+    ) -> Parameters:
+        P = sensitivity["P"]
+        block = torch.bmm(locals_["gates"].permute(1, 2, 0), self._joined(tapes))
+        rows = block.flatten(1)[:, None]
+        gradient = torch.baddbmm(rows, on_start[:, None], P.flatten(2)).view(block.shape)
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -152,16 +179,15 @@ class StructuredDerivatives(Derivatives):
         }
 
     def rebuild_sensitivity(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
-    ) -> Parameters:
-        P = sensitivity["P"]
-        models, length, size, gates = P.shape
-        ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
-        z = torch.cat([tapes["x"], tapes["h"], ones], -1).permute(1, 2, 0)
-        delta = locals_["gates"].transpose(0, 1).reshape(models, -1, size * gates)
-        carried = torch.matmul(rows[:, None], P)
-        new = torch.baddbmm(carried.view(models, length, size * gates), z, delta)
-        return {"P": new.view(models, length, size, gates)}
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local, out: Parameters
+    ) -> None:
+        delta = locals_["gates"].permute(1, 2, 3, 0).flatten(1, 2).contiguous()
+        joined = self._joined(tapes)
+        # Model by model: these products are large, and BLAS serves them better than their batch.
+        for model, P in enumerate(sensitivity["P"]):
+            after = out["P"][model]
+            torch.mm(rows[model], P.flatten(1), out=after.flatten(1))
+            after.flatten(0, 1).addmm_(delta[model], joined[model])
 
 
 @dataclass(frozen=True)
@@ -202,16 +228,20 @@ class AutomaticDerivatives(Derivatives):
             name: params[name].new_zeros(*params[name].shape, size) for name in self.recurrent()
         }
 
-    def sensitivity_gradient(self, sensitivity: Parameters, cotangent: Tensor) -> Parameters:
-        return {name: vmap(torch.matmul)(P, cotangent) for name, P in sensitivity.items()}
+    def sensitivity_gradient(
+        self, sensitivity: Parameters, on_start: Tensor, tapes: Tape, locals_: Local
+    ) -> Parameters:
+        block = self.gather(tapes, locals_)
+        return {
+            name: block[name] + vmap(torch.matmul)(P, on_start) for name, P in sensitivity.items()
+        }
 
     def rebuild_sensitivity(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
-    ) -> Parameters:
-        return {
-            name: vmap(torch.matmul)(P, rows.transpose(1, 2)) + locals_[name].sum(0).movedim(1, -1)
-            for name, P in sensitivity.items()
-        }
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local, out: Parameters
+    ) -> None:
+        for name, P in sensitivity.items():
+            carried = vmap(torch.matmul)(P, rows.transpose(1, 2))
+            torch.add(carried, locals_[name].sum(0).movedim(1, -1), out=out[name])
 
 
 def derivatives(architecture: Architecture) -> Derivatives:

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters
-from orla.compiling import compiled, scan
+from orla.compiling import Compiled, scan
 from orla.learners.base import Carry, Learner
 
 
@@ -31,19 +31,19 @@ class RTRL(Learner):
 
     @property
     def block_length(self) -> int:
-        """Steps a block: `block`, or by a measured rule (the cost is flat near it)."""
-        return self.block or (32 if self.architecture.hidden <= 96 else 48)
+        """Steps a block: `block`, or the best of 16, 32, 64 as measured (the cost is flat there)."""
+        hidden = self.architecture.hidden
+        return self.block or (16 if hidden <= 48 else 32 if hidden <= 192 else 64)
 
     def init(self, params: Parameters) -> Carry:
         carry = super().init(params)
         state = carry["state"]
-        x = state.new_zeros(self.architecture.n_in)
-        _, tape = self.derivatives.forward(params, state, x)
+        _, tape = self.derivatives.forward(params, state, state.new_zeros(self.architecture.n_in))
         latest = self._latest(tape, params)
         slots = pytree.tree_map(lambda t: t.new_zeros(self.block_length, *t.shape), latest)
-        exists = state.new_zeros(self.block_length, dtype=torch.bool)
+        stored = torch.zeros((), dtype=torch.int64, device=state.device)
         sensitivity = self.derivatives.no_sensitivity(params)
-        return carry | {"slots": slots, "exists": exists, "sensitivity": sensitivity}
+        return carry | {"slots": slots, "stored": stored, "sensitivity": sensitivity}
 
     def _latest(self, tape: dict[str, Tensor], params: Parameters) -> dict[str, Any]:
         weights = {name: params[name] for name in self.derivatives.history()}
@@ -52,20 +52,20 @@ class RTRL(Learner):
     def step(
         self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
     ) -> tuple[Carry, Parameters, Tensor]:
-        derivatives = self.derivatives
+        """As `Learner.step`, but stores the step in place: carry["slots"] is changed."""
+        derivatives, slots = self.derivatives, carry["slots"]
         state, tape = derivatives.forward(params, carry["state"], X[0])
         loss, cotangent, readout = derivatives.readout(params, state, Y[0])
-        on_state, local = derivatives.pull(params, tape, cotangent)
-        on_start, locals_ = self._pull_block(carry["slots"], carry["exists"], on_state)
-        gradient = derivatives.gather(*pytree.tree_map(lambda t: t[None], (tape, local)))
-        block = derivatives.gather(carry["slots"]["tape"], locals_)
-        before = derivatives.sensitivity_gradient(carry["sensitivity"], on_start)
-        gradient = {name: g + block[name] + before[name] for name, g in gradient.items()}
-        after = carry | {"state": state, "latest": self._latest(tape, params)}
-        return after, gradient | readout, loss[None]
+        stored = carry["stored"] + 1
+        _store(slots, stored, self._latest(tape, params))
+        on_start, locals_ = self._pull_block(slots, stored, cotangent)
+        gradient = derivatives.sensitivity_gradient(
+            carry["sensitivity"], on_start, slots["tape"], locals_
+        )
+        return {"state": state, "stored": stored}, gradient | readout, loss[None]
 
     def _pull_block(
-        self, slots: dict[str, Any], exists: Tensor, on_state: Tensor
+        self, slots: dict[str, Any], stored: Tensor, on_state: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         def backward(on_state: Tensor, step: tuple) -> tuple[Tensor, dict[str, Tensor]]:
             slot, there = step
@@ -73,13 +73,23 @@ class RTRL(Learner):
             local = pytree.tree_map(lambda t: torch.where(there, t, torch.zeros_like(t)), local)
             return torch.where(there, on_before, on_state), local
 
-        return scan(backward, on_state, (slots, exists))
+        length = pytree.tree_leaves(slots)[0].shape[0]
+        exists = torch.arange(length, device=on_state.device) >= length - stored
+        return scan(backward, on_state, (self._pulled(slots), exists))
+
+    def _pulled(self, slots: dict[str, Any]) -> dict[str, Any]:
+        # A turn of the compiled loop handles all that it is given, used or not.
+        return slots | {"tape": self.derivatives.pulled(slots["tape"])}
 
     def memory(self, carry: Carry) -> Block:
         return Block(self, carry)
 
-    def rebuild(self, sensitivity: Any, slots: dict[str, Any]) -> Any:
-        """P at the end of a full block: every unit vector of the state, pulled back through it."""
+    def pull_units(self, slots: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
+        """Every unit vector of the state, pulled back through a full block: P's rows.
+
+        Answers with the cotangents at the block's start (models, state, state) and the local
+        terms, steps on the first axis.
+        """
         example = slots["tape"]["x"]
         size = self.architecture.state_size
         rows = torch.eye(size, dtype=example.dtype, device=example.device)
@@ -87,13 +97,19 @@ class RTRL(Learner):
         def backward(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
             return self.derivatives.pull(slot["weights"], slot["tape"], rows)
 
-        rows = rows.expand(example.shape[1], size, size).clone()
-        on_start, locals_ = scan(backward, rows, slots)
-        return self.derivatives.rebuild_sensitivity(sensitivity, on_start, slots["tape"], locals_)
+        return scan(
+            backward, rows.expand(example.shape[1], size, size).clone(), self._pulled(slots)
+        )
+
+
+def _store(slots: dict[str, Any], stored: Tensor, latest: dict[str, Any]) -> None:
+    # From the end, so that the newest step comes first when pulling back.
+    index = pytree.tree_leaves(slots)[0].shape[0] - stored[None]
+    pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)
 
 
 class Block:
-    """The steps since P was last built, stored in place between two calls of `RTRL.step`."""
+    """The steps since P was last built, and P."""
 
     # What `step` reads grows in this many stages: each is one more program to compile, and saves
     # pulling back through slots that are still empty.
@@ -101,39 +117,40 @@ class Block:
 
     def __init__(self, learner: RTRL, carry: Carry) -> None:
         self.learner = learner
-        self.slots, self.exists = carry["slots"], carry["exists"]
-        self.length = len(self.exists)
-        self.filled = 0
-        self._views: dict[int, Carry] = {}
+        self.slots, self.none_stored = carry["slots"], carry["stored"]
+        self.sensitivity = carry["sensitivity"]
+        self.other = pytree.tree_map(torch.empty_like, self.sensitivity)
+        self.length, self.stored = learner.block_length, 0
+        self.stages = {0: self.slots}
+        self.stage = 0
 
     def remember(self, carry: Carry) -> Carry:
-        """Store the latest step; rebuild P where the block is full."""
-        carry = dict(carry)
-        latest = carry.pop("latest")
-        # Filled from the end, so that the newest step comes first when pulling back.
-        slot = self.length - 1 - self.filled
-        pytree.tree_map(lambda store, new: store[slot].copy_(new), self.slots, latest)
-        self.exists[slot] = True
-        self.filled += 1
-        if self.filled == self.length:
-            carry["sensitivity"] = _rebuild(self.learner)(carry["sensitivity"], self.slots)
-            self.exists.zero_()
-            self.filled = 0
-        return carry | self.stage()
+        """Count the step that was stored; rebuild P where the block is full."""
+        self.stored += 1
+        if self.stored == self.length:
+            self._rebuild()
+            carry = carry | {"stored": self.none_stored}
+        self.stage = self._shortest_stage()
+        return carry | {"slots": self.stages[self.stage], "sensitivity": self.sensitivity}
 
-    def stage(self) -> Carry:
-        """The shortest stage of the store that holds all stored steps."""
+    def _rebuild(self) -> None:
+        on_start, locals_ = _pull_units(self.learner)(self.slots)
+        self.learner.derivatives.rebuild_sensitivity(
+            self.sensitivity, on_start, self.slots["tape"], locals_, self.other
+        )
+        self.sensitivity, self.other = self.other, self.sensitivity
+        self.stored = 0
+
+    def _shortest_stage(self) -> int:
+        """The shortest stage of the store that the next step fits into, by its first slot."""
         stages = min(self.STAGES, self.length)
-        shown = -(-self.length * -(-max(self.filled, 1) * stages // self.length) // stages)
-        start = self.length - min(shown, self.length)
-        if start not in self._views:
-            self._views[start] = {
-                "slots": pytree.tree_map(lambda store: store[start:], self.slots),
-                "exists": self.exists[start:],
-            }
-        return self._views[start]
+        stage = -(-(self.stored + 1) * stages // self.length)
+        start = self.length - -(-self.length * stage // stages)
+        if start not in self.stages:
+            self.stages[start] = pytree.tree_map(lambda store: store[start:], self.slots)
+        return start
 
 
 @functools.cache
-def _rebuild(learner: RTRL) -> Callable[..., Any]:
-    return compiled(learner.rebuild, "rtrl, rebuilding the sensitivities")
+def _pull_units(learner: RTRL) -> Compiled:
+    return Compiled(learner.pull_units, "RTRL, rebuilding its sensitivities", [learner])

@@ -65,22 +65,27 @@ class TBPTT(Learner):
         start = carry["state"]
         state, (before, tapes, losses, cotangents, readout) = scan(forward, start, (X, Y))
 
+        # Pulling back sums over a matrix's rows: the other layout of memory serves it better.
+        weights = {name: params[name].contiguous() for name in derivatives.history()}
+
         def backward(on_state: Tensor, step: tuple) -> tuple[Tensor, dict[str, Tensor]]:
             tape, cotangent = step
-            return derivatives.pull(params, tape, on_state + cotangent)
+            return derivatives.pull(weights, tape, on_state + cotangent)
 
         zero = torch.zeros_like(state)
         on_start, locals_ = scan(backward, zero, (tapes, cotangents), reverse=True)
         gradient = derivatives.gather(tapes, locals_)
         after: Carry = {"state": state}
         if self._memory:
-            past = self._past_gradient(carry, params, on_start)
+            past = self._past_gradient(carry, params, weights, on_start)
             gradient = {name: g + past[name] for name, g in gradient.items()}
             after |= self._remember(carry, before, X)
         gradient |= {name: g.sum(0) for name, g in readout.items()}
         return after, gradient, losses
 
-    def _past_gradient(self, carry: Carry, params: Parameters, on_start: Tensor) -> Parameters:
+    def _past_gradient(
+        self, carry: Carry, params: Parameters, weights: Parameters, on_start: Tensor
+    ) -> Parameters:
         derivatives = self.derivatives
 
         def again(_: Tensor, step: tuple[Tensor, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
@@ -90,7 +95,7 @@ class TBPTT(Learner):
 
         def backward(on_state: Tensor, step: tuple) -> tuple[Tensor, dict[str, Tensor]]:
             tape, exists = step
-            on_before, local = derivatives.pull(params, tape, on_state)
+            on_before, local = derivatives.pull(weights, tape, on_state)
             return exists * on_before, pytree.tree_map(lambda x: exists * x, local)
 
         _, locals_ = scan(backward, on_start, (tapes, carry["past_exists"]), reverse=True)
