@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +30,7 @@ class RTRL(Learner):
 
     @property
     def block_length(self) -> int:
-        """Steps a block: `block`, or the best of 16, 32, 64 as measured (the cost is flat there)."""
+        """Steps a block: `block`, or the cheapest of 16, 32 and 64 as measured."""
         hidden = self.architecture.hidden
         return self.block or (16 if hidden <= 48 else 32 if hidden <= 192 else 64)
 
