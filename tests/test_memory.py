@@ -127,3 +127,40 @@ def test_an_array_more_is_noticed():
     more = carry | {"another": torch.zeros_like(carry["state"])}
     held = memory.learner_numbers("immediate", memory.sizes(NETWORKS[0]), block=4)
     assert held.carry * MODELS * 8 != bytes_of(more)
+
+
+def batch(most=5, **changed):
+    names = {"architecture": "rnn", "learner": "rtrl", "optimizer": "adam"} | changed
+    return memory.batch_models(most=most, **names)
+
+
+def test_batches_are_cut_to_the_memory_of_the_job():
+    def peak(models):
+        return memory.peak_bytes("rnn", "immediate", "adam", hidden=512, models=models) / 1e6
+
+    for models in (1, 3, 5):
+        limit = peak(models) + 1.0
+        assert batch(learner="immediate", hidden=512, memory_mb=limit) == models
+    assert batch(learner="immediate", hidden=512, memory_mb=10 * peak(5)) == 5
+    assert batch(learner="immediate", hidden=512) == 5
+    with pytest.raises(OrlaError, match=r"needs \d+ MB and the job has 100"):
+        batch(learner="immediate", hidden=512, memory_mb=100)
+
+
+def test_sensitivities_of_a_batch_stay_in_cache_on_a_cpu():
+    assert batch(hidden=64) == 2
+    assert batch(hidden=64, precision="float32") == 4
+    assert batch(hidden=256) == 1
+    assert batch(hidden=64, device="cuda") == 5
+    assert batch(hidden=64, learner="immediate") == 5
+
+
+def test_a_job_asks_for_what_its_batch_needs():
+    def asked(learner, most):
+        return memory.job_mb("rnn", learner, "adam", most=most)
+
+    needed = memory.peak_bytes("rnn", "immediate", "adam", models=400) / 1e6
+    assert needed < asked("immediate", 400) < 1.2 * needed
+    assert asked("rtrl", 400) == asked("rtrl", 2)
+    assert asked("of-ones-own", 5) == memory.UNKNOWN_MB
+    assert batch(learner="of-ones-own", memory_mb=1) == 5

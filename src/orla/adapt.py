@@ -90,14 +90,7 @@ class Adapter:
         steps = X.shape[0] - X.shape[0] % self.learner.stride
         self._check(steps, snapshots)
         with torch.no_grad():
-            params = rows_along_memory(params)
-            carry = self.learner.init(params)
-            if state is not None:
-                carry = carry | {"state": state}
-            if optimizer_state is None:
-                optimizer_state = vmap(self.optimizer.init)(params)
-            # Each tensor in memory of its own: the compiled loop refuses two that share theirs.
-            now = pytree.tree_map(torch.clone, (params, carry, optimizer_state))
+            now = self._start(params, state, optimizer_state)
             memory = self.learner.memory(now[1])
             losses, series, kept = [], [], {}
             for start in range(0, steps, self.segment):
@@ -120,6 +113,18 @@ class Adapter:
             },
             snapshots=kept,
         )
+
+    def _start(
+        self, params: Parameters, state: Tensor | None, optimizer_state: dict[str, Tensor] | None
+    ) -> tuple[Parameters, dict[str, Any], dict[str, Tensor]]:
+        params = rows_along_memory(params)
+        carry = self.learner.init(params)
+        if state is not None:
+            carry = carry | {"state": state}
+        if optimizer_state is None:
+            optimizer_state = vmap(self.optimizer.init)(params)
+        # Each tensor in memory of its own: the compiled loop refuses two that share theirs.
+        return pytree.tree_map(torch.clone, (params, carry, optimizer_state))
 
     def _check(self, steps: int, snapshots: Sequence[int]) -> None:
         if steps == 0:
@@ -150,7 +155,8 @@ class Adapter:
     @cached_property
     def _compiled_run(self) -> Compiled:
         name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
-        return Compiled(self.run, name, [self.learner, self.optimizer, *self.probes])
+        made_of = [self.learner, self.optimizer, *self.probes]
+        return Compiled(self.run, name, made_of, in_place=self.learner.in_place)
 
     def run(
         self, now: Any, rates: Tensor, X: Tensor, Y: Tensor

@@ -12,6 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from orla import programs
+from orla.cuda_graphs import Graphed
 from orla.errors import OrlaError
 
 _settings: dict[str, Any] = {"enabled": False}
@@ -47,20 +48,28 @@ def _has_compiler() -> bool:
 
 
 class Compiled:
-    """A pure function of tensors (in dicts, tuples, lists), compiled once a shape.
+    """A function of tensors (in dicts, tuples, lists), compiled once a shape.
 
     Args:
-        function: What is compiled. It may change tensors that it is given in place.
+        function: What is compiled; pure, but for what `in_place` allows.
         what: What is announced as being compiled.
         made_of: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
             arguments' shapes and by the machine. With None they last as long as the process.
+        in_place: Whether `function` changes tensors that it is given. On a CUDA device one that
+            does not is recorded as a CUDA graph instead of being compiled.
     """
 
     def __init__(
-        self, function: Callable[..., Any], what: str, made_of: Sequence[Any] | None = None
+        self,
+        function: Callable[..., Any],
+        what: str,
+        made_of: Sequence[Any] | None = None,
+        *,
+        in_place: bool = False,
     ) -> None:
         self.function, self.what, self.made_of = function, what, made_of
+        self.in_place = in_place
         self._programs: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -80,6 +89,12 @@ class Compiled:
 
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         start = time.perf_counter()
+        if pytree.tree_leaves(arguments)[0].is_cuda:
+            if self.in_place:
+                return self.function
+            program = Graphed(self.function, arguments)
+            _say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
+            return program
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
         if path and (program := programs.load(path)):
             _say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")

@@ -165,7 +165,7 @@ def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
 # beside the networks' own, the gradient and the update; tapes are laid out anew to be multiplied.
 _COPIES_CARRIED = 4
 _COPIES_TAPES = 2
-_COPIES_SENSITIVITY = 4
+_COPIES_SENSITIVITY = 2
 
 
 def components(
@@ -178,7 +178,7 @@ def components(
     n_out: int = 2,
     models: int = 5,
     precision: str = "float64",
-    steps: int = 10_000,
+    steps: int = 40_000,
     block: int | None = None,
 ) -> dict[str, int]:
     """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
@@ -189,7 +189,7 @@ def components(
         hidden, n_in, n_out: Units, inputs and outputs.
         models: Models computed together.
         precision: "float64" or "float32".
-        steps: Steps of session B, the longest stream of the job.
+        steps: Steps of session B, the longest stream of the job; by default more than any has.
         block: Steps a block of exact RTRL; the learner's own choice by default.
 
     Raises:
@@ -216,3 +216,63 @@ def components(
 def peak_bytes(architecture: Any, learner: str, optimizer: str, **sizes: Any) -> int:
     """Peak memory of a sweep job in bytes; arguments and errors as those of `components`."""
     return sum(components(architecture, learner, optimizer, **sizes).values())
+
+
+# What the sensitivities of a batch may take on a CPU: exact RTRL reads them all at every step, and
+# from beyond the cache that takes several times as long.
+_CACHE = 8_000_000
+
+
+def batch_models(
+    architecture: Any,
+    learner: str,
+    optimizer: str,
+    *,
+    most: int,
+    memory_mb: float | None = None,
+    device: str = "cpu",
+    **sizes: Any,
+) -> int:
+    """How many models to compute together: `most`, or as many as cache and memory hold.
+
+    Args:
+        architecture, learner, optimizer, sizes: As for `components`.
+        most: Models, at most.
+        memory_mb: What the job may take; None for no limit.
+        device: Where the models are computed; only a CPU's cache is heeded.
+
+    Returns:
+        At least 1. A learner or optimizer whose memory is not known here gets `most`.
+
+    Raises:
+        OrlaError: Not even one model fits into `memory_mb`.
+    """
+    try:
+        one = components(architecture, learner, optimizer, models=1, **sizes)
+    except OrlaError:
+        return most
+    if device == "cpu" and one["sensitivity"]:
+        most = max(1, min(most, _CACHE * _COPIES_SENSITIVITY // one["sensitivity"]))
+    if memory_mb is None:
+        return most
+    for models in range(most, 0, -1):
+        if peak_bytes(architecture, learner, optimizer, models=models, **sizes) <= memory_mb * 1e6:
+            return models
+    raise OrlaError(
+        f"memory: one model of {learner} with {optimizer} needs {sum(one.values()) / 1e6:.0f} MB"
+        f" and the job has {memory_mb:.0f}; give it more: --set-resources sweep:mem_mb=..."
+    )
+
+
+# What a job is given whose learner or optimizer is not known here.
+UNKNOWN_MB = 4000
+
+
+def job_mb(architecture: Any, learner: str, optimizer: str, *, most: int, **sizes: Any) -> int:
+    """Megabytes to ask for a sweep job of batches of at most `most` models, a tenth to spare."""
+    try:
+        models = batch_models(architecture, learner, optimizer, most=most, **sizes)
+        peak = peak_bytes(architecture, learner, optimizer, models=models, **sizes)
+    except OrlaError:
+        return UNKNOWN_MB
+    return math.ceil(1.1 * peak / 1e6)

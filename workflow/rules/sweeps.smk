@@ -11,6 +11,19 @@ SWEEPS = conditions.tree(
 )
 
 
+def sweep_mb(wildcards, attempt):
+    """What the memory model predicts, doubled after a job that was killed."""
+    return attempt * memory.job_mb(
+        wildcards.architecture,
+        wildcards.learner,
+        wildcards.optimizer,
+        most=config["compute"]["batch_models"],
+        precision=wildcards.precision,
+        n_in=config["preparation"]["features"]["count"],
+        **config["architectures"][wildcards.architecture],
+    )
+
+
 rule sweep:
     input:
         streams="<results>/streams.npz",
@@ -24,7 +37,7 @@ rule sweep:
         "<benchmarks>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.tsv"
     threads: config["compute"]["threads"]
     resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        mem_mb=sweep_mb,
     params:
         sizes=lookup(dpath="{architecture}", within=config["architectures"]),
         condition=lookup(
@@ -52,7 +65,7 @@ rule horizon:
         "<benchmarks>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.tsv"
     threads: config["compute"]["threads"]
     resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        mem_mb=sweep_mb,
     params:
         sizes=lookup(dpath="{architecture}", within=config["architectures"]),
         steps=config["horizons"]["steps"],

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from orla import architectures, compiling, networks, provenance
+from orla import architectures, compiling, memory, networks, provenance
 from orla.sessions.parts import parts
 from orla.sessions.streams import Streams
 from orla.sweep import Study
@@ -15,13 +15,24 @@ def study_of(job: Any, seeds: int) -> tuple[Study, dict[str, Any]]:
         compile=compute["compile"], threads=job.threads, device=compute["device"]
     )
     streams = Streams.load(job.input.streams)
+    architecture = architectures.architecture(
+        wildcards.architecture,
+        n_in=streams.b.X.shape[1],
+        n_out=streams.b.Y.shape[1],
+        **job.params.sizes,
+    )
+    batch = memory.batch_models(
+        architecture,
+        wildcards.learner,
+        wildcards.optimizer,
+        most=compute["batch_models"],
+        memory_mb=job.resources.get("mem_mb"),
+        device=device.type,
+        precision=wildcards.precision,
+        steps=len(streams.b),
+    )
     study = Study(
-        architecture=architectures.architecture(
-            wildcards.architecture,
-            n_in=streams.b.X.shape[1],
-            n_out=streams.b.Y.shape[1],
-            **job.params.sizes,
-        ),
+        architecture=architecture,
         networks=networks.load(job.input.networks, seeds),
         streams=streams,
         parts=parts(len(streams.a), len(streams.b), **job.params.parts),
@@ -29,12 +40,13 @@ def study_of(job: Any, seeds: int) -> tuple[Study, dict[str, Any]]:
         learner=wildcards.learner,
         optimizer=wildcards.optimizer,
         cut=job.params.parts["cut"],
-        batch_models=compute["batch_models"],
+        batch_models=batch,
         device=device,
     )
     return study, provenance.collect(
         dataset=streams.dataset,
         seeds=list(range(seeds)),
         precision=wildcards.precision,
+        batch_models=batch,
         config={key: job.params[key] for key in ("sizes", "parts", "compute")},
     )

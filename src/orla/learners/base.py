@@ -44,6 +44,11 @@ class Learner(ABC):
         return 1
 
     @property
+    def in_place(self) -> bool:
+        """Whether `step` changes what it is given; then there is a `memory`."""
+        return False
+
+    @property
     def derivatives(self) -> Derivatives:
         """Structured derivatives where the architecture has them, automatic ones elsewhere."""
         return derivatives(self.architecture)

@@ -29,6 +29,10 @@ class RTRL(Learner):
     block: int | None = None
 
     @property
+    def in_place(self) -> bool:
+        return True
+
+    @property
     def block_length(self) -> int:
         """Steps a block: `block`, or the cheapest of 16, 32 and 64 as measured."""
         hidden = self.architecture.hidden
