@@ -19,6 +19,7 @@ report: "workflow/report/study.rst"
 
 
 include: "workflow/rules/config.smk"
+include: "workflow/rules/resources.smk"
 include: "workflow/rules/sessions.smk"
 include: "workflow/rules/pretraining.smk"
 include: "workflow/rules/sweeps.smk"

@@ -1,0 +1,15 @@
+# What jobs ask for, where it follows from the config.
+from orla import memory
+
+
+def sweep_mb(wildcards, attempt):
+    """What the memory model predicts, doubled after a job that was killed."""
+    return attempt * memory.job_mb(
+        wildcards.architecture,
+        wildcards.learner,
+        wildcards.optimizer,
+        most=config["compute"]["batch_models"],
+        precision=wildcards.precision,
+        n_in=config["preparation"]["features"]["count"],
+        **config["architectures"][wildcards.architecture],
+    )
