@@ -11,13 +11,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 
-.PHONY: help env run test lint
+.PHONY: help env run test bench lint
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make env    make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
 	@echo "make run    run the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test   run the whole test suite (TESTERS=$(TESTERS) processes)"
+	@echo "make bench  measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint   check style and workflow"
 
 env: $(STAMP)
@@ -41,6 +42,12 @@ run: $(STAMP)
 
 test: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder
+
+bench: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[benchmarks]'
+	@$(BIN)/python -m benchmarks tables
+	@$(BIN)/python -m benchmarks scaling
+	@$(BIN)/python -m benchmarks memory
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .

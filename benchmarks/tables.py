@@ -50,6 +50,8 @@ def immediate(name: str) -> Iterator[Variant]:
             yield problem, Variant("JAX scan", models, jax.immediate(problem, models))
     for models in (1, 5, 25):
         yield problem, Variant("orla", models, engine(problem, models, "immediate", "adam"))
+    batches = engine(problem, 25, "immediate", "adam", batch=5)
+    yield problem, Variant("orla, in batches of 5", 25, batches)
 
 
 def tbptt(name: str) -> Iterator[Variant]:
@@ -63,11 +65,11 @@ def tbptt(name: str) -> Iterator[Variant]:
 
 def rtrl(name: str, hidden: int) -> Iterator[Variant]:
     """Exact RTRL with plain gradient descent; the dense recursion comes first."""
-    problem = Problem(name, hidden, steps=192)
+    problem = Problem(name, hidden, steps=960 if (name, hidden) == ("rnn", 64) else 192)
     yield problem, Variant("dense P <- J P + D, BLAS", 1, partial(dense_rtrl.blas, problem))
     if (name, hidden) == ("rnn", 64):
         yield problem, Variant("NumPy, by definition", 1, partial(dense_rtrl.textbook, problem))
-    for models in (1, 5, 25) if hidden == 64 and name == "rnn" else (1, 5):
+    for models in (1, 2, 5) if (name, hidden) == ("rnn", 64) else (1, 2):
         yield problem, Variant("orla, blocks", models, engine(problem, models, "rtrl", "sgd"))
 
 

@@ -94,3 +94,16 @@ def test_what_is_changed_in_place_is_changed():
     assert program(slots, torch.ones(1)).item() == 1.0
     assert program(slots, torch.full((1,), 4.0)).item() == 4.0
     assert slots.tolist() == [0.0, 4.0, 0.0]
+
+
+def test_what_a_function_holds_is_part_of_its_name():
+    def adding(number):
+        return lambda x: x + number
+
+    def name(function):
+        return programs.path("adding", "shapes", [function])
+
+    assert name(adding(1.0)) == name(adding(1.0))
+    assert name(adding(1.0)) != name(adding(2.0))
+    assert name(adding(torch.ones(1))) is None
+    assert name(adding({1: 2})) is None

@@ -89,38 +89,57 @@ def load(path: Path) -> Program | None:
         return None
 
 
-def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path:
+def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
     """Where the program of that description is kept, on a machine like this one.
 
     Args:
         what: What it computes, in words.
         shapes: Of its arguments.
         made_of: As for `compiling.Compiled`.
+
+    Returns:
+        None where something cannot be described; such a program is kept nowhere.
     """
-    described = "\n".join([what, repr(shapes), *map(_described, made_of), _here()])
+    try:
+        parts = [_described(thing) for thing in made_of]
+    except (_CannotDescribe, OSError, RecursionError):
+        return None
+    described = "\n".join([what, repr(shapes), *parts, _here()])
     name = hashlib.sha256(described.encode()).hexdigest()[:32]
     return folder() / "programs" / f"{name}.program"
 
 
+class _CannotDescribe(Exception):
+    """Something whose value no text tells."""
+
+
 def _described(thing: Any) -> str:
     """What `thing` is, its code included; the same in every process."""
-    if dataclasses.is_dataclass(thing):
-        fields = [getattr(thing, field.name) for field in dataclasses.fields(thing)]
-        parts = [_described(field) for field in fields]
-        return f"{_code(type(thing))}({', '.join(parts)})"
-    if isinstance(thing, (list, tuple)):
-        return f"[{', '.join(map(_described, thing))}]"
-    if inspect.isfunction(thing):
-        return _code(thing)
     if thing is None or isinstance(thing, (str, int, float, bool)):
         return repr(thing)
-    return f"{_code(type(thing))}({_described(sorted(vars(thing).items()))})"
+    if isinstance(thing, (list, tuple)):
+        return f"[{', '.join(map(_described, thing))}]"
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return _with_parts(type(thing), [getattr(thing, f.name) for f in dataclasses.fields(thing)])
+    if inspect.isfunction(thing):
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        return _with_parts(thing, [*cells, *(thing.__defaults__ or ())])
+    if hasattr(thing, "__dict__") and not isinstance(thing, (type, torch.Tensor)):
+        return _with_parts(type(thing), sorted(vars(thing).items()))
+    raise _CannotDescribe(repr(thing))
+
+
+def _with_parts(code: Any, parts: Sequence[Any]) -> str:
+    return f"{_code(code)}({', '.join(map(_described, parts))})"
 
 
 @functools.cache
 def _code(thing: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
-    source = Path(inspect.getfile(thing)).read_bytes()
+    try:
+        source = Path(inspect.getfile(thing)).read_bytes()
+    except TypeError:
+        raise _CannotDescribe(repr(thing)) from None
     return f"{thing.__module__}.{thing.__qualname__}@{hashlib.sha256(source).hexdigest()}"
 
 
