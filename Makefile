@@ -48,6 +48,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks tables
 	@$(BIN)/python -m benchmarks scaling
 	@$(BIN)/python -m benchmarks memory
+	@$(BIN)/python -m benchmarks invariance
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .

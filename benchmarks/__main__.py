@@ -1,4 +1,4 @@
-"""python -m benchmarks [tables|scaling|memory]: measure on this machine, print, keep as csv."""
+"""python -m benchmarks [what]: measure on this machine, print, keep as csv."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def main() -> None:
     """Run what was asked for; without a name, the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", default="tables", choices=["tables", "scaling", "memory"]
+        "what", nargs="?", default="tables", choices=["tables", "scaling", "memory", "invariance"]
     )
     parser.add_argument("--repeats", type=int, default=7, help="the best of so many counts")
     parser.add_argument("--largest", type=int, default=512, help="scaling: most hidden units")
@@ -29,10 +29,14 @@ def main() -> None:
         from benchmarks.scaling import scaling
 
         scaling(arguments.repeats, arguments.largest)
-    else:
+    elif arguments.what == "memory":
         from benchmarks.memory import memory
 
         memory()
+    else:
+        from benchmarks.invariance import invariance
+
+        invariance()
 
 
 if __name__ == "__main__":
