@@ -138,29 +138,33 @@ def test_batches_are_cut_to_the_memory_of_the_job():
     def peak(models):
         return memory.peak_bytes("rnn", "immediate", "adam", hidden=512, models=models) / 1e6
 
+    large = {"learner": "immediate", "hidden": 512, "device": "cuda"}
     for models in (1, 3, 5):
         limit = peak(models) + 1.0
-        assert batch(learner="immediate", hidden=512, memory_mb=limit) == models
-    assert batch(learner="immediate", hidden=512, memory_mb=10 * peak(5)) == 5
-    assert batch(learner="immediate", hidden=512) == 5
+        assert batch(**large, memory_mb=limit) == models
+    assert batch(**large, memory_mb=10 * peak(5)) == 5
+    assert batch(**large) == 5
     with pytest.raises(OrlaError, match=r"needs \d+ MB and the job has 100"):
-        batch(learner="immediate", hidden=512, memory_mb=100)
+        batch(**large, memory_mb=100)
 
 
-def test_sensitivities_of_a_batch_stay_in_cache_on_a_cpu():
+def test_what_a_batch_touches_stays_in_cache_on_a_cpu():
     assert batch(hidden=64) == 2
     assert batch(hidden=64, precision="float32") == 4
     assert batch(hidden=256) == 1
     assert batch(hidden=64, device="cuda") == 5
     assert batch(hidden=64, learner="immediate") == 5
+    assert batch(hidden=64, learner="immediate", most=25) == 24
+    assert batch(hidden=64, learner="immediate", most=25, architecture="lstm") == 6
 
 
 def test_a_job_asks_for_what_its_batch_needs():
     def asked(learner, most):
         return memory.job_mb("rnn", learner, "adam", most=most)
 
-    needed = memory.peak_bytes("rnn", "immediate", "adam", models=400) / 1e6
+    needed = memory.peak_bytes("rnn", "immediate", "adam", models=24) / 1e6
     assert needed < asked("immediate", 400) < 1.2 * needed
+    assert asked("immediate", 5) < asked("immediate", 400)
     assert asked("rtrl", 400) == asked("rtrl", 2)
     assert asked("of-ones-own", 5) == memory.UNKNOWN_MB
     assert batch(learner="of-ones-own", memory_mb=1) == 5
