@@ -265,7 +265,7 @@ def batch_models(
 
 
 def _touched(one: dict[str, int]) -> int:
-    """Bytes of one model that a step reads or writes: P, and what an update carries, old and new."""
+    """Bytes of one model that a step goes through: P, and what an update carries, old and new."""
     carried = one["parameters"] + one["optimizer"]
     return one["sensitivity"] // _COPIES_SENSITIVITY + 2 * carried // _COPIES_CARRIED
 
