@@ -16,6 +16,9 @@ from torch.func import vjp, vmap
 
 from orla.architectures import Architecture, LinearGates, Parameters
 
+# Bytes of P that are rebuilt at a time: what a core's own cache holds.
+_PANEL = 1_000_000
+
 Tape = dict[str, Tensor]
 Local = dict[str, Tensor]
 
@@ -65,16 +68,15 @@ class Derivatives(ABC):
 
     @abstractmethod
     def rebuild_sensitivity(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local, out: Parameters
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
-        """Write P at the end of a block into `out`, from P at its start.
+        """Turn P at the start of a block into P at its end, in place.
 
         Args:
             sensitivity: P at the block's start.
             rows: Unit vectors pulled back to the block's start (models, state_size, state_size).
             tapes: The block's tapes, steps on the first axis.
             locals_: The unit vectors' local terms, steps on the first axis.
-            out: Of the sensitivity's shapes.
         """
 
     def readout(
@@ -179,15 +181,20 @@ class StructuredDerivatives(Derivatives):
         }
 
     def rebuild_sensitivity(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local, out: Parameters
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
-        delta = locals_["gates"].permute(1, 2, 3, 0).flatten(1, 2).contiguous()
         joined = self._joined(tapes)
-        # Model by model: these products are large, and BLAS serves them better than their batch.
         for model, P in enumerate(sensitivity["P"]):
-            after = out["P"][model]
-            torch.mm(rows[model], P.flatten(1), out=after.flatten(1))
-            after.flatten(0, 1).addmm_(delta[model], joined[model])
+            state, gates, length = P.shape
+            width = max(1, _PANEL // (state * length * P.element_size()))
+            # Some gates at a time, so that a panel meets both products while it is in cache.
+            for panel in torch.arange(gates).split(width):
+                at = slice(int(panel[0]), int(panel[-1]) + 1)
+                delta = locals_["gates"][:, model, :, at].flatten(1).T.contiguous()
+                after = torch.mm(rows[model], P[:, at].flatten(1))
+                P[:, at] = (
+                    after.view(-1, length).addmm_(delta, joined[model]).view(state, -1, length)
+                )
 
 
 @dataclass(frozen=True)
@@ -237,11 +244,11 @@ class AutomaticDerivatives(Derivatives):
         }
 
     def rebuild_sensitivity(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local, out: Parameters
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         for name, P in sensitivity.items():
             carried = vmap(torch.matmul)(P, rows.transpose(1, 2))
-            torch.add(carried, locals_[name].sum(0).movedim(1, -1), out=out[name])
+            torch.add(carried, locals_[name].sum(0).movedim(1, -1), out=P)
 
 
 def derivatives(architecture: Architecture) -> Derivatives:

@@ -122,7 +122,6 @@ class Block:
         self.learner = learner
         self.slots, self.none_stored = carry["slots"], carry["stored"]
         self.sensitivity = carry["sensitivity"]
-        self.other = pytree.tree_map(torch.empty_like, self.sensitivity)
         self.length, self.stored = learner.block_length, 0
         self.stages = {0: self.slots}
         self.stage = 0
@@ -139,9 +138,8 @@ class Block:
     def _rebuild(self) -> None:
         on_start, locals_ = _pull_units(self.learner)(self.slots)
         self.learner.derivatives.rebuild_sensitivity(
-            self.sensitivity, on_start, self.slots["tape"], locals_, self.other
+            self.sensitivity, on_start, self.slots["tape"], locals_
         )
-        self.sensitivity, self.other = self.other, self.sensitivity
         self.stored = 0
 
     def _shortest_stage(self) -> int:
