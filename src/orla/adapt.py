@@ -90,6 +90,7 @@ class Adapter:
         steps = X.shape[0] - X.shape[0] % self.learner.stride
         self._check(steps, snapshots)
         with torch.no_grad():
+            X, Y = X.contiguous(), Y.contiguous()
             now = self._start(params, state, optimizer_state)
             memory = self.learner.memory(now[1])
             losses, series, kept = [], [], {}

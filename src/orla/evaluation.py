@@ -41,9 +41,10 @@ def run(architecture: Architecture, params: Parameters, state: Tensor | None, X:
     with torch.no_grad():
         params = rows_along_memory(params)
         if state is None:
-            state = vmap(architecture.initial_state)(params)
+            # Of the shape in memory that later states have: one program serves both.
+            state = vmap(architecture.initial_state)(params).contiguous()
         outputs = []
-        for part in X.split(SEGMENT):
+        for part in X.contiguous().split(SEGMENT):
             # Padded to one length, so that one compiled program serves every stream.
             padded = torch.nn.functional.pad(part, (0, 0, 0, SEGMENT - len(part)))
             state, output = forward(params, state, padded)

@@ -41,6 +41,30 @@ def prepare() -> None:
     inductor.cpp_wrapper = True
     inductor.cpp.threads = 1
     inductor.compile_threads = 1
+    if _tried().exists():
+        inductor.cpp.vec_isa_ok = True
+
+
+def _tried() -> Path:
+    """Stands where the compiler was found to serve all of this processor's instruction sets.
+
+    The compiler tries them in each process anew, which takes longer than to load a program.
+    """
+    digest = hashlib.sha256(_here().encode()).hexdigest()[:32]
+    return folder() / "programs" / f"{digest}.instructions"
+
+
+def _remember_instruction_sets() -> None:
+    from torch._inductor import cpu_vec_isa
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return
+    has = cpu_vec_isa.x86_isa_checker()
+    known = cpu_vec_isa.supported_vec_isa_list
+    promised = [isa for isa in known if all(flag in has for flag in str(isa).split())]
+    if len(promised) == len(cpu_vec_isa.valid_vec_isa_list()):
+        with files.atomic(_tried()) as partial:
+            partial.touch()
 
 
 def make(
@@ -72,6 +96,7 @@ def _keep(made: Any, path: Path) -> bool:
     try:
         with files.atomic(path) as partial:
             made.save_compiled_function(str(partial))
+        _remember_instruction_sets()
     except (OSError, OrlaError, RuntimeError, pickle.PicklingError, TypeError, AttributeError):
         # A full or read-only disk, or an author's network holding something that no file can hold:
         # the program at hand serves this process all the same.
