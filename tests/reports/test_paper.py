@@ -101,6 +101,12 @@ def test_no_lstm_number_borrowed_from_the_rnn():
     assert load().gap("adam", "float64", "80-20", "lstm") is None
 
 
+def test_lstm_numbers_are_the_lstms():
+    found = load().recovery("tbptt-200-200", "adafactor", "float64", "80-20", "lstm")
+    assert (found.value, found.low, found.high) == (66.4, 63.3, 69.0)
+    assert load().recovery("tbptt-200-200", "adafactor", "float64", "80-20").value == 32.9
+
+
 def test_claims_name_the_registrations_that_exist():
     registered = {path.stem for path in (ROOT / "prereg").glob("*.yaml")}
     assert set(load().registrations) == registered

@@ -84,18 +84,19 @@ class Paper:
         self, learner: str, optimizer: str, precision: str, split: str, architecture: str = "rnn"
     ) -> Number | None:
         """The paper's held-out recovery (percent) of a condition, or None where it has none."""
-        if architecture != "rnn":
-            return None
-        wanted = {"learner": learner, "optimizer": optimizer, "split": split}
+        wanted = {
+            "architecture": architecture,
+            "learner": learner,
+            "optimizer": optimizer,
+            "split": split,
+        }
         return self._preferred("recoveries", "recovery", "percent", precision, wanted)
 
     def gap(
         self, optimizer: str, precision: str, split: str, architecture: str = "rnn"
     ) -> Number | None:
         """The paper's gap (pp, full RTRL minus d=0) of an optimizer, or None."""
-        if architecture != "rnn":
-            return None
-        wanted = {"optimizer": optimizer, "split": split}
+        wanted = {"optimizer": optimizer, "split": split, "architecture": architecture}
         return self._preferred("gaps", "gap", "pp", precision, wanted)
 
     def ratio_gap(self, optimizer: str) -> dict[str, Any] | None:
@@ -106,7 +107,8 @@ class Paper:
     def _preferred(
         self, section: str, name: str, unit: str, precision: str, wanted: dict[str, str]
     ) -> Number | None:
-        rows = [row for row in self.document[section] if wanted.items() <= row.items()]
+        rows = [{"architecture": "rnn"} | row for row in self.document[section]]
+        rows = [row for row in rows if wanted.items() <= row.items()]
         for configuration in _PREFERENCE.get(precision, ()):
             for row in rows:
                 if row["configuration"] == configuration:
