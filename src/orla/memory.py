@@ -22,6 +22,9 @@ FIXED = 540_000_000
 # Each program more that a job compiles (measured).
 PROGRAM = 10_000_000
 
+# Steps of session B that a job is given memory for before its length is known: 83 minutes of 50 ms.
+LONGEST = 100_000
+
 # Lengths in units of `hidden`: pre-activations, state, and cache of `activate`.
 _LISTED = {"rnn": (1, 1, 1), "lstm": (4, 2, 6)}
 
@@ -98,7 +101,7 @@ def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: i
 
 
 def block_length(hidden: int) -> int:
-    """Steps a block of exact RTRL, as the learner chooses them."""
+    """Steps a block of exact RTRL: the cheapest of 16, 32 and 64 for so many units, as measured."""
     return 16 if hidden <= 48 else 32 if hidden <= 192 else 64
 
 
@@ -178,7 +181,7 @@ def components(
     n_out: int = 2,
     models: int = 5,
     precision: str = "float64",
-    steps: int = 40_000,
+    steps: int = LONGEST,
     block: int | None = None,
 ) -> dict[str, int]:
     """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
@@ -189,7 +192,7 @@ def components(
         hidden, n_in, n_out: Units, inputs and outputs.
         models: Models computed together.
         precision: "float64" or "float32".
-        steps: Steps of session B, the longest stream of the job; by default more than any has.
+        steps: Steps of session B, the longest stream of the job; by default LONGEST.
         block: Steps a block of exact RTRL; the learner's own choice by default.
 
     Raises:
@@ -197,13 +200,12 @@ def components(
     """
     if precision not in BYTES:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(BYTES)}")
-    s = sizes(architecture, hidden, n_in, n_out)
-    units = s.shapes[-2][1]
-    held = learner_numbers(learner, s, block or block_length(units))
+    shape = {"hidden": hidden, "n_in": n_in, "n_out": n_out, "block": block}
+    s, state, held = _counted(architecture, learner, optimizer, **shape)
     each = models * BYTES[precision]
     return {
         "parameters": _COPIES_CARRIED * s.parameters * each,
-        "optimizer": _COPIES_CARRIED * optimizer_numbers(optimizer, s) * each,
+        "optimizer": _COPIES_CARRIED * state * each,
         "carry": held.carry * each,
         "sensitivity": _COPIES_SENSITIVITY * held.sensitivity * each,
         "tapes": _COPIES_TAPES * held.tapes * each,
@@ -211,6 +213,23 @@ def components(
         "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
         "fixed": FIXED + (held.programs - 1) * PROGRAM,
     }
+
+
+def _counted(
+    architecture: Any,
+    learner: str,
+    optimizer: str,
+    *,
+    hidden: int = 64,
+    n_in: int = 40,
+    n_out: int = 2,
+    block: int | None = None,
+) -> tuple[Sizes, int, Held]:
+    """Numbers of one model: the architecture's, the optimizer's state, what the learner holds."""
+    s = sizes(architecture, hidden, n_in, n_out)
+    units = s.shapes[-2][1]
+    held = learner_numbers(learner, s, block or block_length(units))
+    return s, optimizer_numbers(optimizer, s), held
 
 
 def peak_bytes(architecture: Any, learner: str, optimizer: str, **sizes: Any) -> int:
@@ -252,7 +271,7 @@ def batch_models(
     except OrlaError:
         return most
     if device == "cpu":
-        most = max(1, min(most, _CACHE // _touched(one)))
+        most = max(1, min(most, _CACHE // _touched(architecture, learner, optimizer, **sizes)))
     if memory_mb is None:
         return most
     for models in range(most, 0, -1):
@@ -264,21 +283,38 @@ def batch_models(
     )
 
 
-def _touched(one: dict[str, int]) -> int:
+def _touched(
+    architecture: Any,
+    learner: str,
+    optimizer: str,
+    *,
+    precision: str = "float64",
+    steps: int = LONGEST,
+    **shape: Any,
+) -> int:
     """Bytes of one model that a step goes through: P, and what an update carries, old and new."""
-    carried = one["parameters"] + one["optimizer"]
-    return one["sensitivity"] // _COPIES_SENSITIVITY + 2 * carried // _COPIES_CARRIED
+    s, state, held = _counted(architecture, learner, optimizer, **shape)
+    return (held.sensitivity + 2 * (s.parameters + state)) * BYTES[precision]
 
 
 # What a job is given whose learner or optimizer is not known here.
 UNKNOWN_MB = 4000
 
 
-def job_mb(architecture: Any, learner: str, optimizer: str, *, most: int, **sizes: Any) -> int:
+def job_mb(
+    architecture: Any,
+    learner: str,
+    optimizer: str,
+    *,
+    most: int,
+    device: str = "cpu",
+    **sizes: Any,
+) -> int:
     """Megabytes to ask for a sweep job of batches of at most `most` models, a tenth to spare."""
+    names = (architecture, learner, optimizer)
     try:
-        models = batch_models(architecture, learner, optimizer, most=most, **sizes)
-        peak = peak_bytes(architecture, learner, optimizer, models=models, **sizes)
+        models = batch_models(*names, most=most, device=device, **sizes)
+        peak = peak_bytes(*names, models=models, **sizes)
     except OrlaError:
         return UNKNOWN_MB
     return math.ceil(1.1 * peak / 1e6)

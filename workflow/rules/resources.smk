@@ -9,6 +9,7 @@ def sweep_mb(wildcards, attempt):
         wildcards.learner,
         wildcards.optimizer,
         most=config["compute"]["batch_models"],
+        device=config["compute"]["device"],
         precision=wildcards.precision,
         n_in=config["preparation"]["features"]["count"],
         **config["architectures"][wildcards.architecture],

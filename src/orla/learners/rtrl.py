@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from orla import memory
 from orla.architectures import Parameters
 from orla.compiling import Compiled, scan
 from orla.learners.base import Carry, Learner
@@ -34,9 +35,8 @@ class RTRL(Learner):
 
     @property
     def block_length(self) -> int:
-        """Steps a block: `block`, or the cheapest of 16, 32 and 64 as measured."""
-        hidden = self.architecture.hidden
-        return self.block or (16 if hidden <= 48 else 32 if hidden <= 192 else 64)
+        """Steps a block: `block`, or the cheapest for so many units."""
+        return self.block or memory.block_length(self.architecture.hidden)
 
     def init(self, params: Parameters) -> Carry:
         carry = super().init(params)
