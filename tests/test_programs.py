@@ -50,6 +50,22 @@ def test_another_number_or_shape_is_another_program(folder):
     assert len(programs_in(folder)) == 3
 
 
+def cumulative(factor):
+    def body(carry, x):
+        return factor * carry + x, carry
+
+    return lambda start, xs: compiling.scan(body, start, xs)
+
+
+def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder):
+    # Loops are what is compiled here; their bodies differ in a number that they close over.
+    for factor, expected in ((2.0, 27.0), (3.0, 99.0), (2.0, 27.0)):
+        loop = cumulative(factor)
+        last, _ = Compiled(loop, "loop", [loop])(torch.ones(()), torch.arange(4.0))
+        assert last.item() == expected
+    assert len(programs_in(folder)) == 2
+
+
 def test_a_spoilt_file_is_made_again(folder, capsys):
     value(2.0)
     (kept,) = programs_in(folder)

@@ -1,6 +1,7 @@
 """Files that are either whole or absent."""
 
 import errno
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,3 +56,8 @@ def is_disk_full(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def sha256(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -50,8 +50,7 @@ def _tried() -> Path:
 
     The compiler tries them in each process anew, which takes longer than to load a program.
     """
-    digest = hashlib.sha256(_here().encode()).hexdigest()[:32]
-    return folder() / "programs" / f"{digest}.instructions"
+    return _named(_here(), ".instructions")
 
 
 def _remember_instruction_sets() -> None:
@@ -129,9 +128,12 @@ def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
         parts = [_described(thing) for thing in made_of]
     except (_CannotDescribe, OSError, RecursionError):
         return None
-    described = "\n".join([what, repr(shapes), *parts, _here()])
+    return _named("\n".join([what, repr(shapes), *parts, _here()]), ".program")
+
+
+def _named(described: str, suffix: str) -> Path:
     name = hashlib.sha256(described.encode()).hexdigest()[:32]
-    return folder() / "programs" / f"{name}.program"
+    return folder() / "programs" / (name + suffix)
 
 
 class _CannotDescribe(Exception):
@@ -162,10 +164,10 @@ def _with_parts(code: Any, parts: Sequence[Any]) -> str:
 def _code(thing: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
     try:
-        source = Path(inspect.getfile(thing)).read_bytes()
+        source = inspect.getfile(thing)
     except TypeError:
         raise _CannotDescribe(repr(thing)) from None
-    return f"{thing.__module__}.{thing.__qualname__}@{hashlib.sha256(source).hexdigest()}"
+    return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(source)}"
 
 
 @functools.cache
@@ -175,11 +177,8 @@ def _here() -> str:
     sources = [package / name for name in _ENGINE]
     for name in _ENGINE_FOLDERS:
         sources += sorted((package / name).rglob("*.py"))
-    digest = hashlib.sha256()
-    for source in sources:
-        digest.update(source.read_bytes())
     versions = (torch.__version__, platform.python_version(), platform.platform())
-    return "\n".join([digest.hexdigest(), *versions, _processor()])
+    return "\n".join([*map(files.sha256, sources), *versions, _processor()])
 
 
 def _processor() -> str:

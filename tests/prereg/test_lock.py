@@ -6,6 +6,7 @@ import hashlib
 import pytest
 import yaml
 
+from orla import files
 from orla.errors import OrlaError
 from orla.prereg import lock
 
@@ -98,7 +99,7 @@ def test_amended_is_for_ever(locked, document):
     with pytest.raises(OrlaError, match="differs from its last amendment"):
         lock.verify(locked.folder)
     amend(locked.folder, path, date="2026-12-05")
-    assert lock.sha256(path) == lock.read(locked.folder)["small-gap.yaml"].sha256
+    assert files.sha256(path) == lock.read(locked.folder)["small-gap.yaml"].sha256
     assert lock.verify(locked.folder)["small-gap"].amended
 
 

@@ -188,8 +188,8 @@ class StructuredDerivatives(Derivatives):
             state, gates, length = P.shape
             width = max(1, _PANEL // (state * length * P.element_size()))
             # Some gates at a time, so that a panel meets both products while it is in cache.
-            for panel in torch.arange(gates).split(width):
-                at = slice(int(panel[0]), int(panel[-1]) + 1)
+            for first in range(0, gates, width):
+                at = slice(first, first + width)
                 delta = locals_["gates"][:, model, :, at].flatten(1).T.contiguous()
                 after = torch.mm(rows[model], P[:, at].flatten(1))
                 P[:, at] = (

@@ -6,7 +6,6 @@ stays amended, even where it is changed back.
 """
 
 import datetime
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.files import atomic, sha256
 from orla.prereg.documents import SCHEMAS, day, load
 
 LOCK = "LOCK"
@@ -30,11 +29,6 @@ class Locked:
     sha256: str
     date: datetime.date
     amended: bool = False
-
-
-def sha256(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def read(folder: str | Path) -> dict[str, Locked]:
