@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from benchmarks import measure
 from benchmarks.engine import engine
-from benchmarks.problem import Problem, Weights
+from benchmarks.problem import Problem, Weights, distance
 
 STEPS = 10_000  # about the adapt part of a session
 SIZES = (1, 2, 5)
@@ -27,14 +26,15 @@ def invariance() -> None:
         problem = Problem(name, steps=STEPS)
         alone = {size: engine(problem, size, learner, optimizer)() for size in SIZES}
         swapped = engine(_Swapped(name, steps=STEPS), SIZES[-1], learner, optimizer)()
+        first, one = ({k: w[0] for k, w in alone[size].items()} for size in (SIZES[-1], 1))
         rows.append(
             {
                 "architecture": name,
                 "learner": learner,
                 "optimizer": optimizer,
                 "steps": STEPS,
-                "another_place": _difference(alone[SIZES[-1]], swapped, SIZES[-1] - 1),
-                "another_size": max(_difference(alone[1], alone[s], 0) for s in SIZES[1:]),
+                "another_place": distance(swapped, SIZES[-1] - 1, first),
+                "another_size": max(distance(alone[s], 0, one) for s in SIZES[1:]),
             }
         )
         row = rows[-1]
@@ -51,11 +51,3 @@ class _Swapped(Problem):
 
     def weights(self, models: int) -> Weights:
         return {name: w[::-1].copy() for name, w in super().weights(models).items()}
-
-
-def _difference(one: Weights, other: Weights, place: int) -> float:
-    """Of model 0 in `one` and the model at `place` in `other`, relative to the largest weight."""
-    return max(
-        float(np.abs(one[name][0] - other[name][place]).max() / np.abs(one[name][0]).max())
-        for name in one
-    )

@@ -70,6 +70,15 @@ class WrongNumbers(Exception):
     """A variant that does not compute what it is compared on."""
 
 
+def distance(weights: Weights, model: int, expected: Weights) -> float:
+    """Of one model's weights from those expected of it, relative to each parameter's largest.
+
+    Infinite where a weight is not finite.
+    """
+    each = [np.abs(weights[k][model] - w).max() / np.abs(w).max() for k, w in expected.items()]
+    return float(max(each)) if np.isfinite(each).all() else np.inf
+
+
 def difference(weights: Weights, oracle: Callable[[int], Weights]) -> float:
     """Largest relative difference of the first and last model's weights from the plain loop's.
 
@@ -83,9 +92,7 @@ def difference(weights: Weights, oracle: Callable[[int], Weights]) -> float:
     models = len(weights["W_out"])
     worst = 0.0
     for model in {0, models - 1}:
-        for name, expected in oracle(model).items():
-            distance = np.abs(weights[name][model] - expected).max() / np.abs(expected).max()
-            worst = max(worst, float(distance)) if np.isfinite(distance) else np.inf
+        worst = max(worst, distance(weights, model, oracle(model)))
     if not worst <= TOLERANCE:
         raise WrongNumbers(f"final weights differ from the plain loop's by {worst:.1e} (relative)")
     return worst
