@@ -20,6 +20,7 @@ from orla.batches import chosen
 from orla.compiling import Compiled, scan
 from orla.errors import OrlaError
 from orla.learners import RTRL, TBPTT, Immediate, LastLayer
+from orla.learners.rtrl import Block
 from orla.optimizers import optimizer
 from orla.probes import update_ratio
 
@@ -65,6 +66,14 @@ def test_compiled_equals_eager_to_rounding(pair):
     assert not torch.equal(fast.params["W_out"], before["W_out"])
     np.testing.assert_allclose(fast.losses, eager.losses, rtol=1e-9)
     np.testing.assert_allclose(fast.series["update_ratio"], eager.series["update_ratio"], rtol=1e-6)
+
+
+def test_later_segments_and_batches_compile_nothing_again(pair):
+    _, _, adapter = pair
+    compiling.configure(compile=True)
+    adapter(*inputs(adapter.learner))
+    stages = Block.STAGES if isinstance(adapter.learner, RTRL) else 1
+    assert len(adapter._compiled_run._programs) == stages
 
 
 def test_a_models_place_in_its_batch_changes_no_bit(pair):

@@ -46,7 +46,9 @@ class RTRL(Learner):
         slots = pytree.tree_map(lambda t: t.new_zeros(self.block_length, *t.shape), latest)
         stored = torch.zeros((), dtype=torch.int64, device=state.device)
         sensitivity = self.derivatives.no_sensitivity(params)
-        return carry | {"slots": slots, "stored": stored, "sensitivity": sensitivity}
+        # In the order in which `Block.remember` puts them together: another order of keys would be
+        # another program.
+        return carry | {"stored": stored, "slots": slots, "sensitivity": sensitivity}
 
     def _latest(self, tape: dict[str, Tensor], params: Parameters) -> dict[str, Any]:
         weights = {name: params[name] for name in self.derivatives.history()}
