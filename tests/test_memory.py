@@ -80,9 +80,12 @@ def test_listed_sizes_are_those_of_the_architecture(made):
     assert memory.sizes(name, made.hidden, made.n_in, made.n_out) == memory.sizes(made)
 
 
-@pytest.mark.parametrize("hidden", [16, 96, 97, 512])
-def test_blocks_are_as_long_as_the_learner_makes_them(hidden):
-    assert memory.block_length(hidden) == RTRL(RNN(hidden, 3, 2)).block_length
+@pytest.mark.parametrize("made", [RNN(16, 3, 2), RNN(64, 3, 2), LSTM(64, 3, 2), RNN(200, 3, 2)])
+def test_the_store_of_a_default_block_is_counted(made):
+    sizes = memory.sizes(made)
+    carry = dict(RTRL(made).init(harness.networks(made, 1)))
+    held = memory.learner_numbers("rtrl", sizes, memory.block_length(sizes.state))
+    assert held.carry * 8 == bytes_of((carry["state"], carry["slots"]))
 
 
 def test_the_sum_grows_with_what_it_is_made_of():

@@ -142,12 +142,11 @@ class Adapter:
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
         if memory is None:
             return self._compiled_run(now, rates, X, Y)
-        losses, series, programs = [], [], {}
+        losses, series, program = [], [], None
         stride = self.learner.stride
         for x, y in zip(X.split(stride), Y.split(stride), strict=True):
-            if memory.stage not in programs:
-                programs[memory.stage] = self._compiled_run.program(now, rates, x, y)
-            (params, carry, state), loss, watched = programs[memory.stage](now, rates, x, y)
+            program = program or self._compiled_run.program(now, rates, x, y)
+            (params, carry, state), loss, watched = program(now, rates, x, y)
             now = (params, memory.remember(carry), state)
             losses.append(loss)
             series.append(watched)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla import programs
@@ -85,6 +87,8 @@ class Compiled:
         shapes = _shapes(arguments)
         if shapes not in self._programs:
             self._programs[shapes] = self._loaded_or_made(shapes, arguments)
+            # The compiler leaves a million objects, which each later collection would go through.
+            gc.freeze()
         return self._programs[shapes]
 
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -132,10 +136,26 @@ def scan(
     return carry, stacked(outputs[::-1] if reverse else outputs)
 
 
-def _without_aliases(body: Callable[[Any, Any], tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+def repeat(
+    condition: Callable[..., Tensor], body: Callable[..., tuple], carry: tuple
+) -> tuple[Any, ...]:
+    """Loop `carry = body(*carry)` while `condition(*carry)`, a tensor of one truth value, holds.
+
+    One compiled loop under torch.compile, a plain Python loop elsewhere.
+    """
+    if torch.compiler.is_compiling():
+        from torch._higher_order_ops.while_loop import while_loop
+
+        return while_loop(condition, _without_aliases(body), carry)
+    while condition(*carry):
+        carry = body(*carry)
+    return carry
+
+
+def _without_aliases(body: Callable[..., tuple]) -> Callable[..., tuple]:
     # The compiled loop refuses outputs that share memory with its inputs or each other.
-    def call(carry: Any, inputs: Any) -> tuple[Any, Any]:
-        return pytree.tree_map(torch.clone, body(carry, inputs))
+    def call(*inputs: Any) -> tuple[Any, ...]:
+        return pytree.tree_map(torch.clone, body(*inputs))
 
     return call
 

@@ -100,9 +100,9 @@ def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: i
     )
 
 
-def block_length(hidden: int) -> int:
-    """Steps a block of exact RTRL: the cheapest of 16, 32 and 64 for so many units, as measured."""
-    return 16 if hidden <= 48 else 32 if hidden <= 192 else 64
+def block_length(state: int) -> int:
+    """Steps a block of exact RTRL: the cheapest for a state of that length, as measured."""
+    return 16 if state <= 48 else 32 if state <= 80 else 48 if state <= 192 else 64
 
 
 def optimizer_numbers(optimizer: str, sizes: Sizes) -> int:
@@ -227,8 +227,7 @@ def _counted(
 ) -> tuple[Sizes, int, Held]:
     """Numbers of one model: the architecture's, the optimizer's state, what the learner holds."""
     s = sizes(architecture, hidden, n_in, n_out)
-    units = s.shapes[-2][1]
-    held = learner_numbers(learner, s, block or block_length(units))
+    held = learner_numbers(learner, s, block or block_length(s.state))
     return s, optimizer_numbers(optimizer, s), held
 
 

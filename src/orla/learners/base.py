@@ -16,15 +16,13 @@ Carry = dict[str, Any]
 
 
 class Memory(Protocol):
-    """What `Learner.memory` answers.
-
-    stage: Names the shapes of what the next step is given.
-    """
-
-    stage: int
+    """What `Learner.memory` answers."""
 
     def remember(self, carry: Carry) -> Carry:
-        """Take in what the latest step left in `carry`; answers what the next step is given."""
+        """Take in what the latest step left in `carry`; answers what the next step is given.
+
+        Always of the same shapes: one program serves every step.
+        """
 
 
 @dataclass(frozen=True)

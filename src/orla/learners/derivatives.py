@@ -54,16 +54,23 @@ class Derivatives(ABC):
         """Sensitivities dstate/dtheta before the first step: zeros, with the state's axis last."""
 
     @abstractmethod
+    def no_block(self, params: Parameters) -> Parameters:
+        """The gradient within a block that holds no step: zeros, laid out as a sensitivity is."""
+
+    @abstractmethod
+    def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        """`block` with the terms of more steps added, steps on the first axis of both."""
+
+    @abstractmethod
     def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, on_start: Tensor, block: Parameters
     ) -> Parameters:
         """Gradient of the recurrent parameters at a step within a block.
 
         Args:
             sensitivity: P at the block's start.
             on_start: Cotangent (models, state_size) pulled back to the block's start.
-            tapes: The block's tapes, steps on the first axis.
-            locals_: The cotangent's local terms, steps on the first axis.
+            block: The terms of the block's own steps, from `with_steps`.
         """
 
     @abstractmethod
@@ -166,13 +173,19 @@ class StructuredDerivatives(Derivatives):
         ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
         return torch.cat([tapes["x"], tapes["h"], ones], -1).transpose(0, 1)
 
+    def no_block(self, params: Parameters) -> Parameters:
+        a, W_hh = self.architecture, params["W_hh"]
+        return {"P": W_hh.new_zeros(W_hh.shape[0], a.gates, a.n_in + a.hidden + 1)}
+
+    def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        delta = locals_["gates"].permute(1, 2, 0)
+        return {"P": torch.baddbmm(block["P"], delta, self._joined(tapes))}
+
     def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, on_start: Tensor, block: Parameters
     ) -> Parameters:
-        P = sensitivity["P"]
-        block = torch.bmm(locals_["gates"].permute(1, 2, 0), self._joined(tapes))
-        rows = block.flatten(1)[:, None]
-        gradient = torch.baddbmm(rows, on_start[:, None], P.flatten(2)).view(block.shape)
+        P, rows = sensitivity["P"].flatten(2), block["P"].flatten(1)[:, None]
+        gradient = torch.baddbmm(rows, on_start[:, None], P).view(block["P"].shape)
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -235,10 +248,15 @@ class AutomaticDerivatives(Derivatives):
             name: params[name].new_zeros(*params[name].shape, size) for name in self.recurrent()
         }
 
+    def no_block(self, params: Parameters) -> Parameters:
+        return {name: torch.zeros_like(params[name]) for name in self.recurrent()}
+
+    def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        return {name: g + block[name] for name, g in self.gather(tapes, locals_).items()}
+
     def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, on_start: Tensor, block: Parameters
     ) -> Parameters:
-        block = self.gather(tapes, locals_)
         return {
             name: block[name] + vmap(torch.matmul)(P, on_start) for name, P in sensitivity.items()
         }

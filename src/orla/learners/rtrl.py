@@ -12,8 +12,12 @@ from torch.utils import _pytree as pytree
 
 from orla import memory
 from orla.architectures import Parameters
-from orla.compiling import Compiled, scan
+from orla.compiling import Compiled, repeat, scan, stacked
 from orla.learners.base import Carry, Learner
+
+# Steps pulled back through in one turn of a loop, at most: each turn costs as much again as a step,
+# and each step is compiled anew.
+_GROUP = 4
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class RTRL(Learner):
 
     @property
     def block_length(self) -> int:
-        """Steps a block: `block`, or the cheapest for so many units."""
-        return self.block or memory.block_length(self.architecture.hidden)
+        """Steps a block: `block`, or the cheapest for a state of that length."""
+        return self.block or memory.block_length(self.architecture.state_size)
 
     def init(self, params: Parameters) -> Carry:
         carry = super().init(params)
@@ -63,28 +67,47 @@ class RTRL(Learner):
         loss, cotangent, readout = derivatives.readout(params, state, Y[0])
         stored = carry["stored"] + 1
         _store(slots, stored, self._latest(tape, params))
-        on_start, locals_ = self._pull_block(slots, stored, cotangent)
-        gradient = derivatives.sensitivity_gradient(
-            carry["sensitivity"], on_start, slots["tape"], locals_
-        )
+        on_start, block = self._pull_block(slots, stored, cotangent, derivatives.no_block(params))
+        gradient = derivatives.sensitivity_gradient(carry["sensitivity"], on_start, block)
         return {"state": state, "stored": stored}, gradient | readout, loss[None]
 
     def _pull_block(
-        self, slots: dict[str, Any], stored: Tensor, on_state: Tensor
+        self, slots: dict[str, Any], stored: Tensor, cotangent: Tensor, block: Parameters
+    ) -> tuple[Tensor, Parameters]:
+        """The cotangent at the block's start, and `block` with the terms of its steps."""
+        length, size = self.block_length, self._group
+        exists = torch.arange(length, device=cotangent.device) >= length - stored
+        groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
+
+        def more(at: Tensor, cotangent: Tensor, block: Parameters) -> Tensor:
+            return at < length // size
+
+        def backward(
+            at: Tensor, cotangent: Tensor, block: Parameters
+        ) -> tuple[Tensor, Tensor, Parameters]:
+            group, there = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
+            cotangent, locals_ = self._pull_group(group, there, cotangent)
+            return at + 1, cotangent, self.derivatives.with_steps(block, group["tape"], locals_)
+
+        _, on_start, block = repeat(more, backward, ((length - stored) // size, cotangent, block))
+        return on_start, block
+
+    @property
+    def _group(self) -> int:
+        """Steps that one turn of the loop pulls back through: a divisor of the block's length."""
+        return max(size for size in range(1, _GROUP + 1) if self.block_length % size == 0)
+
+    def _pull_group(
+        self, group: dict[str, Any], there: Tensor, cotangent: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        def backward(on_state: Tensor, step: tuple) -> tuple[Tensor, dict[str, Tensor]]:
-            slot, there = step
-            on_before, local = self.derivatives.pull(slot["weights"], slot["tape"], on_state)
-            local = pytree.tree_map(lambda t: torch.where(there, t, torch.zeros_like(t)), local)
-            return torch.where(there, on_before, on_state), local
-
-        length = pytree.tree_leaves(slots)[0].shape[0]
-        exists = torch.arange(length, device=on_state.device) >= length - stored
-        return scan(backward, on_state, (self._pulled(slots), exists))
-
-    def _pulled(self, slots: dict[str, Any]) -> dict[str, Any]:
-        # A turn of the compiled loop handles all that it is given, used or not.
-        return slots | {"tape": self.derivatives.pulled(slots["tape"])}
+        locals_ = []
+        for step, exists in enumerate(there):
+            slot = pytree.tree_map(lambda t, at=step: t[at], group)
+            before, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
+            none = pytree.tree_map(torch.zeros_like, local)
+            locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
+            cotangent = torch.where(exists, before, cotangent)
+        return cotangent, stacked(locals_)
 
     def memory(self, carry: Carry) -> Block:
         return Block(self, carry)
@@ -102,9 +125,9 @@ class RTRL(Learner):
         def backward(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
             return self.derivatives.pull(slot["weights"], slot["tape"], rows)
 
-        return scan(
-            backward, rows.expand(example.shape[1], size, size).clone(), self._pulled(slots)
-        )
+        # A turn of the compiled loop handles all that it is given, used or not.
+        pulled = slots | {"tape": self.derivatives.pulled(slots["tape"])}
+        return scan(backward, rows.expand(example.shape[1], size, size).clone(), pulled)
 
 
 def _store(slots: dict[str, Any], stored: Tensor, latest: dict[str, Any]) -> None:
@@ -116,17 +139,11 @@ def _store(slots: dict[str, Any], stored: Tensor, latest: dict[str, Any]) -> Non
 class Block:
     """The steps since P was last built, and P."""
 
-    # What `step` reads grows in this many stages: each is one more program to compile, and saves
-    # pulling back through slots that are still empty.
-    STAGES = 2
-
     def __init__(self, learner: RTRL, carry: Carry) -> None:
         self.learner = learner
         self.slots, self.none_stored = carry["slots"], carry["stored"]
         self.sensitivity = carry["sensitivity"]
         self.length, self.stored = learner.block_length, 0
-        self.stages = {0: self.slots}
-        self.stage = 0
 
     def remember(self, carry: Carry) -> Carry:
         """Count the step that was stored; rebuild P where the block is full."""
@@ -134,8 +151,7 @@ class Block:
         if self.stored == self.length:
             self._rebuild()
             carry = carry | {"stored": self.none_stored}
-        self.stage = self._shortest_stage()
-        return carry | {"slots": self.stages[self.stage], "sensitivity": self.sensitivity}
+        return carry | {"slots": self.slots, "sensitivity": self.sensitivity}
 
     def _rebuild(self) -> None:
         on_start, locals_ = _pull_units(self.learner)(self.slots)
@@ -143,15 +159,6 @@ class Block:
             self.sensitivity, on_start, self.slots["tape"], locals_
         )
         self.stored = 0
-
-    def _shortest_stage(self) -> int:
-        """The shortest stage of the store that the next step fits into, by its first slot."""
-        stages = min(self.STAGES, self.length)
-        stage = -(-(self.stored + 1) * stages // self.length)
-        start = self.length - -(-self.length * stage // stages)
-        if start not in self.stages:
-            self.stages[start] = pytree.tree_map(lambda store: store[start:], self.slots)
-        return start
 
 
 @functools.cache
