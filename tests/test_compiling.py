@@ -29,6 +29,7 @@ CONDITIONS = {
     "rnn immediate adafactor": (Immediate(RNN), "adafactor"),
     "lstm tbptt-8-4 lars": (TBPTT(LSTM, window=8, update_every=4), "lars"),
     "rnn rtrl adafactor": (RTRL(RNN, block=6), "adafactor"),
+    "another rtrl sgd": (RTRL(ANOTHER, block=4), "sgd"),
     "another last-layer sgd": (LastLayer(ANOTHER), "sgd"),
 }
 RATES = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)

@@ -249,7 +249,7 @@ class AutomaticDerivatives(Derivatives):
         }
 
     def no_block(self, params: Parameters) -> Parameters:
-        return {name: torch.zeros_like(params[name]) for name in self.recurrent()}
+        return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent()}
 
     def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         return {name: g + block[name] for name, g in self.gather(tapes, locals_).items()}
