@@ -90,9 +90,7 @@ def difference(weights: Weights, oracle: Callable[[int], Weights]) -> float:
         WrongNumbers: They differ by more than TOLERANCE.
     """
     models = len(weights["W_out"])
-    worst = 0.0
-    for model in {0, models - 1}:
-        worst = max(worst, distance(weights, model, oracle(model)))
+    worst = max(distance(weights, model, oracle(model)) for model in {0, models - 1})
     if not worst <= TOLERANCE:
         raise WrongNumbers(f"final weights differ from the plain loop's by {worst:.1e} (relative)")
     return worst

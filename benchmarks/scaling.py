@@ -19,7 +19,7 @@ UNITS = (32, 64, 128, 256, 512)
 RUNS = (
     ("immediate", "adam", 400, 5),
     ("tbptt-200-200", "adam", 400, 5),
-    ("rtrl", "sgd", 128, 1),
+    ("rtrl", "sgd", 192, 1),
 )
 FITTED = (64, 256)
 

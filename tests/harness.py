@@ -8,6 +8,7 @@ import torch
 from orla.adapt import Adapter
 from orla.architectures import LSTM, RNN, Architecture
 from orla.batches import initial_parameters
+from orla.compiling import scan
 from orla.optimizers import SGD
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2
@@ -114,3 +115,12 @@ def all_learn(gradients):
     return all(
         max(float(step[name].abs().max()) for step in gradients) > 1e-3 for name in gradients[0]
     )
+
+
+def cumulative(factor):
+    """A loop whose body closes over a number."""
+
+    def body(carry, x):
+        return factor * carry + x, carry
+
+    return lambda start, xs: scan(body, start, xs)

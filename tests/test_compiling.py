@@ -12,12 +12,12 @@ import sys
 import numpy as np
 import pytest
 import torch
-from harness import NETWORKS, networks, stream
+from harness import NETWORKS, cumulative, networks, stream
 
 from orla import compiling, evaluation
 from orla.adapt import Adapter
 from orla.batches import chosen
-from orla.compiling import Compiled, scan
+from orla.compiling import Compiled, repeat, scan
 from orla.errors import OrlaError
 from orla.learners import RTRL, TBPTT, Immediate, LastLayer
 from orla.optimizers import optimizer
@@ -28,8 +28,8 @@ CONDITIONS = {
     "rnn immediate adam": (Immediate(RNN), "adam"),
     "rnn immediate adafactor": (Immediate(RNN), "adafactor"),
     "lstm tbptt-8-4 lars": (TBPTT(LSTM, window=8, update_every=4), "lars"),
-    "rnn rtrl adafactor": (RTRL(RNN, block=6), "adafactor"),
-    "another rtrl sgd": (RTRL(ANOTHER, block=4), "sgd"),
+    "lstm rtrl adafactor": (RTRL(LSTM, block=8), "adafactor"),
+    "another rtrl sgd": (RTRL(ANOTHER, block=6), "sgd"),
     "another last-layer sgd": (LastLayer(ANOTHER), "sgd"),
 }
 RATES = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)
@@ -106,13 +106,6 @@ def test_forward_runs_compile():
     torch.testing.assert_close(fast, eager, rtol=1e-10, atol=1e-12)
 
 
-def cumulative(factor):
-    def body(carry, x):
-        return factor * carry + x, carry
-
-    return lambda start, xs: scan(body, start, xs)
-
-
 @pytest.mark.parametrize("factor", [2.0, 3.0])
 def test_a_compiled_loop_carries_and_collects(factor):
     compiling.configure(compile=True)
@@ -121,6 +114,18 @@ def test_a_compiled_loop_carries_and_collects(factor):
     for x in range(5):
         expected.append(factor * expected[-1] + x)
     assert before.tolist() == expected[:-1] and last.item() == expected[-1]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_loop_repeats_while_its_condition_holds(compiled):
+    def powers(limit):
+        return repeat(lambda x, n: x < limit, lambda x, n: (2 * x, n + 1), (x0, x0 - 1))
+
+    x0 = torch.ones(())
+    compiling.configure(compile=compiled)
+    program = Compiled(powers, "powers")
+    for limit, expected in ((5.0, [8.0, 3.0]), (64.0, [64.0, 6.0]), (0.0, [1.0, 0.0])):
+        assert [t.item() for t in program(torch.tensor(limit))] == expected
 
 
 def test_scanning_backwards_keeps_the_inputs_order():

@@ -46,7 +46,7 @@ def test_arguments_are_left_alone(stand_in):
 
 
 @needs_cuda
-@pytest.mark.parametrize("learner", [Immediate(RNN), TBPTT(RNN, 8, 4), RTRL(RNN, block=3)])
+@pytest.mark.parametrize("learner", [Immediate(RNN), TBPTT(RNN, 8, 4), RTRL(RNN, block=6)])
 def test_a_cuda_device_gives_the_numbers_of_the_cpu(learner):
     params, (X, Y) = networks(RNN, models=3), stream(48)
     rates = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)

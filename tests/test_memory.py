@@ -82,10 +82,9 @@ def test_listed_sizes_are_those_of_the_architecture(made):
 
 @pytest.mark.parametrize("made", [RNN(16, 3, 2), RNN(64, 3, 2), LSTM(64, 3, 2), RNN(200, 3, 2)])
 def test_the_store_of_a_default_block_is_counted(made):
-    sizes = memory.sizes(made)
-    carry = dict(RTRL(made).init(harness.networks(made, 1)))
-    held = memory.learner_numbers("rtrl", sizes, memory.block_length(sizes.state))
-    assert held.carry * 8 == bytes_of((carry["state"], carry["slots"]))
+    carry = RTRL(made).init(harness.networks(made, 1))
+    counted = memory.components(made, "rtrl", "sgd", models=1)["carry"]
+    assert counted == bytes_of((carry["state"], carry["slots"]))
 
 
 def test_the_sum_grows_with_what_it_is_made_of():

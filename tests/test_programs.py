@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from harness import cumulative
 
 from orla import compiling, programs
 from orla.compiling import Compiled
@@ -48,13 +49,6 @@ def test_another_number_or_shape_is_another_program(folder):
     assert value(5.0) == [6.0, 6.0]
     assert value(2.0, size=3) == [3.0] * 3
     assert len(programs_in(folder)) == 3
-
-
-def cumulative(factor):
-    def body(carry, x):
-        return factor * carry + x, carry
-
-    return lambda start, xs: compiling.scan(body, start, xs)
 
 
 def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder):

@@ -142,10 +142,10 @@ class Adapter:
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
         if memory is None:
             return self._compiled_run(now, rates, X, Y)
-        losses, series, program = [], [], None
+        losses, series = [], []
         stride = self.learner.stride
+        program = self._compiled_run.program(now, rates, X[:stride], Y[:stride])
         for x, y in zip(X.split(stride), Y.split(stride), strict=True):
-            program = program or self._compiled_run.program(now, rates, x, y)
             (params, carry, state), loss, watched = program(now, rates, x, y)
             now = (params, memory.remember(carry), state)
             losses.append(loss)

@@ -87,8 +87,6 @@ class Compiled:
         shapes = _shapes(arguments)
         if shapes not in self._programs:
             self._programs[shapes] = self._loaded_or_made(shapes, arguments)
-            # The compiler leaves a million objects, which each later collection would go through.
-            gc.freeze()
         return self._programs[shapes]
 
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -101,9 +99,14 @@ class Compiled:
             return program
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
         if path and (program := programs.load(path)):
+            gc.freeze()  # see below
             _say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
+        # The compiler leaves a million objects for good. Later collections, of which exact RTRL
+        # causes one every few steps, would go through them all.
+        gc.collect()
+        gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""
         _say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program
@@ -141,7 +144,8 @@ def repeat(
 ) -> tuple[Any, ...]:
     """Loop `carry = body(*carry)` while `condition(*carry)`, a tensor of one truth value, holds.
 
-    One compiled loop under torch.compile, a plain Python loop elsewhere.
+    One compiled loop under torch.compile, a plain Python loop elsewhere. That one looks at a value
+    in each turn, which a CUDA graph cannot: only a learner that is `in_place` may use it.
     """
     if torch.compiler.is_compiling():
         from torch._higher_order_ops.while_loop import while_loop

@@ -148,7 +148,7 @@ def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
             carry=sizes.state + block * slot,
             sensitivity=sizes.recurrent * sizes.state,
             tapes=rows,
-            programs=3,
+            programs=2,
         )
     if learner in ("immediate", "last-layer"):
         return Held(carry=sizes.state)
@@ -200,12 +200,12 @@ def components(
     """
     if precision not in BYTES:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(BYTES)}")
-    shape = {"hidden": hidden, "n_in": n_in, "n_out": n_out, "block": block}
-    s, state, held = _counted(architecture, learner, optimizer, **shape)
+    s = sizes(architecture, hidden, n_in, n_out)
+    held = learner_numbers(learner, s, block or block_length(s.state))
     each = models * BYTES[precision]
     return {
         "parameters": _COPIES_CARRIED * s.parameters * each,
-        "optimizer": _COPIES_CARRIED * state * each,
+        "optimizer": _COPIES_CARRIED * optimizer_numbers(optimizer, s) * each,
         "carry": held.carry * each,
         "sensitivity": _COPIES_SENSITIVITY * held.sensitivity * each,
         "tapes": _COPIES_TAPES * held.tapes * each,
@@ -213,22 +213,6 @@ def components(
         "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
         "fixed": FIXED + (held.programs - 1) * PROGRAM,
     }
-
-
-def _counted(
-    architecture: Any,
-    learner: str,
-    optimizer: str,
-    *,
-    hidden: int = 64,
-    n_in: int = 40,
-    n_out: int = 2,
-    block: int | None = None,
-) -> tuple[Sizes, int, Held]:
-    """Numbers of one model: the architecture's, the optimizer's state, what the learner holds."""
-    s = sizes(architecture, hidden, n_in, n_out)
-    held = learner_numbers(learner, s, block or block_length(s.state))
-    return s, optimizer_numbers(optimizer, s), held
 
 
 def peak_bytes(architecture: Any, learner: str, optimizer: str, **sizes: Any) -> int:
@@ -270,7 +254,7 @@ def batch_models(
     except OrlaError:
         return most
     if device == "cpu":
-        most = max(1, min(most, _CACHE // _touched(architecture, learner, optimizer, **sizes)))
+        most = max(1, min(most, _CACHE // _touched(one)))
     if memory_mb is None:
         return most
     for models in range(most, 0, -1):
@@ -282,18 +266,10 @@ def batch_models(
     )
 
 
-def _touched(
-    architecture: Any,
-    learner: str,
-    optimizer: str,
-    *,
-    precision: str = "float64",
-    steps: int = LONGEST,
-    **shape: Any,
-) -> int:
+def _touched(one: dict[str, int]) -> int:
     """Bytes of one model that a step goes through: P, and what an update carries, old and new."""
-    s, state, held = _counted(architecture, learner, optimizer, **shape)
-    return (held.sensitivity + 2 * (s.parameters + state)) * BYTES[precision]
+    carried = one["parameters"] + one["optimizer"]
+    return one["sensitivity"] // _COPIES_SENSITIVITY + 2 * carried // _COPIES_CARRIED
 
 
 # What a job is given whose learner or optimizer is not known here.

@@ -3,8 +3,9 @@
 import oracles
 import pytest
 import torch
-from harness import HIDDEN, NETWORKS, all_learn, distance, networks, stream, watch
+from harness import NETWORKS, all_learn, distance, networks, stream, watch
 
+from orla.architectures import LSTM, RNN
 from orla.learners import RTRL, Immediate
 
 EXACT = 1e-10
@@ -121,6 +122,11 @@ def test_single_precision_is_close_to_double(network):
 
 
 def test_the_block_length_follows_the_size():
+    def rnn(hidden):
+        return RNN(hidden, 3, 2)
+
     architecture, _ = NETWORKS["rnn"]
     assert RTRL(architecture, block=9).block_length == 9
-    assert RTRL(architecture).block_length > HIDDEN
+    sizes = {16: rnn(48), 32: rnn(64), 48: LSTM(64, 3, 2), 64: rnn(200)}
+    for length, made in sizes.items():
+        assert RTRL(made).block_length == length

@@ -21,7 +21,8 @@ class Memory(Protocol):
     def remember(self, carry: Carry) -> Carry:
         """Take in what the latest step left in `carry`; answers what the next step is given.
 
-        Always of the same shapes: one program serves every step.
+        Always of the same shapes, strides and precision, its keys in the same order: one program
+        serves every step, and looks at none of them.
         """
 
 

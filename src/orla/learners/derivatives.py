@@ -54,23 +54,23 @@ class Derivatives(ABC):
         """Sensitivities dstate/dtheta before the first step: zeros, with the state's axis last."""
 
     @abstractmethod
-    def no_block(self, params: Parameters) -> Parameters:
-        """The gradient within a block that holds no step: zeros, laid out as a sensitivity is."""
+    def no_terms(self, params: Parameters) -> Parameters:
+        """The terms of no step: zeros, laid out as a sensitivity without the state's axis."""
 
     @abstractmethod
-    def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        """`block` with the terms of more steps added, steps on the first axis of both."""
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        """`terms` and those of more steps, which are on the first axis of tapes and locals."""
 
     @abstractmethod
     def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, block: Parameters
+        self, sensitivity: Parameters, on_start: Tensor, terms: Parameters
     ) -> Parameters:
         """Gradient of the recurrent parameters at a step within a block.
 
         Args:
             sensitivity: P at the block's start.
             on_start: Cotangent (models, state_size) pulled back to the block's start.
-            block: The terms of the block's own steps, from `with_steps`.
+            terms: Those of the block's own steps, from `with_terms`.
         """
 
     @abstractmethod
@@ -173,19 +173,19 @@ class StructuredDerivatives(Derivatives):
         ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
         return torch.cat([tapes["x"], tapes["h"], ones], -1).transpose(0, 1)
 
-    def no_block(self, params: Parameters) -> Parameters:
+    def no_terms(self, params: Parameters) -> Parameters:
         a, W_hh = self.architecture, params["W_hh"]
         return {"P": W_hh.new_zeros(W_hh.shape[0], a.gates, a.n_in + a.hidden + 1)}
 
-    def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         delta = locals_["gates"].permute(1, 2, 0)
-        return {"P": torch.baddbmm(block["P"], delta, self._joined(tapes))}
+        return {"P": torch.baddbmm(terms["P"], delta, self._joined(tapes))}
 
     def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, block: Parameters
+        self, sensitivity: Parameters, on_start: Tensor, terms: Parameters
     ) -> Parameters:
-        P, rows = sensitivity["P"].flatten(2), block["P"].flatten(1)[:, None]
-        gradient = torch.baddbmm(rows, on_start[:, None], P).view(block["P"].shape)
+        P, rows = sensitivity["P"].flatten(2), terms["P"].flatten(1)[:, None]
+        gradient = torch.baddbmm(rows, on_start[:, None], P).view(terms["P"].shape)
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -248,17 +248,17 @@ class AutomaticDerivatives(Derivatives):
             name: params[name].new_zeros(*params[name].shape, size) for name in self.recurrent()
         }
 
-    def no_block(self, params: Parameters) -> Parameters:
+    def no_terms(self, params: Parameters) -> Parameters:
         return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent()}
 
-    def with_steps(self, block: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        return {name: g + block[name] for name, g in self.gather(tapes, locals_).items()}
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        return {name: g + terms[name] for name, g in self.gather(tapes, locals_).items()}
 
     def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, block: Parameters
+        self, sensitivity: Parameters, on_start: Tensor, terms: Parameters
     ) -> Parameters:
         return {
-            name: block[name] + vmap(torch.matmul)(P, on_start) for name, P in sensitivity.items()
+            name: terms[name] + vmap(torch.matmul)(P, on_start) for name, P in sensitivity.items()
         }
 
     def rebuild_sensitivity(

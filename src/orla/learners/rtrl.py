@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla import memory
 from orla.architectures import Parameters
 from orla.compiling import Compiled, repeat, scan, stacked
 from orla.learners.base import Carry, Learner
+from orla.memory import block_length as cheapest_block
 
-# Steps pulled back through in one turn of a loop, at most: each turn costs as much again as a step,
-# and each step is compiled anew.
+# Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
+# own; a longer one takes longer to compile.
 _GROUP = 4
 
 
@@ -39,8 +39,8 @@ class RTRL(Learner):
 
     @property
     def block_length(self) -> int:
-        """Steps a block: `block`, or the cheapest for a state of that length."""
-        return self.block or memory.block_length(self.architecture.state_size)
+        """Steps a block: `block`, or the cheapest for the architecture's state."""
+        return self.block or cheapest_block(self.architecture.state_size)
 
     def init(self, params: Parameters) -> Carry:
         carry = super().init(params)
@@ -67,35 +67,32 @@ class RTRL(Learner):
         loss, cotangent, readout = derivatives.readout(params, state, Y[0])
         stored = carry["stored"] + 1
         _store(slots, stored, self._latest(tape, params))
-        on_start, block = self._pull_block(slots, stored, cotangent, derivatives.no_block(params))
-        gradient = derivatives.sensitivity_gradient(carry["sensitivity"], on_start, block)
+        on_start, terms = self._pull_block(slots, stored, cotangent, derivatives.no_terms(params))
+        gradient = derivatives.sensitivity_gradient(carry["sensitivity"], on_start, terms)
         return {"state": state, "stored": stored}, gradient | readout, loss[None]
 
     def _pull_block(
-        self, slots: dict[str, Any], stored: Tensor, cotangent: Tensor, block: Parameters
+        self, slots: dict[str, Any], stored: Tensor, cotangent: Tensor, terms: Parameters
     ) -> tuple[Tensor, Parameters]:
-        """The cotangent at the block's start, and `block` with the terms of its steps."""
-        length, size = self.block_length, self._group
+        """The cotangent at the block's start, and `terms` with those of the block's steps."""
+        length = _length(slots)
+        size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         exists = torch.arange(length, device=cotangent.device) >= length - stored
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
-        def more(at: Tensor, cotangent: Tensor, block: Parameters) -> Tensor:
+        def more(at: Tensor, cotangent: Tensor, terms: Parameters) -> Tensor:
             return at < length // size
 
         def backward(
-            at: Tensor, cotangent: Tensor, block: Parameters
+            at: Tensor, cotangent: Tensor, terms: Parameters
         ) -> tuple[Tensor, Tensor, Parameters]:
             group, there = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
             cotangent, locals_ = self._pull_group(group, there, cotangent)
-            return at + 1, cotangent, self.derivatives.with_steps(block, group["tape"], locals_)
+            return at + 1, cotangent, self.derivatives.with_terms(terms, group["tape"], locals_)
 
-        _, on_start, block = repeat(more, backward, ((length - stored) // size, cotangent, block))
-        return on_start, block
-
-    @property
-    def _group(self) -> int:
-        """Steps that one turn of the loop pulls back through: a divisor of the block's length."""
-        return max(size for size in range(1, _GROUP + 1) if self.block_length % size == 0)
+        first = (length - stored) // size
+        _, on_start, terms = repeat(more, backward, (first, cotangent, terms))
+        return on_start, terms
 
     def _pull_group(
         self, group: dict[str, Any], there: Tensor, cotangent: Tensor
@@ -130,9 +127,13 @@ class RTRL(Learner):
         return scan(backward, rows.expand(example.shape[1], size, size).clone(), pulled)
 
 
+def _length(slots: dict[str, Any]) -> int:
+    return pytree.tree_leaves(slots)[0].shape[0]
+
+
 def _store(slots: dict[str, Any], stored: Tensor, latest: dict[str, Any]) -> None:
     # From the end, so that the newest step comes first when pulling back.
-    index = pytree.tree_leaves(slots)[0].shape[0] - stored[None]
+    index = _length(slots) - stored[None]
     pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)
 
 

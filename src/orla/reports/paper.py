@@ -62,7 +62,7 @@ class Paper:
 
     @property
     def remarks(self) -> list[str]:
-        """Where the paper disagrees with itself, one sentence or two each."""
+        """Where the paper disagrees with itself or leaves a thing open, a sentence or two each."""
         return [remark["text"] for remark in self.document["remarks"]]
 
     @property
