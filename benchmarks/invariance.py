@@ -9,7 +9,7 @@ from benchmarks.engine import engine
 from benchmarks.problem import Problem, Weights, distance
 
 STEPS = 10_000  # about the adapt part of a session
-SIZES = (1, 2, 5)
+SIZES = (1, 2, 5, 25)
 CASES = (
     ("rnn", "immediate", "adam"),
     ("lstm", "immediate", "adam"),

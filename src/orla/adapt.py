@@ -118,14 +118,14 @@ class Adapter:
     def _start(
         self, params: Parameters, state: Tensor | None, optimizer_state: dict[str, Tensor] | None
     ) -> tuple[Parameters, dict[str, Any], dict[str, Tensor]]:
-        params = rows_along_memory(params)
+        # Each tensor in memory of its own: the compiled loop refuses two that share theirs.
+        params = pytree.tree_map(torch.clone, rows_along_memory(params))
         carry = self.learner.init(params)
         if state is not None:
-            carry = carry | {"state": state}
+            carry = carry | {"state": state.clone()}
         if optimizer_state is None:
             optimizer_state = vmap(self.optimizer.init)(params)
-        # Each tensor in memory of its own: the compiled loop refuses two that share theirs.
-        return pytree.tree_map(torch.clone, (params, carry, optimizer_state))
+        return params, carry, pytree.tree_map(torch.clone, optimizer_state)
 
     def _check(self, steps: int, snapshots: Sequence[int]) -> None:
         if steps == 0:

@@ -53,8 +53,11 @@ class Learner(ABC):
         return derivatives(self.architecture)
 
     def init(self, params: Parameters) -> Carry:
-        """What is carried before the first step; "state" is (models, state_size)."""
-        return {"state": torch.func.vmap(self.architecture.initial_state)(params)}
+        """What is carried before the first step; "state" is (models, state_size).
+
+        Each tensor in memory of its own.
+        """
+        return {"state": torch.func.vmap(self.architecture.initial_state)(params).clone()}
 
     def memory(self, carry: Carry) -> Memory | None:
         """What a learner changes in place between two steps; None for one that is pure.
