@@ -15,7 +15,7 @@ from orla.sessions.parts import parts
 from orla.sessions.streams import Stream, Streams
 from orla.sweep import Study, sweep
 
-N_IN, N_OUT, CUT = 40, 2, 200
+N_IN, N_OUT = 40, 2
 
 
 def study(case: dict, steps: int) -> Study:
@@ -28,18 +28,19 @@ def study(case: dict, steps: int) -> Study:
         X = generator.standard_normal((steps, N_IN))
         return Stream(X, generator.standard_normal((steps, N_OUT)))
 
+    cut = min(200, steps // 5)
     made = architecture(case["architecture"], case["hidden"], N_IN, N_OUT)
     return Study(
         architecture=made,
         networks=initial_parameters(made, range(case["models"]), PRECISIONS[case["precision"]]),
         streams=Streams(stream(), stream(), 0.05, {"name": "random", "simulated": True}),
         parts=parts(
-            steps, steps, cut=CUT, tail_steps=0.5, tail_stream_steps=0.5, splits={"80-20": 0.8}
+            steps, steps, cut=cut, tail_steps=0.5, tail_stream_steps=0.5, splits={"80-20": 0.8}
         ),
         split="80-20",
         learner=case["learner"],
         optimizer=case["optimizer"],
-        cut=CUT,
+        cut=cut,
         batch_models=case["models"],
     )
 

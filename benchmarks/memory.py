@@ -17,7 +17,8 @@ from benchmarks import measure
 from orla import memory as model
 from orla.reports import style
 
-STEPS = 1000
+STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
+LARGE = 512
 CASES = [
     # architecture, learner, optimizer, hidden, models, precision
     ("rnn", "immediate", "adam", 64, 5, "float64"),
@@ -29,13 +30,19 @@ CASES = [
     ("rnn", "rtrl", "adam", 128, 5, "float32"),
     ("rnn", "rtrl", "sgd", 256, 1, "float64"),
     ("rnn", "rtrl", "sgd", 256, 4, "float64"),
+    # The other points of the figure.
+    ("rnn", "immediate", "sgd", 64, 1, "float64"),
+    ("rnn", "immediate", "sgd", 1024, 1, "float64"),
+    ("rnn", "rtrl", "sgd", 64, 1, "float64"),
+    ("rnn", "rtrl", "sgd", 512, 1, "float64"),
+    ("rnn", "rtrl", "sgd", 1024, 1, "float64"),
 ]
 FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision")
 
 
 def measured_bytes(case: Mapping[str, Any]) -> int:
     """Peak memory of a sweep job in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.job", json.dumps(dict(case) | {"steps": STEPS})]
+    command = [sys.executable, "-m", "benchmarks.job", json.dumps(dict(case))]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return int(done.stdout.split()[-1])
 
@@ -45,7 +52,8 @@ def memory() -> None:
     rows = []
     print(f"{'predicted / measured':>21}{'predicted':>11}{'measured':>10}  MB")
     for case in (dict(zip(FIELDS, values, strict=True)) for values in CASES):
-        predicted = model.peak_bytes(**case, steps=STEPS) / 1e6
+        case["steps"] = STEPS_LARGE if case["hidden"] >= LARGE else STEPS
+        predicted = model.peak_bytes(**case) / 1e6
         measured = measured_bytes(case) / 1e6
         rows.append(
             case
@@ -96,4 +104,5 @@ def draw(measured: pd.DataFrame, *paths: Path) -> None:
         axes.set(xscale="log", yscale="log", xlabel="units", ylabel="peak memory of a job (MB)")
         axes.set_xticks(units, [str(n) for n in units])
         axes.minorticks_off()
+        axes.legend(title=None)
         style.save(figure, *paths)

@@ -1,9 +1,9 @@
 """Compiled loops against the eager ones, and a model's independence of its company to the last bit.
 
-A model's bits do not depend on its place in a batch nor on its neighbours. They do depend on the
-batch's size: each size is a program of its own, which may add in another order (test_adapt.py holds
-sizes to each other to rounding). Each compilation costs seconds, so that a few conditions stand for
-all: every learner's loop, every optimizer and every architecture is compiled once.
+A model's bits do not depend on its place in a batch nor on its neighbours. They may depend on the
+batch's size: each size is a program of its own, which need not add in the same order (test_adapt.py
+holds sizes to each other to rounding). Each compilation costs seconds, so that a few conditions
+stand for all: every learner's loop, every optimizer and every architecture is compiled once.
 """
 
 import subprocess
