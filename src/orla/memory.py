@@ -165,10 +165,8 @@ def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
 
 
 # Copies alive at once, measured. The loop reads one copy of what it carries and writes another,
-# beside the networks' own, the gradient and the update; tapes are laid out anew to be multiplied.
+# beside the networks' own, the gradient and the update. Sensitivities and tapes exist once.
 _COPIES_CARRIED = 5
-_COPIES_TAPES = 1
-_COPIES_SENSITIVITY = 1
 
 
 def components(
@@ -207,8 +205,8 @@ def components(
         "parameters": _COPIES_CARRIED * s.parameters * each,
         "optimizer": _COPIES_CARRIED * optimizer_numbers(optimizer, s) * each,
         "carry": held.carry * each,
-        "sensitivity": _COPIES_SENSITIVITY * held.sensitivity * each,
-        "tapes": _COPIES_TAPES * held.tapes * each,
+        "sensitivity": held.sensitivity * each,
+        "tapes": held.tapes * each,
         # The stream in float64 and in the study's precision; outputs and errors a model.
         "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
         "fixed": FIXED + (held.programs - 1) * PROGRAM,
@@ -269,7 +267,7 @@ def batch_models(
 def _touched(one: dict[str, int]) -> int:
     """Bytes of one model that a step goes through: P, and what an update carries, old and new."""
     carried = one["parameters"] + one["optimizer"]
-    return one["sensitivity"] // _COPIES_SENSITIVITY + 2 * carried // _COPIES_CARRIED
+    return one["sensitivity"] + 2 * carried // _COPIES_CARRIED
 
 
 # What a job is given whose learner or optimizer is not known here.
