@@ -14,3 +14,11 @@ def eager():
     from orla import compiling
 
     compiling.configure(compile=False)
+
+
+@pytest.fixture
+def with_kernels(monkeypatch):
+    """Let exact RTRL use its kernels in C++ though the rest runs eagerly."""
+    from orla.learners import kernels
+
+    monkeypatch.setattr(kernels, "serve", lambda example: True)

@@ -91,7 +91,7 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
         programs.path("what", "shapes", [Affine(2.5), *made[1:]]),
         programs.path("what", "shapes", [test_without_a_description_nothing_is_kept]),
     ]
-    monkeypatch.setattr(programs, "_processor", lambda: "another")
+    monkeypatch.setattr(programs, "processor", lambda: "another")
     programs._here.cache_clear()
     others.append(programs.path("what", "shapes", made))
     programs._here.cache_clear()

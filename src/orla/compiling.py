@@ -37,6 +37,11 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
     return torch.device(device)
 
 
+def enabled() -> bool:
+    """Whether this process compiles."""
+    return _settings["enabled"]
+
+
 @functools.cache
 def _has_compiler() -> bool:
     from torch._inductor import cpp_builder, exc
@@ -44,7 +49,7 @@ def _has_compiler() -> bool:
     try:
         cpp_builder.get_cpp_compiler()
     except exc.InvalidCxxCompiler:
-        _say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
+        say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
         return False
     return True
 
@@ -82,7 +87,7 @@ class Compiled:
 
         Where compilation is off, the function itself.
         """
-        if not _settings["enabled"]:
+        if not enabled():
             return self.function
         shapes = _shapes(arguments)
         if shapes not in self._programs:
@@ -95,12 +100,12 @@ class Compiled:
             if self.in_place:
                 return self.function
             program = Graphed(self.function, arguments)
-            _say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
+            say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
             return program
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
         if path and (program := programs.load(path)):
             gc.freeze()  # see below
-            _say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
+            say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
         # The compiler leaves a million objects for good. Later collections, of which exact RTRL
@@ -108,7 +113,7 @@ class Compiled:
         gc.collect()
         gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""
-        _say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
+        say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program
 
 
@@ -169,5 +174,6 @@ def stacked(outputs: Sequence[Any]) -> Any:
     return pytree.tree_map(lambda *leaves: torch.stack(leaves), *outputs)
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """Tell whoever watches the job, on standard error."""
     print(f"orla: {message}", file=sys.stderr, flush=True)

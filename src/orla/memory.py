@@ -19,8 +19,6 @@ BYTES = {"float64": 8, "float32": 4}
 
 # A process with everything imported, the compiler loaded and one loop compiled afresh (measured).
 FIXED = 540_000_000
-# Each program more that a job compiles (measured).
-PROGRAM = 10_000_000
 
 # Steps of session B that a job is given memory for before its length is known: 83 minutes of 50 ms.
 LONGEST = 100_000
@@ -39,6 +37,7 @@ class Sizes:
     tape: What one step leaves for its derivatives.
     local: What one pulled-back step leaves for the parameters' gradient.
     history: Parameters that pulling back through a step reads.
+    kept: What exact RTRL keeps of a step, `history` apart.
     """
 
     shapes: tuple[tuple[int, ...], ...]
@@ -47,6 +46,7 @@ class Sizes:
     tape: int
     local: int
     history: int
+    kept: int
     n_in: int
     n_out: int
 
@@ -82,6 +82,7 @@ def sizes(architecture: Any, hidden: int = 64, n_in: int = 40, n_out: int = 2) -
         tape=a.state_size + a.n_in,
         local=recurrent,
         history=recurrent,
+        kept=a.state_size + a.n_in,
         n_in=a.n_in,
         n_out=a.n_out,
     )
@@ -95,6 +96,7 @@ def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: i
         tape=cache + hidden + n_in,
         local=gates,
         history=gates * hidden,
+        kept=state // hidden * (gates + state) + n_in + hidden + 1,
         n_in=n_in,
         n_out=n_out,
     )
@@ -102,7 +104,7 @@ def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: i
 
 def block_length(state: int) -> int:
     """Steps a block of exact RTRL: the cheapest for a state of that length, as measured."""
-    return 16 if state <= 48 else 32 if state <= 80 else 48 if state <= 192 else 64
+    return 32 if state <= 48 else 48 if state <= 192 else 64
 
 
 def optimizer_numbers(optimizer: str, sizes: Sizes) -> int:
@@ -125,13 +127,11 @@ class Held:
     carry: Between two updates; for exact RTRL without its sensitivities.
     sensitivity: Exact RTRL's P.
     tapes: All steps of one update, as derivatives keep them.
-    programs: Loops that are compiled.
     """
 
     carry: int
     sensitivity: int = 0
     tapes: int = 0
-    programs: int = 1
 
 
 def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
@@ -142,13 +142,10 @@ def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
     # A step's losses, readout gradient and cotangent are kept with its tape.
     step = sizes.tape + sizes.local + sizes.readout + 1
     if learner == "rtrl":
-        slot = sizes.tape + sizes.history
-        rows = block * sizes.state * sizes.local
         return Held(
-            carry=sizes.state + block * slot,
+            carry=sizes.state + block * (sizes.kept + sizes.history),
             sensitivity=sizes.recurrent * sizes.state,
-            tapes=rows,
-            programs=2,
+            tapes=block * sizes.state * sizes.local,
         )
     if learner in ("immediate", "last-layer"):
         return Held(carry=sizes.state)
@@ -209,7 +206,7 @@ def components(
         "tapes": held.tapes * each,
         # The stream in float64 and in the study's precision; outputs and errors a model.
         "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
-        "fixed": FIXED + (held.programs - 1) * PROGRAM,
+        "fixed": FIXED,
     }
 
 

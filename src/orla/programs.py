@@ -178,10 +178,10 @@ def _here() -> str:
     for name in _ENGINE_FOLDERS:
         sources += sorted((package / name).rglob("*.py"))
     versions = (torch.__version__, platform.python_version(), platform.platform())
-    return "\n".join([*map(files.sha256, sources), *versions, _processor()])
+    return "\n".join([*map(files.sha256, sources), *versions, processor()])
 
 
-def _processor() -> str:
+def processor() -> str:
     """Name and instruction sets: a program made on one processor may not run on another."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

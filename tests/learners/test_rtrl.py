@@ -13,6 +13,14 @@ STEPS = 23
 BLOCKS = (1, 3, 7, 100)
 
 
+@pytest.fixture(params=["pulled", "kernels"], autouse=True)
+def products(request):
+    """Both ways in which the products with P are computed."""
+    if request.param == "kernels":
+        request.getfixturevalue("with_kernels")
+    return request.param
+
+
 @pytest.fixture(params=NETWORKS)
 def network(request):
     return NETWORKS[request.param]
@@ -127,6 +135,6 @@ def test_the_block_length_follows_the_size():
 
     architecture, _ = NETWORKS["rnn"]
     assert RTRL(architecture, block=9).block_length == 9
-    sizes = {16: rnn(48), 32: rnn(64), 48: LSTM(64, 3, 2), 64: rnn(200)}
-    for length, made in sizes.items():
+    chosen = {rnn(48): 32, rnn(64): 48, LSTM(64, 3, 2): 48, rnn(200): 64}
+    for made, length in chosen.items():
         assert RTRL(made).block_length == length

@@ -124,6 +124,16 @@ class LinearGates(Architecture):
     def cache_size(self) -> int:
         """Length of the cache of `activate`."""
 
+    def unit_jacobian(self, cache: Tensor) -> tuple[Tensor, Tensor]:
+        """What `pull` multiplies by, of an `activate` that treats each unit by itself.
+
+        From a cache (cache_size,) to derivatives of the next state's blocks of `hidden` numbers by
+        the pre-activations (blocks, gates) and by the previous state (blocks, state_size): a
+        block's number u by number u of another block, all else being zero.
+        """
+        blocks = torch.eye(self.state_size // self.hidden, dtype=cache.dtype, device=cache.device)
+        return self.pull(cache, blocks.repeat_interleave(self.hidden, 1))
+
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         return {
             "W_ih": (self.gates, self.n_in),

@@ -168,24 +168,13 @@ class StructuredDerivatives(Derivatives):
         a, models = self.architecture, params["W_hh"].shape[0]
         return {"P": params["W_hh"].new_zeros(models, a.state_size, a.gates, a.n_in + a.hidden + 1)}
 
-    def _joined(self, tapes: Tape) -> Tensor:
-        """[x, h, 1] of each step, (models, steps, n_in + hidden + 1)."""
-        ones = tapes["x"].new_ones(*tapes["x"].shape[:2], 1)
-        return torch.cat([tapes["x"], tapes["h"], ones], -1).transpose(0, 1)
+    def joined(self, tape: Tape) -> Tensor:
+        """[x, h, 1] of a step (models, n_in + hidden + 1), or of steps on one axis more."""
+        ones = tape["x"].new_ones(*tape["x"].shape[:-1], 1)
+        return torch.cat([tape["x"], tape["h"], ones], -1)
 
-    def no_terms(self, params: Parameters) -> Parameters:
-        a, W_hh = self.architecture, params["W_hh"]
-        return {"P": W_hh.new_zeros(W_hh.shape[0], a.gates, a.n_in + a.hidden + 1)}
-
-    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        delta = locals_["gates"].permute(1, 2, 0)
-        return {"P": torch.baddbmm(terms["P"], delta, self._joined(tapes))}
-
-    def sensitivity_gradient(
-        self, sensitivity: Parameters, on_start: Tensor, terms: Parameters
-    ) -> Parameters:
-        P, rows = sensitivity["P"].flatten(2), terms["P"].flatten(1)[:, None]
-        gradient = torch.baddbmm(rows, on_start[:, None], P).view(terms["P"].shape)
+    def parted(self, gradient: Tensor) -> Parameters:
+        """By parameter what (models, gates, n_in + hidden + 1) holds in the order of `joined`."""
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -193,10 +182,25 @@ class StructuredDerivatives(Derivatives):
             "b_h": gradient[:, :, -1],
         }
 
+    def no_terms(self, params: Parameters) -> Parameters:
+        a, W_hh = self.architecture, params["W_hh"]
+        return {"P": W_hh.new_zeros(W_hh.shape[0], a.gates, a.n_in + a.hidden + 1)}
+
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        delta = locals_["gates"].permute(1, 2, 0)
+        return {"P": torch.baddbmm(terms["P"], delta, self.joined(tapes).transpose(0, 1))}
+
+    def sensitivity_gradient(
+        self, sensitivity: Parameters, on_start: Tensor, terms: Parameters
+    ) -> Parameters:
+        P, rows = sensitivity["P"].flatten(2), terms["P"].flatten(1)[:, None]
+        gradient = torch.baddbmm(rows, on_start[:, None], P)
+        return self.parted(gradient.view(terms["P"].shape))
+
     def rebuild_sensitivity(
         self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
-        joined = self._joined(tapes)
+        joined = self.joined(tapes).transpose(0, 1)
         for model, P in enumerate(sensitivity["P"]):
             state, gates, length = P.shape
             width = max(1, _PANEL // (state * length * P.element_size()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,9 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters
-from orla.compiling import Compiled, repeat, scan, stacked
 from orla.learners.base import Carry, Learner
+from orla.learners.blocks import Slots, blocks_for, blocks_of
 from orla.memory import block_length as cheapest_block
-
-# Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
-# own; a longer one takes longer to compile.
-_GROUP = 4
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ class RTRL(Learner):
         carry = super().init(params)
         state = carry["state"]
         _, tape = self.derivatives.forward(params, state, state.new_zeros(self.architecture.n_in))
-        latest = self._latest(tape, params)
+        latest = blocks_for(self.derivatives, params).kept(tape, params)
         slots = pytree.tree_map(lambda t: t.new_zeros(self.block_length, *t.shape), latest)
         stored = torch.zeros((), dtype=torch.int64, device=state.device)
         sensitivity = self.derivatives.no_sensitivity(params)
@@ -54,86 +49,26 @@ class RTRL(Learner):
         # another program.
         return carry | {"stored": stored, "slots": slots, "sensitivity": sensitivity}
 
-    def _latest(self, tape: dict[str, Tensor], params: Parameters) -> dict[str, Any]:
-        weights = {name: params[name] for name in self.derivatives.history()}
-        return {"tape": tape, "weights": weights}
-
     def step(
         self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
     ) -> tuple[Carry, Parameters, Tensor]:
         """As `Learner.step`, but stores the step in place: carry["slots"] is changed."""
         derivatives, slots = self.derivatives, carry["slots"]
+        blocks = blocks_of(derivatives, slots)
         state, tape = derivatives.forward(params, carry["state"], X[0])
         loss, cotangent, readout = derivatives.readout(params, state, Y[0])
         stored = carry["stored"] + 1
-        _store(slots, stored, self._latest(tape, params))
-        on_start, terms = self._pull_block(slots, stored, cotangent, derivatives.no_terms(params))
-        gradient = derivatives.sensitivity_gradient(carry["sensitivity"], on_start, terms)
+        _store(slots, stored, blocks.kept(tape, params))
+        gradient = blocks.gradient(params, carry["sensitivity"], slots, stored, cotangent)
         return {"state": state, "stored": stored}, gradient | readout, loss[None]
-
-    def _pull_block(
-        self, slots: dict[str, Any], stored: Tensor, cotangent: Tensor, terms: Parameters
-    ) -> tuple[Tensor, Parameters]:
-        """The cotangent at the block's start, and `terms` with those of the block's steps."""
-        length = _length(slots)
-        size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
-        exists = torch.arange(length, device=cotangent.device) >= length - stored
-        groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
-
-        def more(at: Tensor, cotangent: Tensor, terms: Parameters) -> Tensor:
-            return at < length // size
-
-        def backward(
-            at: Tensor, cotangent: Tensor, terms: Parameters
-        ) -> tuple[Tensor, Tensor, Parameters]:
-            group, there = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
-            cotangent, locals_ = self._pull_group(group, there, cotangent)
-            return at + 1, cotangent, self.derivatives.with_terms(terms, group["tape"], locals_)
-
-        first = (length - stored) // size
-        _, on_start, terms = repeat(more, backward, (first, cotangent, terms))
-        return on_start, terms
-
-    def _pull_group(
-        self, group: dict[str, Any], there: Tensor, cotangent: Tensor
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        locals_ = []
-        for step, exists in enumerate(there):
-            slot = pytree.tree_map(lambda t, at=step: t[at], group)
-            before, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
-            none = pytree.tree_map(torch.zeros_like, local)
-            locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
-            cotangent = torch.where(exists, before, cotangent)
-        return cotangent, stacked(locals_)
 
     def memory(self, carry: Carry) -> Block:
         return Block(self, carry)
 
-    def pull_units(self, slots: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
-        """Every unit vector of the state, pulled back through a full block: P's rows.
 
-        Answers with the cotangents at the block's start (models, state, state) and the local
-        terms, steps on the first axis.
-        """
-        example = slots["tape"]["x"]
-        size = self.architecture.state_size
-        rows = torch.eye(size, dtype=example.dtype, device=example.device)
-
-        def backward(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
-            return self.derivatives.pull(slot["weights"], slot["tape"], rows)
-
-        # A turn of the compiled loop handles all that it is given, used or not.
-        pulled = slots | {"tape": self.derivatives.pulled(slots["tape"])}
-        return scan(backward, rows.expand(example.shape[1], size, size).clone(), pulled)
-
-
-def _length(slots: dict[str, Any]) -> int:
-    return pytree.tree_leaves(slots)[0].shape[0]
-
-
-def _store(slots: dict[str, Any], stored: Tensor, latest: dict[str, Any]) -> None:
+def _store(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> None:
     # From the end, so that the newest step comes first when pulling back.
-    index = _length(slots) - stored[None]
+    index = pytree.tree_leaves(slots)[0].shape[0] - stored[None]
     pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)
 
 
@@ -141,7 +76,7 @@ class Block:
     """The steps since P was last built, and P."""
 
     def __init__(self, learner: RTRL, carry: Carry) -> None:
-        self.learner = learner
+        self.blocks = blocks_of(learner.derivatives, carry["slots"])
         self.slots, self.none_stored = carry["slots"], carry["stored"]
         self.sensitivity = carry["sensitivity"]
         self.length, self.stored = learner.block_length, 0
@@ -150,18 +85,7 @@ class Block:
         """Count the step that was stored; rebuild P where the block is full."""
         self.stored += 1
         if self.stored == self.length:
-            self._rebuild()
+            self.blocks.rebuild(self.sensitivity, self.slots)
+            self.stored = 0
             carry = carry | {"stored": self.none_stored}
         return carry | {"slots": self.slots, "sensitivity": self.sensitivity}
-
-    def _rebuild(self) -> None:
-        on_start, locals_ = _pull_units(self.learner)(self.slots)
-        self.learner.derivatives.rebuild_sensitivity(
-            self.sensitivity, on_start, self.slots["tape"], locals_
-        )
-        self.stored = 0
-
-
-@functools.cache
-def _pull_units(learner: RTRL) -> Compiled:
-    return Compiled(learner.pull_units, "RTRL, rebuilding its sensitivities", [learner])

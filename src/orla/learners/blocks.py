@@ -1,0 +1,207 @@
+"""A block of steps of exact RTRL: what is kept of each, and the two products with P.
+
+`PulledBlocks` are written with what every architecture has; `KernelBlocks` are the same numbers, to
+rounding, for networks whose units meet only in W_hh, on a CPU.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import vmap
+from torch.utils import _pytree as pytree
+
+from orla.architectures import LinearGates, Parameters
+from orla.compiling import Compiled, repeat, scan, stacked
+from orla.learners import kernels
+from orla.learners.derivatives import Derivatives, StructuredDerivatives, Tape
+
+# Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
+# own; a longer one takes longer to compile.
+_GROUP = 4
+
+# Of every step of a block, the newest first and at the end: tensors (steps, models, ...).
+Slots = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Blocks(ABC):
+    """The steps since P was last built, for any number of them."""
+
+    derivatives: Derivatives
+
+    @abstractmethod
+    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+        """What is kept of a step that was taken with `params`."""
+
+    @abstractmethod
+    def gradient(
+        self,
+        params: Parameters,
+        sensitivity: Parameters,
+        slots: Slots,
+        stored: Tensor,
+        cotangent: Tensor,
+    ) -> Parameters:
+        """Gradient of the recurrent parameters: the cotangent (models, state) times P of now.
+
+        Args:
+            params: Parameters of now, for their shapes.
+            sensitivity: P before the stored steps.
+            slots: Of which the last `stored` are filled.
+            stored: Number of steps.
+            cotangent: On the newest state.
+        """
+
+    @abstractmethod
+    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+        """Turn P before a full block into P after it, in place."""
+
+
+@dataclass(frozen=True)
+class PulledBlocks(Blocks):
+    """For any derivatives, on any device."""
+
+    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+        weights = {name: params[name] for name in self.derivatives.history()}
+        return {"tape": tape, "weights": weights}
+
+    def gradient(
+        self,
+        params: Parameters,
+        sensitivity: Parameters,
+        slots: Slots,
+        stored: Tensor,
+        cotangent: Tensor,
+    ) -> Parameters:
+        none = self.derivatives.no_terms(params)
+        on_start, terms = self._pull(slots, stored, cotangent, none)
+        return self.derivatives.sensitivity_gradient(sensitivity, on_start, terms)
+
+    def _pull(
+        self, slots: Slots, stored: Tensor, cotangent: Tensor, terms: Parameters
+    ) -> tuple[Tensor, Parameters]:
+        """The cotangent at the block's start, and `terms` with those of the block's steps."""
+        length = pytree.tree_leaves(slots)[0].shape[0]
+        size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
+        exists = torch.arange(length, device=cotangent.device) >= length - stored
+        groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
+
+        def more(at: Tensor, cotangent: Tensor, terms: Parameters) -> Tensor:
+            return at < length // size
+
+        def backward(
+            at: Tensor, cotangent: Tensor, terms: Parameters
+        ) -> tuple[Tensor, Tensor, Parameters]:
+            group, there = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
+            cotangent, locals_ = self._pull_group(group, there, cotangent)
+            return at + 1, cotangent, self.derivatives.with_terms(terms, group["tape"], locals_)
+
+        first = (length - stored) // size
+        _, on_start, terms = repeat(more, backward, (first, cotangent, terms))
+        return on_start, terms
+
+    def _pull_group(
+        self, group: Slots, there: Tensor, cotangent: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        locals_ = []
+        for step, exists in enumerate(there):
+            slot = pytree.tree_map(lambda t, at=step: t[at], group)
+            before, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
+            none = pytree.tree_map(torch.zeros_like, local)
+            locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
+            cotangent = torch.where(exists, before, cotangent)
+        return cotangent, stacked(locals_)
+
+    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+        on_start, locals_ = _pull_units(self)(slots)
+        self.derivatives.rebuild_sensitivity(sensitivity, on_start, slots["tape"], locals_)
+
+    def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
+        """Every unit vector of the state, pulled back through a full block: P's rows.
+
+        Answers with the cotangents at the block's start (models, state, state) and the local
+        terms, steps on the first axis.
+        """
+        example = slots["tape"]["x"]
+        size = self.derivatives.architecture.state_size
+        rows = torch.eye(size, dtype=example.dtype, device=example.device)
+
+        def backward(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
+            return self.derivatives.pull(slot["weights"], slot["tape"], rows)
+
+        # A turn of the compiled loop handles all that it is given, used or not.
+        pulled = slots | {"tape": self.derivatives.pulled(slots["tape"])}
+        return scan(backward, rows.expand(example.shape[1], size, size).clone(), pulled)
+
+
+@functools.cache
+def _pull_units(blocks: PulledBlocks) -> Compiled:
+    return Compiled(blocks.pull_units, "RTRL, rebuilding its sensitivities", [blocks])
+
+
+@dataclass(frozen=True)
+class KernelBlocks(Blocks):
+    """For networks whose units meet only in W_hh, by kernels in C++."""
+
+    derivatives: StructuredDerivatives
+
+    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+        on_gates, around = vmap(self.derivatives.architecture.unit_jacobian)(tape["cache"])
+        inputs = self.derivatives.joined(tape)
+        return {
+            "W_hh": params["W_hh"],
+            "on_gates": on_gates,
+            "around": around,
+            "inputs": inputs,
+        }
+
+    def gradient(
+        self,
+        params: Parameters,
+        sensitivity: Parameters,
+        slots: Slots,
+        stored: Tensor,
+        cotangent: Tensor,
+    ) -> Parameters:
+        gradient = kernels.block_gradient(sensitivity["P"], slots, stored, cotangent)
+        return self.derivatives.parted(gradient)
+
+    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+        kernels.rebuild(sensitivity["P"], slots)
+
+
+def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
+    """The fastest that serve the architecture on the parameters' device, in their precision."""
+    alone = isinstance(derivatives, StructuredDerivatives) and units_act_alone(
+        derivatives.architecture
+    )
+    serve = alone and kernels.serve(params["W_hh"])
+    return KernelBlocks(derivatives) if serve else PulledBlocks(derivatives)
+
+
+def blocks_of(derivatives: Derivatives, slots: Slots) -> Blocks:
+    """Those that `slots` were made for."""
+    return KernelBlocks(derivatives) if "on_gates" in slots else PulledBlocks(derivatives)
+
+
+@functools.cache
+def units_act_alone(architecture: LinearGates) -> bool:
+    """Whether `activate` treats each unit by itself: tried by pulling back random numbers."""
+    a = architecture
+    if a.state_size % a.hidden or a.gates % a.hidden:
+        return False
+    draw = functools.partial(
+        torch.rand, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    cache, cotangent = draw(a.cache_size), draw(a.state_size)
+    by_unit = cotangent.view(-1, 1, a.hidden)
+    return all(
+        torch.allclose(pulled, (jacobian.unflatten(1, (-1, a.hidden)) * by_unit).sum(0).flatten())
+        for pulled, jacobian in zip(a.pull(cache, cotangent), a.unit_jacobian(cache), strict=True)
+    )

@@ -1,0 +1,119 @@
+"""The kernels against the same products in PyTorch, and when they are chosen."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from harness import NETWORKS, distance, networks, stream, watch
+from torch.utils import _pytree as pytree
+
+from orla.architectures import LSTM, RNN
+from orla.learners import RTRL
+from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for, units_act_alone
+from orla.learners.derivatives import derivatives
+
+# Widths of a vector register and of a tile: below, at and beyond, and with something left over.
+SIZES = [(RNN, 1, 1), (RNN, 8, 15), (RNN, 23, 40), (RNN, 32, 31), (LSTM, 3, 2), (LSTM, 17, 9)]
+STEPS = 12
+
+
+def adapted(architecture, block, dtype=torch.float64, rate=0.02):
+    X, Y = stream(STEPS, n_in=architecture.n_in, dtype=dtype)
+    params = networks(architecture, models=2, scale=1.2, dtype=dtype)
+    return watch(RTRL(architecture, block=block), params, X, Y, rate=rate)
+
+
+@pytest.mark.parametrize("base, hidden, n_in", SIZES)
+@pytest.mark.parametrize("block", [1, 5])
+def test_kernels_equal_pulled_blocks(base, hidden, n_in, block, request):
+    architecture = base(hidden, n_in, 2)
+    pulled = adapted(architecture, block)
+    request.getfixturevalue("with_kernels")
+    by_kernel = adapted(architecture, block)
+    for model in range(2):
+        ours, theirs = by_kernel.model(model)[0], pulled.model(model)[0]
+        assert 0 < distance(ours, theirs) < 1e-11 or hidden == 1
+
+
+def test_single_precision_is_close_to_double(with_kernels):
+    architecture = RNN(20, 7, 2)
+    single, double = (adapted(architecture, 5, d) for d in (torch.float32, torch.float64))
+    assert single.gradients[0]["W_hh"].dtype == torch.float32
+    widened = [{n: g[0].double() for n, g in step.items()} for step in single.gradients]
+    assert 1e-12 < distance(widened, double.model(0)[0]) < 1e-3
+
+
+def test_more_threads_change_no_bit(with_kernels):
+    architecture = RNN(40, 30, 2)
+    one = adapted(architecture, 5)
+    torch.set_num_threads(3)
+    try:
+        three = adapted(architecture, 5)
+    finally:
+        torch.set_num_threads(1)
+    for a, b in zip(one.gradients, three.gradients, strict=True):
+        assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_models_company_changes_no_bit(with_kernels):
+    architecture = LSTM(17, 9, 2)
+    X, Y = stream(STEPS, n_in=9)
+    params = networks(architecture, models=3)
+    last = {name: p[2:] for name, p in params.items()}
+    together, alone = (
+        watch(RTRL(architecture, block=5), p, X, Y, rate=0.02) for p in (params, last)
+    )
+    for a, b in zip(together.model(2)[0], alone.model(0)[0], strict=True):
+        assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_what_is_not_a_number_stays_so(with_kernels):
+    architecture = RNN(8, 3, 2)
+    X, Y = stream(STEPS)
+    params = networks(architecture)
+    params["W_hh"][1, 2, 3] = torch.nan
+    watched = watch(RTRL(architecture, block=5), params, X, Y)
+    assert watched.gradients[-1]["W_hh"][1].isnan().any()
+    assert watched.gradients[-1]["W_hh"][0].isfinite().all()
+
+
+@dataclass(frozen=True)
+class Normalised(RNN):
+    """Units that meet before they act: each answers to how far it lies from their mean."""
+
+    def activate(self, preactivation, state):
+        h = torch.tanh(preactivation - preactivation.mean())
+        return h, 1.0 - h * h
+
+    def pull(self, cache, cotangent):
+        on_gates = cache * cotangent
+        return on_gates - on_gates.mean(-1, keepdim=True), torch.zeros_like(cotangent)
+
+
+def test_networks_whose_units_meet_elsewhere_do_without_kernels(with_kernels, monkeypatch):
+    architecture = Normalised(5, 3, 2)
+    assert units_act_alone(RNN(5, 3, 2)) and units_act_alone(LSTM(5, 3, 2))
+    assert not units_act_alone(architecture)
+    X, Y = stream(STEPS)
+    params = networks(architecture)
+
+    def last():
+        return watch(RTRL(architecture, block=5), params, X, Y).model(0)[0][-1:]
+
+    right = last()
+    monkeypatch.setattr("orla.learners.blocks.units_act_alone", lambda architecture: True)
+    assert distance(last(), right) > 1e-2
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
+    architecture, _ = NETWORKS[kind]
+    params = networks(architecture)
+    assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
+    monkeypatch.setattr("orla.compiling.enabled", lambda: True)
+    chosen = type(blocks_for(derivatives(architecture), params))
+    assert chosen is (PulledBlocks if kind == "another" else KernelBlocks)
+    half = pytree.tree_map(lambda p: p.half(), params)
+    elsewhere = pytree.tree_map(lambda p: p.to("meta"), params)
+    for other in (half, elsewhere):
+        assert type(blocks_for(derivatives(architecture), other)) is PulledBlocks
