@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -276,7 +277,7 @@ def test_a_learner_that_does_not_fit_the_cut_is_refused(study):
 
 
 def test_horizons_by_hand(study):
-    frame = sweep.horizons(study, 0.03, [40, 100, 200])
+    frame = sweep.sweep(study, [0.03], growth=0, horizons=[40, 100, 200]).horizons
     assert list(frame.seed) == [0] * 3 + [1] * 3
     assert list(frame.horizon_steps) == [40, 100, 200] * 2
     assert (frame.learning_rate == 0.03).all()
@@ -290,8 +291,11 @@ def test_horizons_by_hand(study):
 
 
 def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
-    frame = sweep.horizons(study, 0.03, [200])
-    rows = swept.models[swept.models.learning_rate == 0.03].sort_values("seed")
+    again = sweep.sweep(study, GRID, growth=1, horizons=[200])
+    pd.testing.assert_frame_equal(again.models, swept.models)
+    frame = again.horizons
+    rows = swept.models[swept.models.selected].sort_values("seed")
+    assert list(frame.learning_rate) == list(rows.learning_rate)
     np.testing.assert_allclose(
         frame.recovery_heldout_percent, rows.recovery_heldout_percent, rtol=1e-9
     )
@@ -300,9 +304,14 @@ def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
 def test_a_horizon_before_the_divergence_is_kept(study):
     split = PARTS.splits["50-50"]
     late = changed(study, slice(100, split.adapt.stop), 1e5)
-    frame = sweep.horizons(late, 0.03, [80, 200])
+    frame = sweep.sweep(late, [0.03], growth=0, horizons=[80, 200]).horizons
     missing = frame.recovery_heldout_percent.isna()
     assert (missing == (frame.horizon_steps == 200)).all()
+
+
+def test_a_sweep_without_horizons_has_none(swept):
+    assert len(swept.horizons) == 0
+    assert {"seed", "horizon_steps", "recovery_heldout_percent"} <= set(swept.horizons)
 
 
 def test_windows():

@@ -140,8 +140,10 @@ class Adapter:
     def _advance(
         self, now: Any, memory: Memory | None, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        if memory is None:
+        if memory is None and self.segment > self.learner.stride:
             return self._compiled_run(now, rates, X, Y)
+        if memory is None:
+            return self._advance_once(now, rates, X, Y)
         losses, series = [], []
         stride = self.learner.stride
         program = self._compiled_run.program(now, rates, X[:stride], Y[:stride])
@@ -152,11 +154,32 @@ class Adapter:
             series.append(watched)
         return now, torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
+    def _advance_once(
+        self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
+    ) -> tuple[Any, Tensor, dict[str, Tensor]]:
+        # A single update takes no loop around it: a gradient that is compiled by itself serves all
+        # optimizers, and an update all learners.
+        params, carry, optimizer_state = now
+        carry, gradients, losses = self._compiled_step(carry, params, X, Y)
+        params, optimizer_state, watched = self._compiled_apply(
+            params, gradients, optimizer_state, rates
+        )
+        return (params, carry, optimizer_state), losses, {k: w[None] for k, w in watched.items()}
+
     @cached_property
     def _compiled_run(self) -> Compiled:
-        name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
         made_of = [self.learner, self.optimizer, *self.probes]
+        name = f"{_name(self.learner)} + {_name(self.optimizer)}"
         return Compiled(self.run, name, made_of, in_place=self.learner.in_place)
+
+    @cached_property
+    def _compiled_step(self) -> Compiled:
+        return Compiled(self.learner.step, f"{_name(self.learner)}, a window", [self.learner])
+
+    @cached_property
+    def _compiled_apply(self) -> Compiled:
+        made_of = [self.optimizer, *self.probes]
+        return Compiled(self._apply, f"{_name(self.optimizer)}, an update", made_of)
 
     def run(
         self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
@@ -178,6 +201,12 @@ class Adapter:
     def _update(self, now: Any, rates: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Tensor, dict]:
         params, carry, optimizer_state = now
         carry, gradients, loss = self.learner.step(carry, params, x, y)
+        params, optimizer_state, watched = self._apply(params, gradients, optimizer_state, rates)
+        return (params, carry, optimizer_state), loss, watched
+
+    def _apply(
+        self, params: Parameters, gradients: Parameters, optimizer_state: Any, rates: Tensor
+    ) -> tuple[Parameters, dict[str, Tensor], dict[str, Tensor]]:
         updates, optimizer_state = vmap(self.optimizer.update)(
             gradients, optimizer_state, params, rates
         )
@@ -185,4 +214,8 @@ class Adapter:
         for probe in self.probes:
             watched |= probe(params, gradients, updates)
         params = params | {name: params[name] + update for name, update in updates.items()}
-        return (params, carry, optimizer_state), loss, watched
+        return params, optimizer_state, watched
+
+
+def _name(thing: object) -> str:
+    return type(thing).__name__

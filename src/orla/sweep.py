@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orla import evaluation, progress, rates
-from orla.adapt import Adapter
+from orla.adapt import Adaptation, Adapter
 from orla.architectures import Architecture, Parameters
 from orla.batches import batches, chosen
 from orla.learners import learner
@@ -111,13 +111,19 @@ class Sweep:
     """A condition's models, one row each (docs/protocol.md lists the columns), and their traces.
 
     traces: {"mse": (models, windows), "frozen_mse": (seeds, windows)} mean errors a window.
+    horizons: one row a seed and horizon, at the selected rate: the condition's keys, seed,
+        horizon_steps, recovery_heldout_percent (missing for a model that diverged before the
+        horizon) and learning_rate.
     """
 
     models: pd.DataFrame
     traces: dict[str, np.ndarray]
+    horizons: pd.DataFrame
 
 
-def sweep(study: Study, learning_rates: Sequence[float], growth: int) -> Sweep:
+def sweep(
+    study: Study, learning_rates: Sequence[float], growth: int, horizons: Sequence[int] = ()
+) -> Sweep:
     """Adapt every seed at every rate, growing the grid until the best rate is interior.
 
     The best rate is the one with the lowest mean error on the selection part, the last share of
@@ -127,9 +133,12 @@ def sweep(study: Study, learning_rates: Sequence[float], growth: int) -> Sweep:
         study: Networks, data and condition.
         learning_rates: Neighbouring half-decade rates to begin with.
         growth: Half decades that the grid may grow by on each side.
+        horizons: Steps after which the models are scored on the held-out part as well, as if they
+            had adapted no further: the state runs on through the rest of the adapt part.
 
     Raises:
-        OrlaError: The grid is no half-decade grid, or the learner does not fit the parts.
+        OrlaError: The grid is no half-decade grid, the learner does not fit the parts, or a horizon
+            is no multiple of the cut or beyond the adapt part.
     """
     first = rates.grid(learning_rates)
     done: dict[int, dict[str, np.ndarray]] = {}
@@ -140,11 +149,11 @@ def sweep(study: Study, learning_rates: Sequence[float], growth: int) -> Sweep:
         while todo:
             if done:
                 bar.total += study.span.adapt.stop * study.seeds
-            done |= _measure(study, adapter, todo, bar)
+            done |= _measure(study, adapter, todo, horizons, bar)
             scores = {index: measured["validation_mse"] for index, measured in done.items()}
             beyond = rates.missing_neighbour(scores, first, growth)
             todo = [] if beyond is None else [beyond]
-    return _tabulated(study, done)
+    return _tabulated(study, done, horizons)
 
 
 def _adapter(study: Study) -> Adapter:
@@ -157,7 +166,7 @@ def _adapter(study: Study) -> Adapter:
 
 
 def _measure(
-    study: Study, adapter: Adapter, indices: Sequence[int], bar: Any
+    study: Study, adapter: Adapter, indices: Sequence[int], horizons: Sequence[int], bar: Any
 ) -> dict[int, dict[str, np.ndarray]]:
     """Measures of all seeds at the rates numbered `indices`: {number: {measure: (seeds, ...)}}."""
     # Models of one rate stand together: where they diverge, their batch ends early.
@@ -165,7 +174,7 @@ def _measure(
     seed = np.tile(np.arange(study.seeds), len(indices))
     collected: list[dict[str, np.ndarray]] = []
     for index, count in batches(len(rate), study.batch_models):
-        measured = _adapt_batch(study, adapter, seed[index], rate[index], count, bar)
+        measured = _adapt_batch(study, adapter, seed[index], rate[index], count, horizons, bar)
         collected.append({k: v[:count] for k, v in measured.items()})
     joined = {k: np.concatenate([c[k] for c in collected]) for k in collected[0]}
     by_rate = {k: v.reshape(len(indices), study.seeds, *v.shape[1:]) for k, v in joined.items()}
@@ -173,7 +182,13 @@ def _measure(
 
 
 def _adapt_batch(
-    study: Study, adapter: Adapter, seed: np.ndarray, rate: np.ndarray, count: int, bar: Any
+    study: Study,
+    adapter: Adapter,
+    seed: np.ndarray,
+    rate: np.ndarray,
+    count: int,
+    horizons: Sequence[int],
+    bar: Any,
 ) -> dict[str, np.ndarray]:
     params = chosen(study.networks, torch.as_tensor(seed))
     params = {name: p.to(study.device) for name, p in params.items()}
@@ -183,7 +198,7 @@ def _adapt_batch(
         study.tensor(rate),
         study.tensor(b.X[span.adapt]),
         study.tensor(b.Y[span.adapt]),
-        snapshots=[span.selection_cut],
+        snapshots=[span.selection_cut, *horizons],
         on_segment=lambda steps: bar.update(steps * count),
     )
     selection = slice(span.selection_cut, span.adapt.stop)
@@ -198,9 +213,21 @@ def _adapt_batch(
         "update_ratio": ratio.mean(1),
         "updates": np.full(len(rate), ratio.shape[1]),
         "trace": window_means(result.losses, study.cut),
+        "horizon_mse": _errors_after(study, result, horizons),
         **r2,
     }
     return _without_diverged(measured, span.selection_cut)
+
+
+def _errors_after(study: Study, result: Adaptation, horizons: Sequence[int]) -> np.ndarray:
+    """Held-out errors (models, horizons) of the weights as they stood; nan once diverged."""
+    errors = np.full((len(result.losses), len(horizons)), np.nan)
+    for i, horizon in enumerate(horizons):
+        snapshot = result.snapshots[horizon]
+        error, _ = _frozen_error(study, *snapshot, study.span.heldout, since=horizon)
+        diverged = ~(result.losses[:, :horizon] <= DIVERGED_ABOVE).all(1)
+        errors[:, i] = np.where(diverged | ~(error <= DIVERGED_ABOVE), np.nan, error)
+    return errors
 
 
 def _frozen_error(
@@ -243,7 +270,9 @@ def _without_diverged(measured: dict[str, np.ndarray], selection_cut: int) -> di
     return measured
 
 
-def _tabulated(study: Study, done: dict[int, dict[str, np.ndarray]]) -> Sweep:
+def _tabulated(
+    study: Study, done: dict[int, dict[str, np.ndarray]], horizons: Sequence[int]
+) -> Sweep:
     numbers = sorted(done)
     on_validation = {i: done[i]["validation_mse"] for i in numbers}
     on_test = {i: done[i]["heldout_mse"] for i in numbers}
@@ -258,7 +287,11 @@ def _tabulated(study: Study, done: dict[int, dict[str, np.ndarray]]) -> Sweep:
         frames.append(frame)
     traces = np.concatenate([done[i]["trace"] for i in numbers])
     frozen = study.baseline["frozen_trace"]
-    return Sweep(pd.concat(frames, ignore_index=True), {"mse": traces, "frozen_mse": frozen})
+    return Sweep(
+        models=pd.concat(frames, ignore_index=True),
+        traces={"mse": traces, "frozen_mse": frozen},
+        horizons=_horizon_rows(study, rates.half_decade(selected), horizons, done[selected]),
+    )
 
 
 def _rows(study: Study, measured: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -282,57 +315,19 @@ def _rows(study: Study, measured: dict[str, np.ndarray]) -> pd.DataFrame:
     return frame
 
 
-def horizons(study: Study, learning_rate: float, steps: Sequence[int]) -> pd.DataFrame:
-    """Held-out recovery after adapting for only the first so many steps, at one rate.
-
-    From each horizon on the weights are frozen and the state runs on, through the rest of the
-    adapt part and the held-out part.
-
-    Args:
-        study: Networks, data and condition.
-        learning_rate: One rate for all seeds.
-        steps: Horizons, multiples of the study's cut and within the adapt part.
-
-    Returns:
-        One row a seed and horizon: the condition's keys, seed, horizon_steps, learning_rate,
-        recovery_heldout_percent (missing for a model that diverged before the horizon).
-
-    Raises:
-        OrlaError: A horizon is no multiple of the cut or beyond the adapt part.
-    """
-    adapter, frames = _adapter(study), []
-    span, b = study.span, study.streams.b
-    total = study.span.adapt.stop * study.seeds
-    with progress.bar(total, f"horizons of {study.learner} + {study.optimizer}", "step") as bar:
-        for index, count in batches(study.seeds, study.batch_models):
-            params = chosen(study.networks, torch.as_tensor(index))
-            result = adapter(
-                {name: p.to(study.device) for name, p in params.items()},
-                study.tensor(np.full(len(index), learning_rate)),
-                study.tensor(b.X[span.adapt]),
-                study.tensor(b.Y[span.adapt]),
-                snapshots=list(steps),
-                on_segment=lambda done, count=count: bar.update(done * count),
-            )
-            for horizon in steps:
-                state = result.snapshots[horizon]
-                error, _ = _frozen_error(study, *state, span.heldout, since=horizon)
-                diverged = ~(result.losses[:, :horizon] <= DIVERGED_ABOVE).all(1)
-                error = np.where(diverged | ~(error <= DIVERGED_ABOVE), np.nan, error)
-                frames.append(_horizon_rows(study, index[:count], horizon, error[:count]))
-    frame = pd.concat(frames, ignore_index=True).sort_values(["seed", "horizon_steps"])
-    frame["learning_rate"] = learning_rate
-    return frame.reset_index(drop=True)
-
-
-def _horizon_rows(study: Study, seeds: np.ndarray, horizon: int, error: np.ndarray) -> pd.DataFrame:
-    frozen = study.baseline["frozen_heldout_mse"][seeds]
-    reference = study.baseline["reference_mse"][seeds]
+def _horizon_rows(
+    study: Study, learning_rate: float, horizons: Sequence[int], measured: dict[str, np.ndarray]
+) -> pd.DataFrame:
+    seed, at = np.divmod(np.arange(study.seeds * len(horizons)), max(1, len(horizons)))
+    frozen, reference = (study.baseline[f"{of}_mse"] for of in ("frozen_heldout", "reference"))
     return pd.DataFrame(
         {
             **study.keys,
-            "seed": seeds,
-            "horizon_steps": horizon,
-            "recovery_heldout_percent": evaluation.recovery_percent(frozen, error, reference),
+            "seed": seed,
+            "horizon_steps": np.asarray(horizons, dtype=int)[at],
+            "recovery_heldout_percent": evaluation.recovery_percent(
+                frozen[seed], measured["horizon_mse"][seed, at], reference[seed]
+            ),
+            "learning_rate": learning_rate,
         }
     )

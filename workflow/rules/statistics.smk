@@ -1,10 +1,5 @@
 # One table of all models, and the tables that compare learners.
 
-HORIZON_CONDITIONS = [
-    c
-    for c in CONDITIONS
-    if c.split == config["horizons"]["split"] and c.learner in config["horizons"]["learners"]
-]
 # The part of the config that the models depend on, for the tables' provenance.
 STUDY = {
     key: config[key]

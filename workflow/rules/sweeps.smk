@@ -1,10 +1,16 @@
 # Adaptation to session B: every condition's seeds times learning rates, all models in one job.
 
+HORIZON_CONDITIONS = [
+    c
+    for c in CONDITIONS
+    if c.split == config["horizons"]["split"] and c.learner in config["horizons"]["learners"]
+]
 SWEEPS = conditions.tree(
     {
         c.path: {
             "seeds": c.seeds,
             "learning_rates": config["grids"][c.optimizer][conditions.cadence(c.learner)],
+            "horizons": config["horizons"]["steps"] if c in HORIZON_CONDITIONS else [],
         }
         for c in CONDITIONS
     }
@@ -18,6 +24,7 @@ rule sweep:
     output:
         models="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
         traces="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.npz",
+        horizons="<results>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
     log:
         "<logs>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.log",
     benchmark:
@@ -37,28 +44,3 @@ rule sweep:
         "Sweeping {wildcards.learner} with {wildcards.optimizer} ({wildcards.architecture}, {wildcards.precision}, {wildcards.split}), {params.condition[seeds]} seeds"
     script:
         "../scripts/sweep.py"
-
-
-rule horizon:
-    input:
-        streams="<results>/streams.npz",
-        networks="<results>/pretraining/{architecture}/{precision}.safetensors",
-        models="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
-    output:
-        models="<results>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
-    log:
-        "<logs>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.log",
-    benchmark:
-        "<benchmarks>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.tsv"
-    threads: config["compute"]["threads"]
-    resources:
-        mem_mb=sweep_mb,
-    params:
-        sizes=lookup(dpath="{architecture}", within=config["architectures"]),
-        steps=config["horizons"]["steps"],
-        parts=config["parts"],
-        compute=config["compute"],
-    message:
-        "Horizons of {wildcards.learner} with {wildcards.optimizer} ({wildcards.architecture}, {wildcards.precision}, {wildcards.split})"
-    script:
-        "../scripts/horizon.py"

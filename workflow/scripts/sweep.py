@@ -12,8 +12,12 @@ from study import study_of
 with logged(snakemake.log[0]):
     condition = snakemake.params.condition
     study, source = study_of(snakemake, condition["seeds"])
-    swept = sweep.sweep(study, condition["learning_rates"], snakemake.params.grid_growth)
-    grid = {"learning_rates": condition["learning_rates"], "growth": snakemake.params.grid_growth}
-    write_table(swept.models, snakemake.output.models, source | {"grid": grid})
+    rates, horizons = condition["learning_rates"], condition["horizons"]
+    swept = sweep.sweep(study, rates, snakemake.params.grid_growth, horizons)
+    grid = {"learning_rates": rates, "growth": snakemake.params.grid_growth}
+    source |= {"grid": grid}
+    write_table(swept.models, snakemake.output.models, source)
+    steps = {"horizons": {"steps": horizons}}
+    write_table(swept.horizons, snakemake.output.horizons, source | steps)
     with atomic(snakemake.output.traces) as partial:
         np.savez(partial, **swept.traces)
