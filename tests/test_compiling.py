@@ -78,6 +78,15 @@ def test_later_segments_and_batches_compile_nothing_again(pair):
     assert len(adapter._compiled_step._programs) == len(adapter._compiled_apply._programs) == apart
 
 
+def test_optimizers_share_a_windows_gradient_and_learners_an_update(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORLA_CACHE", str(tmp_path))
+    compiling.configure(compile=True)
+    window, cut = TBPTT(RNN, window=24, update_every=24), Immediate(RNN, window=24)
+    for learner, rule in ((window, "adam"), (window, "sgd"), (cut, "adam")):
+        Adapter(learner, optimizer(rule), [], SEGMENT)(*inputs(learner))
+    assert len(list((tmp_path / "programs").glob("*.program"))) == 4
+
+
 def test_a_models_place_in_its_batch_changes_no_bit(pair):
     _, fast, adapter = pair
     compiling.configure(compile=True)

@@ -309,6 +309,35 @@ def test_a_horizon_before_the_divergence_is_kept(study):
     assert (missing == (frame.horizon_steps == 200)).all()
 
 
+def test_models_are_kept_only_while_their_rate_may_be_selected(study, monkeypatch):
+    held = []
+    measure = sweep._measure
+
+    def watched(*arguments):
+        measured = measure(*arguments)
+        held.append(sum(key.startswith(sweep._AT) for m in measured.values() for key in m))
+        return measured
+
+    rows = sweep._tabulated
+
+    def tabulated(study, done, horizons):
+        held.append(sum(key.startswith(sweep._AT) for m in done.values() for key in m))
+        return rows(study, done, horizons)
+
+    monkeypatch.setattr(sweep, "_measure", watched)
+    monkeypatch.setattr(sweep, "_tabulated", tabulated)
+    sweep.sweep(study, GRID, growth=1, horizons=[40, 200])
+    each = 2 * (len(study.networks) + 2)
+    assert held[0] == len(GRID) * each and held[-1] == each
+
+
+@pytest.mark.parametrize("horizon", [0, 50, 220])
+def test_a_horizon_that_does_not_fit_is_refused_before_anything_runs(study, horizon, monkeypatch):
+    monkeypatch.setattr(sweep, "_measure", None)
+    with pytest.raises(OrlaError, match=rf"horizons\.steps has {horizon}; choose multiples of"):
+        sweep.sweep(study, [0.03], growth=0, horizons=[40, horizon])
+
+
 def test_a_sweep_without_horizons_has_none(swept):
     assert len(swept.horizons) == 0
     assert {"seed", "horizon_steps", "recovery_heldout_percent"} <= set(swept.horizons)

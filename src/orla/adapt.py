@@ -45,7 +45,7 @@ class Adaptation:
 class Adapter:
     """Adapts batches of models; compiled once a shape.
 
-    segment: steps that one compiled call goes through, a multiple of the learner's stride.
+    segment: steps that are gone through in one piece, a multiple of the learner's stride.
     """
 
     learner: Learner
@@ -174,7 +174,8 @@ class Adapter:
 
     @cached_property
     def _compiled_step(self) -> Compiled:
-        return Compiled(self.learner.step, f"{_name(self.learner)}, a window", [self.learner])
+        name = f"{_name(self.learner)}, a window"
+        return Compiled(self.learner.step, name, [self.learner], in_place=self.learner.in_place)
 
     @cached_property
     def _compiled_apply(self) -> Compiled:

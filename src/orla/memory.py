@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,6 +162,11 @@ def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
     raise OrlaError(f"memory: what learner {learner!r} holds is not known; add it to memory.py")
 
 
+def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[int]) -> int:
+    """Models that a sweep keeps as they stood at a horizon, until its rate is selected."""
+    return seeds * len(learning_rates) * len(horizons)
+
+
 # Copies alive at once, measured. The loop reads one copy of what it carries and writes another,
 # beside the networks' own, the gradient and the update. Sensitivities and tapes exist once.
 _COPIES_CARRIED = 5
@@ -178,6 +184,7 @@ def components(
     precision: str = "float64",
     steps: int = LONGEST,
     block: int | None = None,
+    snapshots: int = 0,
 ) -> dict[str, int]:
     """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
 
@@ -189,6 +196,7 @@ def components(
         precision: "float64" or "float32".
         steps: Steps of session B, the longest stream of the job; by default LONGEST.
         block: Steps a block of exact RTRL; the learner's own choice by default.
+        snapshots: Models that are kept as they stood at a horizon, from `snapshots`.
 
     Raises:
         OrlaError: A name is unknown.
@@ -206,6 +214,7 @@ def components(
         "tapes": held.tapes * each,
         # The stream in float64 and in the study's precision; outputs and errors a model.
         "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
+        "snapshots": snapshots * (s.parameters + s.state) * BYTES[precision],
         "fixed": FIXED,
     }
 
@@ -257,7 +266,8 @@ def batch_models(
             return models
     raise OrlaError(
         f"memory: one model of {learner} with {optimizer} needs {sum(one.values()) / 1e6:.0f} MB"
-        f" and the job has {memory_mb:.0f}; give it more: --set-resources sweep:mem_mb=..."
+        f" and the job has {memory_mb:.0f}; give it more:"
+        f" --set-resources {'sweep_rtrl' if learner == 'rtrl' else 'sweep'}:mem_mb=..."
     )
 
 

@@ -16,11 +16,15 @@ from orla import evaluation, progress, rates
 from orla.adapt import Adaptation, Adapter
 from orla.architectures import Architecture, Parameters
 from orla.batches import batches, chosen
+from orla.errors import OrlaError
 from orla.learners import learner
 from orla.optimizers import optimizer
 from orla.probes import update_ratio
 from orla.sessions.parts import Parts, Split
 from orla.sessions.streams import Streams
+
+# What begins the names of measures that are kept only while their rate may be selected.
+_AT = "at/"
 
 # A loss in units of the target's variance that no model comes back from.
 DIVERGED_ABOVE = 1e6
@@ -141,6 +145,7 @@ def sweep(
             is no multiple of the cut or beyond the adapt part.
     """
     first = rates.grid(learning_rates)
+    _check(study, horizons)
     done: dict[int, dict[str, np.ndarray]] = {}
     todo: list[int] = list(first)
     name = f"{study.learner} + {study.optimizer}, {study.split}"
@@ -151,9 +156,21 @@ def sweep(
                 bar.total += study.span.adapt.stop * study.seeds
             done |= _measure(study, adapter, todo, horizons, bar)
             scores = {index: measured["validation_mse"] for index, measured in done.items()}
+            for index, measured in done.items():
+                if index != rates.best(scores):
+                    _forget(measured)
             beyond = rates.missing_neighbour(scores, first, growth)
             todo = [] if beyond is None else [beyond]
     return _tabulated(study, done, horizons)
+
+
+def _check(study: Study, horizons: Sequence[int]) -> None:
+    for horizon in horizons:
+        if horizon % study.cut or not 0 < horizon <= study.span.adapt.stop:
+            raise OrlaError(
+                f"horizons.steps has {horizon}; choose multiples of parts.cut ({study.cut}) up to"
+                f" the {study.span.adapt.stop} steps that are adapted to ({study.split})"
+            )
 
 
 def _adapter(study: Study) -> Adapter:
@@ -213,21 +230,40 @@ def _adapt_batch(
         "update_ratio": ratio.mean(1),
         "updates": np.full(len(rate), ratio.shape[1]),
         "trace": window_means(result.losses, study.cut),
-        "horizon_mse": _errors_after(study, result, horizons),
+        **_stood(result, horizons),
         **r2,
     }
     return _without_diverged(measured, span.selection_cut)
 
 
-def _errors_after(study: Study, result: Adaptation, horizons: Sequence[int]) -> np.ndarray:
-    """Held-out errors (models, horizons) of the weights as they stood; nan once diverged."""
-    errors = np.full((len(result.losses), len(horizons)), np.nan)
-    for i, horizon in enumerate(horizons):
-        snapshot = result.snapshots[horizon]
-        error, _ = _frozen_error(study, *snapshot, study.span.heldout, since=horizon)
-        diverged = ~(result.losses[:, :horizon] <= DIVERGED_ABOVE).all(1)
-        errors[:, i] = np.where(diverged | ~(error <= DIVERGED_ABOVE), np.nan, error)
-    return errors
+def _stood(result: Adaptation, horizons: Sequence[int]) -> dict[str, np.ndarray]:
+    """The models as they stood after each horizon, and which of them had diverged by then."""
+    stood = {}
+    for horizon in horizons:
+        params, state = result.snapshots[horizon]
+        for name, value in {**params, "state": state}.items():
+            stood[f"{_AT}{horizon}/{name}"] = value.cpu().numpy()
+        stood[f"{_AT}{horizon}/diverged"] = ~(result.losses[:, :horizon] <= DIVERGED_ABOVE).all(1)
+    return stood
+
+
+def _forget(measured: dict[str, np.ndarray]) -> None:
+    for name in [name for name in measured if name.startswith(_AT)]:
+        del measured[name]
+
+
+def _error_after(study: Study, measured: dict[str, np.ndarray], horizon: int) -> np.ndarray:
+    """Held-out errors (seeds,) of the models as they stood; nan for one that had diverged."""
+    at = f"{_AT}{horizon}/"
+    stood = {k.removeprefix(at): v for k, v in measured.items() if k.startswith(at)}
+    diverged, state = stood.pop("diverged"), stood.pop("state")
+    errors = []
+    for index, count in batches(study.seeds, study.batch_models):
+        params = {name: study.tensor(value[index]) for name, value in stood.items()}
+        batch = (params, study.tensor(state[index]))
+        errors.append(_frozen_error(study, *batch, study.span.heldout, since=horizon)[0][:count])
+    error = np.concatenate(errors)
+    return np.where(diverged | ~(error <= DIVERGED_ABOVE), np.nan, error)
 
 
 def _frozen_error(
@@ -318,16 +354,19 @@ def _rows(study: Study, measured: dict[str, np.ndarray]) -> pd.DataFrame:
 def _horizon_rows(
     study: Study, learning_rate: float, horizons: Sequence[int], measured: dict[str, np.ndarray]
 ) -> pd.DataFrame:
-    seed, at = np.divmod(np.arange(study.seeds * len(horizons)), max(1, len(horizons)))
     frozen, reference = (study.baseline[f"{of}_mse"] for of in ("frozen_heldout", "reference"))
+    recovered = {
+        horizon: evaluation.recovery_percent(
+            frozen, _error_after(study, measured, horizon), reference
+        )
+        for horizon in horizons
+    }
     return pd.DataFrame(
         {
             **study.keys,
-            "seed": seed,
-            "horizon_steps": np.asarray(horizons, dtype=int)[at],
-            "recovery_heldout_percent": evaluation.recovery_percent(
-                frozen[seed], measured["horizon_mse"][seed, at], reference[seed]
-            ),
+            "seed": np.repeat(np.arange(study.seeds), len(horizons)),
+            "horizon_steps": np.tile(np.asarray(horizons, dtype=int), study.seeds),
+            "recovery_heldout_percent": np.array(list(recovered.values()), dtype=float).T.ravel(),
             "learning_rate": learning_rate,
         }
     )

@@ -83,8 +83,10 @@ def study(tmp_path_factory):
 
 def test_everything_is_there_and_carries_its_provenance(study):
     results = study.folder / "results/tiny"
-    tables = sorted(results.glob("*.parquet")) + sorted((results / "sweeps").rglob("*.parquet"))
-    assert len(tables) >= 16
+    tables = sorted(results.glob("*.parquet"))
+    for folder in ("sweeps", "horizons"):
+        tables += sorted((results / folder).rglob("*.parquet"))
+    assert len(tables) >= 20
     for path in tables:
         provenance = read_table(path).attrs["provenance"]
         assert provenance["dataset"]["simulated"] is True, path
@@ -103,6 +105,13 @@ def test_everything_is_there_and_carries_its_provenance(study):
 
 def test_a_second_run_does_nothing(study):
     assert study.planned() == []
+
+
+def test_horizons_touch_the_sweeps_that_have_them_and_no_other(study):
+    steps = yaml.safe_load((study.folder / "config/tiny.yaml").read_text())["horizons"]["steps"]
+    jobs = study.planned(study.overlay(horizons={"steps": steps, "learners": ["immediate"]}))
+    swept = [job for job in jobs if job.startswith("Sweeping")]
+    assert {job.split()[1] for job in swept} == {"tbptt-200-200"} and len(swept) == 2
 
 
 def test_one_rate_touches_the_conditions_that_use_it_and_no_other(study):

@@ -44,3 +44,13 @@ rule sweep:
         "Sweeping {wildcards.learner} with {wildcards.optimizer} ({wildcards.architecture}, {wildcards.precision}, {wildcards.split}), {params.condition[seeds]} seeds"
     script:
         "../scripts/sweep.py"
+
+
+# Exact RTRL takes the longest by far: begun last, one of its jobs would be waited for alone.
+use rule sweep as sweep_rtrl with:
+    wildcard_constraints:
+        learner="rtrl",
+    priority: 1
+
+
+ruleorder: sweep_rtrl > sweep

@@ -1,4 +1,4 @@
-"""What the jobs of a condition have in common."""
+"""What a sweep is given: the networks, streams and sizes of its condition."""
 
 from typing import Any
 
@@ -8,9 +8,10 @@ from orla.sessions.streams import Streams
 from orla.sweep import Study
 
 
-def study_of(job: Any, seeds: int) -> tuple[Study, dict[str, Any]]:
+def study_of(job: Any) -> tuple[Study, dict[str, Any]]:
     """Load the networks and streams of a job's condition; return them with their provenance."""
     compute, wildcards = job.params.compute, job.wildcards
+    seeds = job.params.condition["seeds"]
     device = compiling.configure(
         compile=compute["compile"], threads=job.threads, device=compute["device"]
     )
@@ -30,6 +31,7 @@ def study_of(job: Any, seeds: int) -> tuple[Study, dict[str, Any]]:
         device=device.type,
         precision=wildcards.precision,
         steps=len(streams.b),
+        snapshots=memory.snapshots(**job.params.condition),
     )
     study = Study(
         architecture=architecture,

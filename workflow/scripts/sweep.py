@@ -11,7 +11,7 @@ from study import study_of
 
 with logged(snakemake.log[0]):
     condition = snakemake.params.condition
-    study, source = study_of(snakemake, condition["seeds"])
+    study, source = study_of(snakemake)
     rates, horizons = condition["learning_rates"], condition["horizons"]
     swept = sweep.sweep(study, rates, snakemake.params.grid_growth, horizons)
     grid = {"learning_rates": rates, "growth": snakemake.params.grid_growth}

@@ -62,7 +62,8 @@ class Learner(ABC):
     def memory(self, carry: Carry) -> Memory | None:
         """What a learner changes in place between two steps; None for one that is pure.
 
-        A pure learner's steps are compiled into one loop; one with a memory is called step by step.
+        A pure learner's steps are compiled into one loop, where a segment holds more than one of
+        them; one with a memory is called step by step.
         """
         return None
 

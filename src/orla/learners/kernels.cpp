@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <vector>
 
 namespace {
@@ -34,7 +35,9 @@ constexpr int REGISTER_BYTES = 16, ROWS = 4;
 #endif
 
 template <typename T>
-using Vector [[gnu::vector_size(REGISTER_BYTES)]] = T;
+struct Vector {
+  typedef T Register __attribute__((vector_size(REGISTER_BYTES)));
+};
 
 // sum (width) += weights (rows) times rows (rows, width): rows are read once, as they lie in memory.
 template <typename T>
@@ -78,7 +81,7 @@ struct Tiles {
   std::vector<T> data;
 
   Tiles(int64_t depth, int64_t width)
-      : depth(depth), width(width), data(depth * (width + LANES<T> - 1) / LANES<T> * LANES<T>) {}
+      : depth(depth), width(width), data(depth * ((width + LANES<T> - 1) / LANES<T> * LANES<T>)) {}
 
   int64_t registers_at(int64_t x) const {
     return std::min(ACROSS, (width - x + LANES<T> - 1) / LANES<T>);
@@ -101,7 +104,7 @@ struct Tiles {
 // One tile of out += a b; its last register may be out's in part.
 template <int HEIGHT, int REGISTERS, typename T>
 void add_tile(Matrix<T> a, const T* b, int64_t depth, int64_t width, T* out, int64_t out_row) {
-  using Register = Vector<T>;
+  using Register = typename Vector<T>::Register;
   Register sum[HEIGHT][REGISTERS] = {};
   for (int64_t k = 0; k < depth; ++k) {
     Register of_b[REGISTERS];
@@ -161,7 +164,7 @@ void pull(const Shape& s, int64_t model, int64_t first, int64_t count, const T* 
           const T* on_gates, const T* around, std::vector<T>& cotangents, T* deltas) {
   const int64_t gates = s.gates(), state = s.state();
   std::vector<T> before(count * state);
-  Tiles<T> weights(gates, s.units);
+  Tiles<T> weights(count > 1 ? gates : 0, s.units);
   for (int64_t step = first; step < s.steps; ++step) {
     const int64_t at = step * s.models + model;
     T* delta = deltas + (step - first) * count * gates;
@@ -240,17 +243,29 @@ void rebuild(const Shape& s, T* P, const T* W_hh, const T* on_gates, const T* ar
   }
 }
 
+// 0, or 1 where there is not the memory: no exception may pass through C.
+template <typename Kernel>
+int status_of(Kernel kernel) {
+  try {
+    kernel();
+  } catch (const std::bad_alloc&) {
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 #define ORLA_KERNELS(T, precision)                                                                  \
-  extern "C" void gradient_##precision(const Shape* s, const T* P, const T* W_hh, const T* on_gates, \
-                                       const T* around, const T* inputs, const int64_t* stored,     \
-                                       const T* cotangent, T* out) {                                \
-    gradient(*s, *stored, P, W_hh, on_gates, around, inputs, cotangent, out);                       \
+  extern "C" int gradient_##precision(const Shape* s, const T* P, const T* W_hh, const T* on_gates, \
+                                      const T* around, const T* inputs, const int64_t* stored,      \
+                                      const T* cotangent, T* out) {                                 \
+    return status_of(                                                                               \
+        [&] { gradient(*s, *stored, P, W_hh, on_gates, around, inputs, cotangent, out); });         \
   }                                                                                                 \
-  extern "C" void rebuild_##precision(const Shape* s, T* P, const T* W_hh, const T* on_gates,       \
-                                      const T* around, const T* inputs) {                           \
-    rebuild(*s, P, W_hh, on_gates, around, inputs);                                                 \
+  extern "C" int rebuild_##precision(const Shape* s, T* P, const T* W_hh, const T* on_gates,        \
+                                     const T* around, const T* inputs) {                            \
+    return status_of([&] { rebuild(*s, P, W_hh, on_gates, around, inputs); });                      \
   }
 
 ORLA_KERNELS(double, float64)

@@ -22,22 +22,29 @@ _PRECISIONS = {torch.float64: "float64", torch.float32: "float32"}
 
 
 def serve(example: Tensor) -> bool:
-    """Whether the kernels serve tensors like this one: on a CPU, where compilation is on."""
-    return compiling.enabled() and example.device.type == "cpu" and example.dtype in _PRECISIONS
+    """Whether the kernels serve tensors like this one: on a CPU, where they can be compiled."""
+    fits = example.device.type == "cpu" and example.dtype in _PRECISIONS
+    return fits and compiling.enabled() and _library() is not None
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
+def _library() -> ctypes.CDLL | None:
+    from torch._inductor import cpp_builder
     from torch._inductor.codecache import CppCodeCache
+    from torch._inductor.exc import CppCompileError
 
     programs.prepare()
     start = time.perf_counter()
     # The processor's name makes it another program on another machine that shares the folder.
     made_for = "".join(f"// {line}\n" for line in programs.processor().splitlines())
     source = made_for + _SOURCE.read_text()
-    # Both of which the compiler is told to leave for the loops that it is usually given.
-    flags = ["-ffp-contract=fast", "-ftree-loop-vectorize"]
-    library = CppCodeCache.load(source, extra_flags=flags, needs_vec_isa=False)
+    # PyTorch turns both off, since its own loops need neither; Clang knows but the first.
+    flags = ["-ffp-contract=fast"] + ["-ftree-loop-vectorize"] * cpp_builder.is_gcc()
+    try:
+        library = CppCodeCache.load(source, extra_flags=flags, needs_vec_isa=False)
+    except (CppCompileError, OSError):
+        compiling.say("exact RTRL's kernels cannot be compiled: it runs without, more slowly")
+        return None
     if (seconds := time.perf_counter() - start) > 0.2:
         compiling.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
     return library
@@ -61,14 +68,19 @@ def _shape(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
 def _function(name: str, dtype: torch.dtype, tensors: int) -> Any:
     function = getattr(_library(), f"{name}_{_PRECISIONS[dtype]}")
     function.argtypes = [ctypes.c_void_p] * (tensors + 1)
-    function.restype = None
     return function
 
 
 def _call(name: str, P: Tensor, W_hh: Tensor, *tensors: Tensor) -> None:
     shape = _shape(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())
-    addresses = [t.data_ptr() for t in (P, W_hh, *tensors)]
-    _function(name, P.dtype, len(addresses))(shape, *addresses)
+    tensors = (P, W_hh, *tensors)
+    if not all(t.is_contiguous() for t in tensors):
+        raise ValueError(
+            "exact RTRL's kernels read tensors as they lie in memory: call contiguous()"
+        )
+    addresses = [t.data_ptr() for t in tensors]
+    if _function(name, P.dtype, len(addresses))(shape, *addresses):
+        raise MemoryError("exact RTRL: no memory left for a block's steps")
 
 
 _operators = torch.library.Library("orla", "DEF")
@@ -109,6 +121,9 @@ def block_gradient(
             inputs (steps, models, inputs).
         stored: How many of the slots are filled, the last ones.
         c: Cotangent on the state (models, state).
+
+    Raises:
+        ValueError: P or a slot is not contiguous.
     """
     return torch.ops.orla.block_gradient(sensitivity, *(slots[name] for name in _KEPT), stored, c)
 
