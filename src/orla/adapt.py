@@ -140,12 +140,11 @@ class Adapter:
     def _advance(
         self, now: Any, memory: Memory | None, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        if memory is None and self.segment > self.learner.stride:
-            return self._compiled_run(now, rates, X, Y)
-        if memory is None:
-            return self._advance_once(now, rates, X, Y)
-        losses, series = [], []
         stride = self.learner.stride
+        if memory is None:
+            advance = self._compiled_run if self.segment > stride else self._advance_once
+            return advance(now, rates, X, Y)
+        losses, series = [], []
         program = self._compiled_run.program(now, rates, X[:stride], Y[:stride])
         for x, y in zip(X.split(stride), Y.split(stride), strict=True):
             (params, carry, state), loss, watched = program(now, rates, x, y)

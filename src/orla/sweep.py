@@ -156,8 +156,9 @@ def sweep(
                 bar.total += study.span.adapt.stop * study.seeds
             done |= _measure(study, adapter, todo, horizons, bar)
             scores = {index: measured["validation_mse"] for index, measured in done.items()}
+            best = rates.best(scores)
             for index, measured in done.items():
-                if index != rates.best(scores):
+                if index != best:
                     _forget(measured)
             beyond = rates.missing_neighbour(scores, first, growth)
             todo = [] if beyond is None else [beyond]

@@ -138,8 +138,7 @@ def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
     assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
     monkeypatch.setattr("orla.compiling.enabled", lambda: True)
     if kind != "another":
-        broken = monkeypatch.context()
-        with broken as patch:
+        with monkeypatch.context() as patch:
             patch.setattr(kernels, "_library", lambda: None)
             assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
     chosen = type(blocks_for(derivatives(architecture), params))

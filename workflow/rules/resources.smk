@@ -7,13 +7,13 @@ def sweep_mb(wildcards, attempt):
     w = wildcards
     condition = SWEEPS[w.architecture][w.learner][w.optimizer][w.precision][w.split]
     return attempt * memory.job_mb(
-        wildcards.architecture,
-        wildcards.learner,
-        wildcards.optimizer,
+        w.architecture,
+        w.learner,
+        w.optimizer,
         most=config["compute"]["batch_models"],
         device=config["compute"]["device"],
-        precision=wildcards.precision,
+        precision=w.precision,
         snapshots=memory.snapshots(**condition),
         n_in=config["preparation"]["features"]["count"],
-        **config["architectures"][wildcards.architecture],
+        **config["architectures"][w.architecture],
     )

@@ -32,6 +32,11 @@ _TRIALS = 8
 Slots = dict[str, Any]
 
 
+def length_of(slots: Slots) -> int:
+    """Steps that there is room for."""
+    return pytree.tree_leaves(slots)[0].shape[0]
+
+
 @dataclass(frozen=True)
 class Blocks(ABC):
     """The steps since P was last built, for any number of them."""
@@ -44,17 +49,11 @@ class Blocks(ABC):
 
     @abstractmethod
     def gradient(
-        self,
-        params: Parameters,
-        sensitivity: Parameters,
-        slots: Slots,
-        stored: Tensor,
-        cotangent: Tensor,
+        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
         """Gradient of the recurrent parameters: the cotangent (models, state) times P of now.
 
         Args:
-            params: Parameters of now, for their shapes.
             sensitivity: P before the stored steps.
             slots: Of which the last `stored` are filled.
             stored: Number of steps.
@@ -75,14 +74,9 @@ class PulledBlocks(Blocks):
         return {"tape": tape, "weights": weights}
 
     def gradient(
-        self,
-        params: Parameters,
-        sensitivity: Parameters,
-        slots: Slots,
-        stored: Tensor,
-        cotangent: Tensor,
+        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
-        none = self.derivatives.no_terms(params)
+        none = self.derivatives.no_terms({name: w[0] for name, w in slots["weights"].items()})
         on_start, terms = self._pull(slots, stored, cotangent, none)
         return self.derivatives.sensitivity_gradient(sensitivity, on_start, terms)
 
@@ -90,7 +84,7 @@ class PulledBlocks(Blocks):
         self, slots: Slots, stored: Tensor, cotangent: Tensor, terms: Parameters
     ) -> tuple[Tensor, Parameters]:
         """The cotangent at the block's start, and `terms` with those of the block's steps."""
-        length = pytree.tree_leaves(slots)[0].shape[0]
+        length = length_of(slots)
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         exists = torch.arange(length, device=cotangent.device) >= length - stored
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
@@ -156,21 +150,15 @@ class KernelBlocks(Blocks):
 
     def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         on_gates, around = vmap(self.derivatives.architecture.unit_jacobian)(tape["cache"])
-        inputs = self.derivatives.joined(tape)
         return {
             "W_hh": params["W_hh"],
             "on_gates": on_gates,
             "around": around,
-            "inputs": inputs,
+            "inputs": self.derivatives.joined(tape),
         }
 
     def gradient(
-        self,
-        params: Parameters,
-        sensitivity: Parameters,
-        slots: Slots,
-        stored: Tensor,
-        cotangent: Tensor,
+        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
         gradient = kernels.block_gradient(sensitivity["P"], slots, stored, cotangent)
         return self.derivatives.parted(gradient)

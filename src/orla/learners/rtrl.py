@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters
 from orla.learners.base import Carry, Learner
-from orla.learners.blocks import Slots, blocks_for, blocks_of
+from orla.learners.blocks import Slots, blocks_for, blocks_of, length_of
 from orla.memory import block_length as cheapest_block
 
 
@@ -59,7 +59,7 @@ class RTRL(Learner):
         loss, cotangent, readout = derivatives.readout(params, state, Y[0])
         stored = carry["stored"] + 1
         _store(slots, stored, blocks.kept(tape, params))
-        gradient = blocks.gradient(params, carry["sensitivity"], slots, stored, cotangent)
+        gradient = blocks.gradient(carry["sensitivity"], slots, stored, cotangent)
         return {"state": state, "stored": stored}, gradient | readout, loss[None]
 
     def memory(self, carry: Carry) -> Block:
@@ -68,7 +68,7 @@ class RTRL(Learner):
 
 def _store(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> None:
     # From the end, so that the newest step comes first when pulling back.
-    index = pytree.tree_leaves(slots)[0].shape[0] - stored[None]
+    index = length_of(slots) - stored[None]
     pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)
 
 
