@@ -37,7 +37,14 @@ constexpr int REGISTER_BYTES = 16, ROWS = 4;
 template <typename T>
 struct Vector {
   typedef T Register __attribute__((vector_size(REGISTER_BYTES)));
+  // The same, wherever in memory it lies.
+  typedef T Unaligned __attribute__((vector_size(REGISTER_BYTES), aligned(alignof(T)), may_alias));
 };
+
+template <typename T>
+typename Vector<T>::Register load(const T* from) {
+  return *reinterpret_cast<const typename Vector<T>::Unaligned*>(from);
+}
 
 // sum (width) += weights (rows) times rows (rows, width): rows are read once, as they lie in memory.
 template <typename T>
@@ -108,8 +115,7 @@ void add_tile(Matrix<T> a, const T* b, int64_t depth, int64_t width, T* out, int
   Register sum[HEIGHT][REGISTERS] = {};
   for (int64_t k = 0; k < depth; ++k) {
     Register of_b[REGISTERS];
-    for (int c = 0; c < REGISTERS; ++c)
-      std::memcpy(&of_b[c], b + (k * REGISTERS + c) * LANES<T>, sizeof(Register));
+    for (int c = 0; c < REGISTERS; ++c) of_b[c] = load(b + (k * REGISTERS + c) * LANES<T>);
     for (int r = 0; r < HEIGHT; ++r)
       for (int c = 0; c < REGISTERS; ++c) sum[r][c] += a.data[r * a.row + k * a.column] * of_b[c];
   }
@@ -158,30 +164,30 @@ void unit_by_unit(const Shape& s, const T* jacobian, int64_t blocks, const T* co
 }
 
 // Cotangents (count, state) pulled back through the `stored` newest steps of a model; what they are
-// on the gates on their way goes to deltas (stored, count, gates).
-template <typename T>
+// on the gates on their way, (count, gates), goes to take(step, delta), newest step first.
+template <typename T, typename Take>
 void pull(const Shape& s, int64_t model, int64_t first, int64_t count, const T* W_hh,
-          const T* on_gates, const T* around, std::vector<T>& cotangents, T* deltas) {
+          const T* on_gates, const T* around, std::vector<T>& cotangents, Take take) {
   const int64_t gates = s.gates(), state = s.state();
-  std::vector<T> before(count * state);
+  std::vector<T> before(count * state), delta(count * gates);
   Tiles<T> weights(count > 1 ? gates : 0, s.units);
   for (int64_t step = first; step < s.steps; ++step) {
     const int64_t at = step * s.models + model;
-    T* delta = deltas + (step - first) * count * gates;
     for (int64_t c = 0; c < count; ++c) {
       const T* cotangent = cotangents.data() + c * state;
       unit_by_unit(s, on_gates + at * s.state_blocks * gates, s.gate_blocks, cotangent,
-                   delta + c * gates);
+                   delta.data() + c * gates);
       unit_by_unit(s, around + at * s.state_blocks * state, s.state_blocks, cotangent,
                    before.data() + c * state);
     }
     const T* W = W_hh + at * gates * s.units;
     if (count == 1) {
-      add_weighted(delta, W, s.units, gates, s.units, before.data());
+      add_weighted(delta.data(), W, s.units, gates, s.units, before.data());
     } else {
       weights.set(0, W, s.units, gates);
-      add_product(count, {delta, gates, 1}, weights, before.data(), state);
+      add_product(count, {delta.data(), gates, 1}, weights, before.data(), state);
     }
+    take(step - first, delta.data());
     std::swap(cotangents, before);
   }
 }
@@ -195,7 +201,9 @@ void gradient(const Shape& s, int64_t stored, const T* P, const T* W_hh, const T
   Tiles<T> of_inputs(stored, s.inputs);
   for (int64_t model = 0; model < s.models; ++model) {
     std::copy_n(cotangent + model * state, state, on_start.data());
-    pull(s, model, first, 1, W_hh, on_gates, around, on_start, deltas.data());
+    pull(s, model, first, 1, W_hh, on_gates, around, on_start, [&](int64_t step, const T* delta) {
+      std::copy_n(delta, gates, deltas.data() + step * gates);
+    });
     T* sum = out + model * width;
     std::fill(sum, sum + width, T(0));
     of_inputs.set(0, inputs + (first * s.models + model) * s.inputs, s.models * s.inputs, stored);
@@ -214,30 +222,29 @@ template <typename T>
 void rebuild(const Shape& s, T* P, const T* W_hh, const T* on_gates, const T* around,
              const T* inputs) {
   const int64_t gates = s.gates(), state = s.state(), width = gates * s.inputs;
-  const int64_t depth = state + s.steps;
-  std::vector<T> on_start(state * state), deltas(s.steps * state * gates);
+  const int64_t of_gate = s.steps * state;
+  std::vector<T> on_start(state * state), deltas(gates * of_gate);
+  Tiles<T> of_inputs(s.steps, s.inputs);
   for (int64_t model = 0; model < s.models; ++model) {
     std::fill(on_start.begin(), on_start.end(), T(0));
     for (int64_t i = 0; i < state; ++i) on_start[i * state + i] = T(1);
-    pull(s, model, 0, state, W_hh, on_gates, around, on_start, deltas.data());
+    pull(s, model, 0, state, W_hh, on_gates, around, on_start, [&](int64_t step, const T* delta) {
+      T* at_step = deltas.data() + step * state;
+      for (int64_t gate = 0; gate < gates; ++gate)
+        for (int64_t i = 0; i < state; ++i) at_step[gate * of_gate + i] = delta[i * gates + gate];
+    });
+    of_inputs.set(0, inputs + model * s.inputs, s.models * s.inputs, s.steps);
 #pragma omp parallel num_threads(s.threads) if (s.threads > 1)
     {
-      // P of a gate after the block is [on_start, its deltas] times [P before, inputs].
-      std::vector<T> left(state * depth);
-      Tiles<T> right(depth, s.inputs);
-      for (int64_t i = 0; i < state; ++i)
-        std::copy_n(on_start.data() + i * state, state, left.data() + i * depth);
-      right.set(state, inputs + model * s.inputs, s.models * s.inputs, s.steps);
+      // P of a gate after the block is on_start times P before, and its deltas times inputs.
+      Tiles<T> before(state, s.inputs);
 #pragma omp for
       for (int64_t gate = 0; gate < gates; ++gate) {
-        T* of_gate = P + model * state * width + gate * s.inputs;
-        right.set(0, of_gate, width, state);
-        for (int64_t i = 0; i < state; ++i) {
-          std::fill_n(of_gate + i * width, s.inputs, T(0));
-          for (int64_t step = 0; step < s.steps; ++step)
-            left[i * depth + state + step] = deltas[(step * state + i) * gates + gate];
-        }
-        add_product(state, {left.data(), depth, 1}, right, of_gate, width);
+        T* P_gate = P + model * state * width + gate * s.inputs;
+        before.set(0, P_gate, width, state);
+        for (int64_t i = 0; i < state; ++i) std::fill_n(P_gate + i * width, s.inputs, T(0));
+        add_product(state, {on_start.data(), state, 1}, before, P_gate, width);
+        add_product(state, {deltas.data() + gate * of_gate, 1, state}, of_inputs, P_gate, width);
       }
     }
   }
