@@ -8,7 +8,7 @@ import torch
 from orla.adapt import Adapter
 from orla.architectures import LSTM, RNN, Architecture
 from orla.batches import initial_parameters
-from orla.compiling import scan
+from orla.loops import scan
 from orla.optimizers import SGD
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2

@@ -17,9 +17,10 @@ from harness import NETWORKS, cumulative, networks, stream
 from orla import compiling, evaluation
 from orla.adapt import Adapter
 from orla.batches import chosen
-from orla.compiling import Compiled, repeat, scan
+from orla.compiling import Compiled
 from orla.errors import OrlaError
 from orla.learners import RTRL, TBPTT, Immediate, LastLayer
+from orla.loops import repeat, scan, scan_in_place
 from orla.optimizers import optimizer
 from orla.probes import update_ratio
 
@@ -73,7 +74,7 @@ def test_later_segments_and_batches_compile_nothing_again(pair):
     _, _, adapter = pair
     compiling.configure(compile=True)
     adapter(*inputs(adapter.learner))
-    apart = adapter.segment == adapter.learner.stride
+    apart = adapter.learner.loops
     assert len(adapter._compiled_run._programs) == (not apart)
     assert len(adapter._compiled_step._programs) == len(adapter._compiled_apply._programs) == apart
 
@@ -130,14 +131,73 @@ def test_a_compiled_loop_carries_and_collects(factor):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_loop_repeats_while_its_condition_holds(compiled):
-    def powers(limit):
-        return repeat(lambda x, n: x < limit, lambda x, n: (2 * x, n + 1), (x0, x0 - 1))
+    def powers(x0, limit):
+        def more(x, n, limit):
+            return x < limit
 
-    x0 = torch.ones(())
+        return repeat(more, lambda x, n, limit: (2 * x, n + 1), (x0, x0 - 1), (limit,))
+
     compiling.configure(compile=compiled)
     program = Compiled(powers, "powers")
     for limit, expected in ((5.0, [8.0, 3.0]), (64.0, [64.0, 6.0]), (0.0, [1.0, 0.0])):
-        assert [t.item() for t in program(torch.tensor(limit))] == expected
+        assert [t.item() for t in program(torch.ones(()), torch.tensor(limit))] == expected
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_loop_in_place_goes_from_start_to_stop(compiled):
+    def body(total, x, factor, changed):
+        changed["seen"].index_copy_(0, total[None].long(), x[None])
+        return total + 1, (factor * x, x + 1)
+
+    def some(total, xs, changed, factor, start, stop):
+        return scan_in_place(body, total, xs, changed, constants=(factor,), start=start, stop=stop)
+
+    compiling.configure(compile=compiled)
+    program = Compiled(some, "some")
+    xs, changed, factor = torch.arange(1.0, 6.0), {"seen": torch.zeros(4)}, torch.tensor(3.0)
+    total = torch.zeros(())
+    for start, stop, expected in ((0, 1, [3.0]), (1, 4, [6.0, 9.0, 12.0])):
+        total, outputs = program(total, xs, changed, factor, *map(torch.tensor, (start, stop)))
+        times, plus = (output[start:stop].tolist() for output in outputs)
+        assert times == expected and plus == [x / 3.0 + 1.0 for x in expected]
+    assert total.item() == 4.0 and changed["seen"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    if compiled:
+        assert len(program._programs) == 1
+
+
+def test_reading_what_a_loop_writes_is_refused():
+    def late(xs, changed, start, stop):
+        def body(total, x, changed):
+            return total + x, changed.add_(x)
+
+        total, sums = scan_in_place(body, xs[0], xs, changed, constants=(), start=start, stop=stop)
+        return total, sums.sum()
+
+    compiling.configure(compile=True)
+    with pytest.raises(RuntimeError, match="reads what a loop"):
+        Compiled(late, "late")(torch.arange(3.0), torch.zeros(()), torch.tensor(0), torch.tensor(3))
+
+
+def test_a_loop_that_closes_over_a_programs_tensor_is_refused():
+    def closing(factor, xs):
+        return scan(lambda carry, x: (factor * carry + x, carry), xs[0], xs)
+
+    compiling.configure(compile=True)
+    with pytest.raises(RuntimeError, match="constants"):
+        Compiled(closing, "closing")(torch.ones(()), torch.arange(3.0))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_loops_of_one_shape_keep_apart(compiled):
+    def twice(xs):
+        up = scan(lambda c, x: (c + x, (c, x)), xs[0], xs)
+        return up, scan(lambda c, x: (c + x, (c, 2 * x)), xs[1], xs, reverse=True)
+
+    compiling.configure(compile=compiled)
+    (up, (before, same)), (down, (after, double)) = Compiled(twice, "twice")(torch.arange(1.0, 4.0))
+    assert [up.item(), down.item()] == [7.0, 8.0]
+    assert before.tolist() == [1.0, 2.0, 4.0] and same.tolist() == [1.0, 2.0, 3.0]
+    assert after.tolist() == [7.0, 5.0, 2.0] and double.tolist() == [2.0, 4.0, 6.0]
 
 
 def test_scanning_backwards_keeps_the_inputs_order():

@@ -38,6 +38,17 @@ def test_each_call_sees_its_own_arguments_and_keeps_its_own_results(stand_in):
     assert second["double"].tolist() == [10.0, 12.0]
 
 
+def test_what_is_changed_in_place_is_changed_where_it_came_from(stand_in):
+    def add(total, x):
+        return {"sum": total.add_(x)}
+
+    graph = Graphed(add, (torch.ones(2), torch.ones(2)))
+    total, x = torch.zeros(2), torch.full((2,), 3.0)
+    assert graph(total, x)["sum"].tolist() == [3.0, 3.0]
+    graph(total, x)
+    assert total.tolist() == [6.0, 6.0] and x.tolist() == [3.0, 3.0]
+
+
 def test_arguments_are_left_alone(stand_in):
     given = torch.ones(2)
     graph = Graphed(lambda x: {"sum": x.sum()}, (given,))

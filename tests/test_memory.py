@@ -51,11 +51,11 @@ def test_what_a_learner_carries_is_counted_exactly(network, name):
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: type(n).__name__)
 def test_sensitivities_and_the_store_of_exact_rtrl_are_counted_exactly(network, with_kernels):
-    carry = dict(RTRL(network, block=4).init(harness.networks(network, MODELS)))
-    carry.pop("stored")  # one for all models
+    made, params = RTRL(network, block=4), harness.networks(network, MODELS)
+    block = made.memory(params)
     held = memory.learner_numbers("rtrl", memory.sizes(network), block=4)
-    assert held.sensitivity * MODELS * 8 == bytes_of(carry.pop("sensitivity"))
-    assert held.carry * MODELS * 8 == bytes_of(carry)
+    assert held.sensitivity * MODELS * 8 == bytes_of(block.read)
+    assert held.carry * MODELS * 8 == bytes_of((made.init(params)["state"], block.changed))
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: type(n).__name__)
@@ -82,9 +82,10 @@ def test_listed_sizes_are_those_of_the_architecture(made):
 
 @pytest.mark.parametrize("made", [RNN(16, 3, 2), RNN(64, 3, 2), LSTM(64, 3, 2), RNN(200, 3, 2)])
 def test_the_store_of_a_default_block_is_counted(made, with_kernels):
-    carry = RTRL(made).init(harness.networks(made, 1))
+    params = harness.networks(made, 1)
     counted = memory.components(made, "rtrl", "sgd", models=1)["carry"]
-    assert counted == bytes_of((carry["state"], carry["slots"]))
+    kept = (RTRL(made).init(params)["state"], RTRL(made).memory(params).changed)
+    assert counted == bytes_of(kept)
 
 
 def test_the_sum_grows_with_what_it_is_made_of():

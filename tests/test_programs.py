@@ -63,7 +63,10 @@ def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder):
 def test_a_spoilt_file_is_made_again(folder, capsys):
     value(2.0)
     (kept,) = programs_in(folder)
-    kept.write_bytes(kept.read_bytes()[:100])
+    (library,) = kept.glob("*.so")
+    whole = library.read_bytes()
+    library.unlink()  # this process has it loaded
+    library.write_bytes(whole[: len(whole) // 2])  # a loader would not notice
     assert value(2.0) == [3.0, 3.0]
     assert capsys.readouterr().err.count("affine: compiled in") == 2
     assert programs.load(kept) is not None

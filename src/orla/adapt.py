@@ -14,10 +14,11 @@ from torch.func import vmap
 from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters, rows_along_memory
-from orla.compiling import Compiled, scan
+from orla.compiling import Compiled
 from orla.errors import OrlaError
 from orla.learners import Learner
 from orla.learners.base import Memory
+from orla.loops import scan_in_place
 from orla.optimizers import Optimizer
 
 Probe = Callable[[Parameters, Parameters, Parameters], dict[str, Tensor]]
@@ -39,6 +40,15 @@ class Adaptation:
     optimizer_state: dict[str, Tensor]
     series: dict[str, np.ndarray]
     snapshots: dict[int, tuple[Parameters, Tensor]] = field(default_factory=dict)
+
+
+@dataclass
+class _Now:
+    """Where an adaptation stands."""
+
+    params: Parameters
+    carry: dict[str, Any]
+    optimizer_state: dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -92,22 +102,22 @@ class Adapter:
         with torch.no_grad():
             X, Y = X.contiguous(), Y.contiguous()
             now = self._start(params, state, optimizer_state)
-            memory = self.learner.memory(now[1])
+            memory = self.learner.memory(now.params)
             losses, series, kept = [], [], {}
             for start in range(0, steps, self.segment):
                 part = slice(start, min(start + self.segment, steps))
-                now, loss, watched = self._advance(now, memory, learning_rates, X[part], Y[part])
+                loss, watched = self._advance(now, memory, learning_rates, X[part], Y[part])
                 losses.append(loss)
                 series.append(watched)
                 if part.stop in snapshots:
-                    kept[part.stop] = pytree.tree_map(torch.clone, (now[0], now[1]["state"]))
+                    kept[part.stop] = pytree.tree_map(torch.clone, (now.params, now.carry["state"]))
                 if on_segment:
                     on_segment(part.stop - part.start)
         return Adaptation(
             losses=torch.cat(losses).T.cpu().numpy(),
-            params=now[0],
-            state=now[1]["state"],
-            optimizer_state=now[2],
+            params=now.params,
+            state=now.carry["state"],
+            optimizer_state=now.optimizer_state,
             series={
                 k: torch.cat([s[k] for s in series]).transpose(0, 1).cpu().numpy()
                 for k in series[0]
@@ -117,15 +127,15 @@ class Adapter:
 
     def _start(
         self, params: Parameters, state: Tensor | None, optimizer_state: dict[str, Tensor] | None
-    ) -> tuple[Parameters, dict[str, Any], dict[str, Tensor]]:
-        # Each tensor in memory of its own: the compiled loop refuses two that share theirs.
+    ) -> _Now:
+        # Each tensor in memory of its own: they are changed in place.
         params = pytree.tree_map(torch.clone, rows_along_memory(params))
         carry = self.learner.init(params)
         if state is not None:
             carry = carry | {"state": state.clone()}
         if optimizer_state is None:
             optimizer_state = vmap(self.optimizer.init)(params)
-        return params, carry, pytree.tree_map(torch.clone, optimizer_state)
+        return _Now(params, carry, pytree.tree_map(torch.clone, optimizer_state))
 
     def _check(self, steps: int, snapshots: Sequence[int]) -> None:
         if steps == 0:
@@ -138,43 +148,50 @@ class Adapter:
                 )
 
     def _advance(
-        self, now: Any, memory: Memory | None, rates: Tensor, X: Tensor, Y: Tensor
-    ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        stride = self.learner.stride
-        if memory is None:
-            advance = self._compiled_run if self.segment > stride else self._advance_once
-            return advance(now, rates, X, Y)
-        losses, series = [], []
-        program = self._compiled_run.program(now, rates, X[:stride], Y[:stride])
+        self, now: _Now, memory: Memory, rates: Tensor, X: Tensor, Y: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        if self.learner.loops:
+            return self._advance_by_updates(now, rates, X, Y)
+        losses, series, at, steps = [], [], 0, len(X)
+        if self.learner.has_memory:
+            # One program serves every stretch, those of a last and shorter segment among them.
+            X, Y = (torch.nn.functional.pad(t, (0, 0, 0, self.segment - steps)) for t in (X, Y))
+        changed = {"params": now.params, "optimizer": now.optimizer_state, "carry": memory.changed}
+        while at < steps:
+            stop = min(steps, at + memory.room)
+            now.carry, loss, watched = self._compiled_run(
+                now.carry, changed, memory.read, rates, X, Y, torch.tensor(at), torch.tensor(stop)
+            )
+            now.carry = memory.remember(now.carry, stop - at)
+            losses.append(loss[at:stop])
+            series.append({name: values[at:stop] for name, values in watched.items()})
+            at = stop
+        return torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
+
+    def _advance_by_updates(
+        self, now: _Now, rates: Tensor, X: Tensor, Y: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        # A gradient that is compiled by itself serves all optimizers, and an update all learners.
+        losses, series, stride = [], [], self.learner.stride
         for x, y in zip(X.split(stride), Y.split(stride), strict=True):
-            (params, carry, state), loss, watched = program(now, rates, x, y)
-            now = (params, memory.remember(carry), state)
+            now.carry, gradients, loss = self._compiled_step(now.carry, now.params, x, y)
+            now.params, now.optimizer_state, watched = self._compiled_apply(
+                now.params, gradients, now.optimizer_state, rates
+            )
             losses.append(loss)
             series.append(watched)
-        return now, torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
-
-    def _advance_once(
-        self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
-    ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        # A single update takes no loop around it: a gradient that is compiled by itself serves all
-        # optimizers, and an update all learners.
-        params, carry, optimizer_state = now
-        carry, gradients, losses = self._compiled_step(carry, params, X, Y)
-        params, optimizer_state, watched = self._compiled_apply(
-            params, gradients, optimizer_state, rates
-        )
-        return (params, carry, optimizer_state), losses, {k: w[None] for k, w in watched.items()}
+        return torch.cat(losses), {k: torch.stack([s[k] for s in series]) for k in series[0]}
 
     @cached_property
     def _compiled_run(self) -> Compiled:
         made_of = [self.learner, self.optimizer, *self.probes]
         name = f"{_name(self.learner)} + {_name(self.optimizer)}"
-        return Compiled(self.run, name, made_of, in_place=self.learner.in_place)
+        return Compiled(self.run, name, made_of, recordable=not self.learner.has_memory)
 
     @cached_property
     def _compiled_step(self) -> Compiled:
         name = f"{_name(self.learner)}, a window"
-        return Compiled(self.learner.step, name, [self.learner], in_place=self.learner.in_place)
+        return Compiled(self.learner.step, name, [self.learner])
 
     @cached_property
     def _compiled_apply(self) -> Compiled:
@@ -182,27 +199,45 @@ class Adapter:
         return Compiled(self._apply, f"{_name(self.optimizer)}, an update", made_of)
 
     def run(
-        self, now: Any, rates: Tensor, X: Tensor, Y: Tensor
+        self,
+        carry: dict[str, Any],
+        changed: dict[str, Any],
+        read: dict[str, Any],
+        rates: Tensor,
+        X: Tensor,
+        Y: Tensor,
+        start: Tensor,
+        stop: Tensor,
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        """Pure but for what the learner's memory holds: go through X (steps, n_in), Y.
+        """Go through X (steps, n_in), Y from step `start` up to `stop`, an update a step.
 
-        Gives what is carried, losses (steps, models) and the probes' series.
+        Args:
+            carry: What the learner carries.
+            changed: "params", "optimizer" and the learner's own "carry", changed in place.
+            read: What else the learner finds in its carry.
+
+        Returns:
+            The next carry, losses (steps, models) and the probes' series.
         """
-        stride = self.learner.stride
-        inputs = (part.view(-1, stride, part.shape[1]) for part in (X, Y))
 
-        def body(now: Any, xy: tuple[Tensor, Tensor]) -> tuple[Any, Any]:
-            now, losses, watched = self._update(now, rates, *xy)
-            return now, (losses, watched)
+        def body(
+            carry: Any, xy: tuple[Tensor, Tensor], read: Any, rates: Tensor, changed: Any
+        ) -> tuple[Any, Any]:
+            params, state = changed["params"], changed["optimizer"]
+            held = carry | changed["carry"] | read
+            x, y = (part[None] for part in xy)
+            carry, gradients, loss = self.learner.step(held, params, x, y)
+            after, state_after, watched = self._apply(params, gradients, state, rates)
+            # In place: the loop would otherwise go through twice the memory.
+            for held, new in ((params, after), (state, state_after)):
+                for name, value in new.items():
+                    held[name].copy_(value)
+            return carry, (loss[0], watched)
 
-        now, (losses, series) = scan(body, now, tuple(inputs))
-        return now, losses.flatten(0, 1), series
-
-    def _update(self, now: Any, rates: Tensor, x: Tensor, y: Tensor) -> tuple[Any, Tensor, dict]:
-        params, carry, optimizer_state = now
-        carry, gradients, loss = self.learner.step(carry, params, x, y)
-        params, optimizer_state, watched = self._apply(params, gradients, optimizer_state, rates)
-        return (params, carry, optimizer_state), loss, watched
+        carry, (losses, series) = scan_in_place(
+            body, carry, (X, Y), changed, constants=(read, rates), start=start, stop=stop
+        )
+        return carry, losses, series
 
     def _apply(
         self, params: Parameters, gradients: Parameters, optimizer_state: Any, rates: Tensor

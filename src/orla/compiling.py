@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla import programs
@@ -58,13 +57,13 @@ class Compiled:
     """A function of tensors (in dicts, tuples, lists), compiled once a shape.
 
     Args:
-        function: What is compiled; pure, but for what `in_place` allows.
+        function: What is compiled; pure but for changes in place of what it is given.
         what: What is announced as being compiled.
         made_of: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
             arguments' shapes and by the machine. With None they last as long as the process.
-        in_place: Whether `function` changes tensors that it is given. On a CUDA device one that
-            does not is recorded as a CUDA graph instead of being compiled.
+        recordable: Whether `function` looks at no value but in its arguments' shapes. On a CUDA
+            device it is then recorded as a CUDA graph; one that is not runs as it is.
     """
 
     def __init__(
@@ -73,10 +72,10 @@ class Compiled:
         what: str,
         made_of: Sequence[Any] | None = None,
         *,
-        in_place: bool = False,
+        recordable: bool = True,
     ) -> None:
         self.function, self.what, self.made_of = function, what, made_of
-        self.in_place = in_place
+        self.recordable = recordable
         self._programs: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -97,14 +96,13 @@ class Compiled:
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         start = time.perf_counter()
         if pytree.tree_leaves(arguments)[0].is_cuda:
-            if self.in_place:
+            if not self.recordable:
                 return self.function
             program = Graphed(self.function, arguments)
             say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
             return program
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
         if path and (program := programs.load(path)):
-            gc.freeze()  # see below
             say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
@@ -121,57 +119,6 @@ def _shapes(arguments: tuple[Any, ...]) -> Any:
     leaves, structure = pytree.tree_flatten(arguments)
     described = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
     return described, str(structure)
-
-
-def scan(
-    body: Callable[[Any, Any], tuple[Any, Any]], carry: Any, inputs: Any, *, reverse: bool = False
-) -> tuple[Any, Any]:
-    """Loop `carry, output = body(carry, input)` over the first axis of `inputs`, outputs stacked.
-
-    One compiled loop under torch.compile, a plain Python loop elsewhere. With `reverse` the last
-    input comes first; outputs keep the inputs' order.
-    """
-    length = pytree.tree_leaves(inputs)[0].shape[0]
-    if length > 1 and torch.compiler.is_compiling():
-        from torch._higher_order_ops.scan import scan as compiled_scan
-
-        return compiled_scan(_without_aliases(body), carry, inputs, reverse=reverse)
-    outputs: list[Any] = []
-    order = range(length - 1, -1, -1) if reverse else range(length)
-    for index in order:
-        carry, output = body(carry, pytree.tree_map(lambda x, at=index: x[at], inputs))
-        outputs.append(output)
-    return carry, stacked(outputs[::-1] if reverse else outputs)
-
-
-def repeat(
-    condition: Callable[..., Tensor], body: Callable[..., tuple], carry: tuple
-) -> tuple[Any, ...]:
-    """Loop `carry = body(*carry)` while `condition(*carry)`, a tensor of one truth value, holds.
-
-    One compiled loop under torch.compile, a plain Python loop elsewhere. That one looks at a value
-    in each turn, which a CUDA graph cannot: only a learner that is `in_place` may use it.
-    """
-    if torch.compiler.is_compiling():
-        from torch._higher_order_ops.while_loop import while_loop
-
-        return while_loop(condition, _without_aliases(body), carry)
-    while condition(*carry):
-        carry = body(*carry)
-    return carry
-
-
-def _without_aliases(body: Callable[..., tuple]) -> Callable[..., tuple]:
-    # The compiled loop refuses outputs that share memory with its inputs or each other.
-    def call(*inputs: Any) -> tuple[Any, ...]:
-        return pytree.tree_map(torch.clone, body(*inputs))
-
-    return call
-
-
-def stacked(outputs: Sequence[Any]) -> Any:
-    """Trees of tensors of one structure, stacked along a new first axis."""
-    return pytree.tree_map(lambda *leaves: torch.stack(leaves), *outputs)
 
 
 def say(message: str) -> None:

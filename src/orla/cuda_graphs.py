@@ -13,25 +13,34 @@ _WARM_UP = 3
 
 
 class Graphed:
-    """A pure function of CUDA tensors (in dicts, tuples, lists), recorded as a CUDA graph.
+    """A function of CUDA tensors (in dicts, tuples, lists), recorded as a CUDA graph.
 
     A tiny network's step is some dozens of kernels of a few microseconds; launched one by one, the
     launches cost more than the kernels. A graph launches all kernels of all its steps at once.
 
     Args:
-        function: What is recorded; it must not look at values, nor change its arguments.
+        function: What is recorded; it may change its arguments, and must look at no value of a
+            tensor on the device. Those of tensors on the CPU are taken as they are now.
         arguments: Of the shapes that every call will have.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._inputs = pytree.tree_map(torch.clone, arguments)
+        held = pytree.tree_leaves(self._inputs)
+        before = [inside._version for inside in held]
         self._replay, self._outputs = _recorded(function, self._inputs)
+        self._changed = [
+            inside._version > version for inside, version in zip(held, before, strict=True)
+        ]
 
     def __call__(self, *arguments: Any) -> Any:
         held, given = pytree.tree_leaves(self._inputs), pytree.tree_leaves(arguments)
         for inside, outside in zip(held, given, strict=True):
             inside.copy_(outside)
         self._replay()
+        for inside, outside, changed in zip(held, given, self._changed, strict=True):
+            if changed:
+                outside.copy_(inside)
         # The next replay writes where this one did.
         return pytree.tree_map(torch.clone, self._outputs)
 

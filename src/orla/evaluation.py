@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures import Architecture, Parameters, rows_along_memory
-from orla.compiling import Compiled, scan
+from orla.compiling import Compiled
+from orla.loops import scan
 
 SEGMENT = 200
 UNRELIABLE_BELOW = 0.05
@@ -55,11 +56,11 @@ def run(architecture: Architecture, params: Parameters, state: Tensor | None, X:
 @functools.cache
 def _forward(architecture: Architecture) -> Compiled:
     def forward(params: Parameters, state: Tensor, X: Tensor) -> tuple[Tensor, Tensor]:
-        def step(state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        def step(state: Tensor, x: Tensor, params: Parameters) -> tuple[Tensor, Tensor]:
             after = vmap(architecture.step, in_dims=(0, 0, None))(params, state, x)
             return after, vmap(architecture.readout)(params, after)
 
-        return scan(step, state, X)
+        return scan(step, state, X, constants=(params,))
 
     return Compiled(forward, f"{type(architecture).__name__}, forward", [architecture])
 

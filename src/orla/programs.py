@@ -7,21 +7,29 @@ import functools
 import hashlib
 import inspect
 import os
-import pickle
 import platform
+import shutil
+import subprocess
+import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.fx import GraphModule
+from torch.utils import _pytree as pytree
 
 from orla import files
-from orla.errors import OrlaError
+from orla.loops import traced
 
 Program = Callable[..., Any]
 
+# Stands beside a program's library, in a folder of their own.
+_SUM = "sha256"
+
 # What a program is made from beside the objects it is named by: all code that it may have inlined.
-_ENGINE = ("adapt.py", "compiling.py", "evaluation.py", "programs.py")
+_ENGINE = ("adapt.py", "compiling.py", "evaluation.py", "loops.py", "programs.py")
 _ENGINE_FOLDERS = ("architectures", "learners", "optimizers", "probes")
 
 
@@ -34,36 +42,33 @@ def folder() -> Path:
 def prepare() -> None:
     """Point the compiler at `folder` and fix what the numbers depend on."""
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder() / "inductor"))
-    import torch._dynamo.config as dynamo
+
+
+@functools.cache
+def _set_up() -> None:
     import torch._inductor.config as inductor
 
-    dynamo.enable_aot_compile = True
-    inductor.cpp_wrapper = True
+    prepare()
     inductor.cpp.threads = 1
     inductor.compile_threads = 1
-    if _tried().exists():
+    if _compiles_all_instruction_sets():
+        # The compiler would try one after the other with all of PyTorch's headers, for ten seconds.
         inductor.cpp.vec_isa_ok = True
 
 
-def _tried() -> Path:
-    """Stands where the compiler was found to serve all of this processor's instruction sets.
-
-    The compiler tries them in each process anew, which takes longer than to load a program.
-    """
-    return _named(_here(), ".instructions")
-
-
-def _remember_instruction_sets() -> None:
-    from torch._inductor import cpu_vec_isa
+def _compiles_all_instruction_sets() -> bool:
+    """Whether g++ or its like knows all of this processor's instruction sets: tried at once."""
+    from torch._inductor import cpp_builder, cpu_vec_isa
 
     if platform.machine() not in ("x86_64", "AMD64"):
-        return
+        return False
     has = cpu_vec_isa.x86_isa_checker()
     known = cpu_vec_isa.supported_vec_isa_list
-    promised = [isa for isa in known if all(flag in has for flag in str(isa).split())]
-    if len(promised) == len(cpu_vec_isa.valid_vec_isa_list()):
-        with files.atomic(_tried()) as partial:
-            partial.touch()
+    flags = " ".join(
+        isa.build_arch_flags() for isa in known if all(flag in has for flag in str(isa).split())
+    )
+    command = [cpp_builder.get_cpp_compiler(), *flags.split(), "-fsyntax-only", "-x", "c++", "-"]
+    return subprocess.run(command, input="", text=True, capture_output=True).returncode == 0
 
 
 def make(
@@ -72,44 +77,85 @@ def make(
     """`function` compiled for arguments of exactly these shapes, which a call does not check.
 
     Args:
-        function: Pure but for changes in place of what it is given.
+        function: Pure but for changes in place of what it is given; its loops those of `loops`.
         arguments: Trees of tensors.
-        path: Where to keep the program; None keeps it nowhere.
+        path: Where to keep the program, a folder; None keeps it nowhere.
 
     Returns:
         The program, and whether it is kept.
     """
-
-    def plain(*arguments: Any) -> Any:  # a bound method would ask for its object again
-        return function(*arguments)
-
-    # A guard asks, at each call, whether the program still fits. Whoever calls one chose it by the
-    # arguments' shapes; asking again would cost more than a step of exact RTRL computes.
-    options = {"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
-    to_compile = torch.compile(plain, fullgraph=True, dynamic=False, options=options)
-    made = to_compile.aot_compile((arguments, {}))
-    return made.fn, path is not None and _keep(made, path)
-
-
-def _keep(made: Any, path: Path) -> bool:
+    _set_up()
+    graph = traced(function, arguments)
+    scratch = _scratch_folder(path)
     try:
-        with files.atomic(path) as partial:
-            made.save_compiled_function(str(partial))
-        _remember_instruction_sets()
-    except (OSError, OrlaError, RuntimeError, pickle.PicklingError, TypeError, AttributeError):
-        # A full or read-only disk, or an author's network holding something that no file can hold:
-        # the program at hand serves this process all the same.
+        _compile(graph, pytree.tree_leaves(arguments), scratch)
+        kept = path is not None and _keep(scratch, path)
+        return _opened(path if kept else scratch), kept
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)  # a loaded library needs its file no more
+
+
+def _scratch_folder(path: Path | None) -> Path:
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return Path(tempfile.mkdtemp(prefix=f".{path.stem}.", dir=path.parent))
+        except OSError:
+            pass
+    return Path(tempfile.mkdtemp(prefix="orla-"))
+
+
+def _compile(graph: GraphModule, leaves: list[torch.Tensor], folder: Path) -> None:
+    from torch._inductor import aot_compile
+
+    options = {"aot_inductor.output_path": str(folder)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
+        library = Path(aot_compile(graph, tuple(leaves), options=options))
+    for file in folder.iterdir():
+        # Beside the library, what it is told about operators from elsewhere.
+        if file not in (library, library.with_suffix(".json")):
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def _opened(folder: Path) -> Program:
+    runner = torch._C._aoti.AOTIModelContainerRunnerCpu(str(_library(folder)), 1)
+    structure = pytree.treespec_loads(runner.get_call_spec()[1])
+
+    def program(*arguments: Any) -> Any:
+        return pytree.tree_unflatten(runner.run(pytree.tree_leaves(arguments)), structure)
+
+    return program
+
+
+def _library(folder: Path) -> Path:
+    return next(folder.glob("*.so"))
+
+
+def _keep(made: Path, path: Path) -> bool:
+    try:
+        (made / _SUM).write_text(files.sha256(_library(made)))
+        if not _whole(path):
+            shutil.rmtree(path, ignore_errors=True)
+            os.rename(made, path)
+    except OSError:
+        # A full or read-only disk: the program at hand serves this process all the same.
         return False
     return True
+
+
+def _whole(folder: Path) -> bool:
+    # A library that was cut off is not refused when it is loaded: it ends the process.
+    sum_ = folder / _SUM
+    return sum_.is_file() and sum_.read_text() == files.sha256(_library(folder))
 
 
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
     try:
-        with path.open("rb") as file:
-            return torch.compiler.load_compiled_function(file).fn
-    except Exception:
-        # Absent, cut off, of another version: whatever it is, compiling again mends it.
+        return _opened(path) if _whole(path) else None
+    except (OSError, RuntimeError, ValueError, StopIteration):
+        # Unreadable, or of another version: whatever it is, compiling again mends it.
         return None
 
 

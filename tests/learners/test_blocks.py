@@ -39,9 +39,9 @@ def adapted(architecture, block, dtype=torch.float64, rate=0.02):
 def test_kernels_equal_pulled_blocks(base, hidden, n_in, block, dtype, request):
     architecture = base(hidden, n_in, 2)
     pulled = adapted(architecture, block, dtype)
-    assert "on_gates" not in RTRL(architecture).init(networks(architecture))["slots"]
+    assert "on_gates" not in RTRL(architecture).memory(networks(architecture)).changed["slots"]
     request.getfixturevalue("with_kernels")
-    assert "on_gates" in RTRL(architecture).init(networks(architecture))["slots"]
+    assert "on_gates" in RTRL(architecture).memory(networks(architecture)).changed["slots"]
     by_kernel = adapted(architecture, block, dtype)
     for model in range(2):
         ours, theirs = by_kernel.model(model)[0], pulled.model(model)[0]
@@ -151,8 +151,8 @@ def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
 
 def test_tensors_that_lie_otherwise_in_memory_are_refused(with_kernels):
     architecture = RNN(4, 3, 2)
-    carry = RTRL(architecture, block=2).init(networks(architecture))
-    P, slots = carry["sensitivity"]["P"], carry["slots"]
+    block = RTRL(architecture, block=2).memory(networks(architecture))
+    P, slots = block.read["sensitivity"]["P"], block.changed["slots"]
     stored, cotangent = torch.tensor(1), torch.ones(4, 2, dtype=torch.float64).T
     kernels.block_gradient(P, slots, stored, cotangent)
     turned = P.transpose(1, 2).contiguous().transpose(1, 2)

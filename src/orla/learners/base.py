@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,15 +16,29 @@ from orla.learners.derivatives import Derivatives, derivatives
 Carry = dict[str, Any]
 
 
-class Memory(Protocol):
-    """What `Learner.memory` answers."""
+@dataclass
+class Memory:
+    """What a learner finds in its carry at each step beside what it carries; here nothing.
 
-    def remember(self, carry: Carry) -> Carry:
-        """Take in what the latest step left in `carry`; answers what the next step is given.
+    changed: What its step changes in place.
+    read: What it leaves as it is.
+    """
+
+    changed: dict[str, Any] = field(default_factory=dict)
+    read: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def room(self) -> int:
+        """Steps that may be taken until `remember` is called, at least one."""
+        return sys.maxsize
+
+    def remember(self, carry: Carry, steps: int) -> Carry:
+        """Take in that many steps, the last of which left `carry`; answers the next one's.
 
         Always of the same shapes, strides and precision, its keys in the same order: one program
         serves every step, and looks at none of them.
         """
+        return carry
 
 
 @dataclass(frozen=True)
@@ -43,8 +58,13 @@ class Learner(ABC):
         return 1
 
     @property
-    def in_place(self) -> bool:
-        """Whether `step` changes what it is given; then there is a `memory`."""
+    def loops(self) -> bool:
+        """Whether `step` itself loops over steps; others share one loop with their updates."""
+        return self.stride > 1
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether there is a `memory` with something to do; `stride` is then 1."""
         return False
 
     @property
@@ -59,13 +79,9 @@ class Learner(ABC):
         """
         return {"state": torch.func.vmap(self.architecture.initial_state)(params).clone()}
 
-    def memory(self, carry: Carry) -> Memory | None:
-        """What a learner changes in place between two steps; None for one that is pure.
-
-        A pure learner's steps are compiled into one loop, where a segment holds more than one of
-        them; one with a memory is called step by step.
-        """
-        return None
+    def memory(self, params: Parameters) -> Memory:
+        """What there is beside the carry before the first step."""
+        return Memory()
 
     @abstractmethod
     def step(

@@ -17,9 +17,10 @@ from torch.func import vmap
 from torch.utils import _pytree as pytree
 
 from orla.architectures import LinearGates, Parameters
-from orla.compiling import Compiled, repeat, scan, stacked
+from orla.compiling import Compiled
 from orla.learners import kernels
 from orla.learners.derivatives import Derivatives, StructuredDerivatives, Tape
+from orla.loops import repeat, scan, stacked
 
 # Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
 # own; a longer one takes longer to compile.
@@ -89,18 +90,18 @@ class PulledBlocks(Blocks):
         exists = torch.arange(length, device=cotangent.device) >= length - stored
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
-        def more(at: Tensor, cotangent: Tensor, terms: Parameters) -> Tensor:
+        def more(at: Tensor, *others: Any) -> Tensor:
             return at < length // size
 
         def backward(
-            at: Tensor, cotangent: Tensor, terms: Parameters
+            at: Tensor, cotangent: Tensor, terms: Parameters, groups: Any
         ) -> tuple[Tensor, Tensor, Parameters]:
             group, there = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
             cotangent, locals_ = self._pull_group(group, there, cotangent)
             return at + 1, cotangent, self.derivatives.with_terms(terms, group["tape"], locals_)
 
         first = (length - stored) // size
-        _, on_start, terms = repeat(more, backward, (first, cotangent, terms))
+        _, on_start, terms = repeat(more, backward, (first, cotangent, terms), (groups,))
         return on_start, terms
 
     def _pull_group(

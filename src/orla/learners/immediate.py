@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from orla.architectures import Parameters
-from orla.compiling import scan
 from orla.learners.base import Carry, Learner
+from orla.loops import scan
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,18 @@ class Immediate(Learner):
     ) -> tuple[Carry, Parameters, Tensor]:
         derivatives = self.derivatives
 
-        def one(state: Tensor, xy: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple]:
+        def one(
+            state: Tensor, xy: tuple[Tensor, Tensor], params: Parameters
+        ) -> tuple[Tensor, tuple]:
             x, y = xy
             after, tape = derivatives.forward(params, state, x)
             loss, cotangent, readout = derivatives.readout(params, after, y)
             _, local = derivatives.pull(params, tape, cotangent)
             return after, (loss, readout, tape, local)
 
-        state, (losses, readout, tapes, locals_) = scan(one, carry["state"], (X, Y))
+        state, (losses, readout, tapes, locals_) = scan(
+            one, carry["state"], (X, Y), constants=(params,)
+        )
         gradient = derivatives.gather(tapes, locals_)
         gradient |= {name: g.sum(0) for name, g in readout.items()}
         return {"state": state}, gradient, losses

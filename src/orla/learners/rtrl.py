@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters
-from orla.learners.base import Carry, Learner
+from orla.learners.base import Carry, Learner, Memory
 from orla.learners.blocks import Slots, blocks_for, blocks_of, length_of
 from orla.memory import block_length as cheapest_block
 
@@ -29,7 +29,7 @@ class RTRL(Learner):
     block: int | None = None
 
     @property
-    def in_place(self) -> bool:
+    def has_memory(self) -> bool:
         return True
 
     @property
@@ -39,20 +39,20 @@ class RTRL(Learner):
 
     def init(self, params: Parameters) -> Carry:
         carry = super().init(params)
-        state = carry["state"]
+        stored = torch.zeros((), dtype=torch.int64, device=carry["state"].device)
+        return carry | {"stored": stored}
+
+    def memory(self, params: Parameters) -> Block:
+        state = super().init(params)["state"]
         _, tape = self.derivatives.forward(params, state, state.new_zeros(self.architecture.n_in))
         latest = blocks_for(self.derivatives, params).kept(tape, params)
         slots = pytree.tree_map(lambda t: t.new_zeros(self.block_length, *t.shape), latest)
-        stored = torch.zeros((), dtype=torch.int64, device=state.device)
-        sensitivity = self.derivatives.no_sensitivity(params)
-        # In the order in which `Block.remember` puts them together: another order of keys would be
-        # another program.
-        return carry | {"stored": stored, "slots": slots, "sensitivity": sensitivity}
+        return Block(self, slots, self.derivatives.no_sensitivity(params))
 
     def step(
         self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
     ) -> tuple[Carry, Parameters, Tensor]:
-        """As `Learner.step`, but stores the step in place: carry["slots"] is changed."""
+        """As `Learner.step`, with what `Block` holds in `carry`; carry["slots"] is changed."""
         derivatives, slots = self.derivatives, carry["slots"]
         blocks = blocks_of(derivatives, slots)
         state, tape = derivatives.forward(params, carry["state"], X[0])
@@ -62,9 +62,6 @@ class RTRL(Learner):
         gradient = blocks.gradient(carry["sensitivity"], slots, stored, cotangent)
         return {"state": state, "stored": stored}, gradient | readout, loss[None]
 
-    def memory(self, carry: Carry) -> Block:
-        return Block(self, carry)
-
 
 def _store(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> None:
     # From the end, so that the newest step comes first when pulling back.
@@ -72,20 +69,24 @@ def _store(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> None:
     pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)
 
 
-class Block:
+class Block(Memory):
     """The steps since P was last built, and P."""
 
-    def __init__(self, learner: RTRL, carry: Carry) -> None:
-        self.blocks = blocks_of(learner.derivatives, carry["slots"])
-        self.slots, self.none_stored = carry["slots"], carry["stored"]
-        self.sensitivity = carry["sensitivity"]
-        self.length, self.stored = learner.block_length, 0
+    def __init__(self, learner: RTRL, slots: Slots, sensitivity: Parameters) -> None:
+        super().__init__({"slots": slots}, {"sensitivity": sensitivity})
+        self._blocks = blocks_of(learner.derivatives, slots)
+        self._length, self._stored = learner.block_length, 0
 
-    def remember(self, carry: Carry) -> Carry:
-        """Count the step that was stored; rebuild P where the block is full."""
-        self.stored += 1
-        if self.stored == self.length:
-            self.blocks.rebuild(self.sensitivity, self.slots)
-            self.stored = 0
-            carry = carry | {"stored": self.none_stored}
-        return carry | {"slots": self.slots, "sensitivity": self.sensitivity}
+    @property
+    def room(self) -> int:
+        """Steps until the block is full."""
+        return self._length - self._stored
+
+    def remember(self, carry: Carry, steps: int) -> Carry:
+        """Count steps that were stored; rebuild P where the block is full."""
+        self._stored += steps
+        if self.room:
+            return carry
+        self._blocks.rebuild(self.read["sensitivity"], self.changed["slots"])
+        self._stored = 0
+        return carry | {"stored": torch.zeros_like(carry["stored"])}

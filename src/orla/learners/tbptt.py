@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters
-from orla.compiling import scan
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner
+from orla.loops import scan
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,10 @@ class TBPTT(Learner):
         return self.update_every
 
     @property
+    def loops(self) -> bool:
+        return self.window > 1
+
+    @property
     def _memory(self) -> int:
         return self.window - self.update_every
 
@@ -57,23 +61,31 @@ class TBPTT(Learner):
     ) -> tuple[Carry, Parameters, Tensor]:
         derivatives = self.derivatives
 
-        def forward(state: Tensor, xy: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple]:
+        def forward(
+            state: Tensor, xy: tuple[Tensor, Tensor], params: Parameters
+        ) -> tuple[Tensor, tuple]:
             x, y = xy
             after, tape = derivatives.forward(params, state, x)
             return after, (state, tape, *derivatives.readout(params, after, y))
 
         start = carry["state"]
-        state, (before, tapes, losses, cotangents, readout) = scan(forward, start, (X, Y))
+        state, (before, tapes, losses, cotangents, readout) = scan(
+            forward, start, (X, Y), constants=(params,)
+        )
 
         # Pulling back sums over a matrix's rows: the other layout of memory serves it better.
         weights = {name: params[name].contiguous() for name in derivatives.history()}
 
-        def backward(on_state: Tensor, step: tuple) -> tuple[Tensor, dict[str, Tensor]]:
+        def backward(
+            on_state: Tensor, step: tuple, weights: Parameters
+        ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, cotangent = step
             return derivatives.pull(weights, tape, on_state + cotangent)
 
         zero = torch.zeros_like(state)
-        on_start, locals_ = scan(backward, zero, (tapes, cotangents), reverse=True)
+        on_start, locals_ = scan(
+            backward, zero, (tapes, cotangents), constants=(weights,), reverse=True
+        )
         gradient = derivatives.gather(tapes, locals_)
         after: Carry = {"state": state}
         if self._memory:
@@ -88,25 +100,36 @@ class TBPTT(Learner):
     ) -> Parameters:
         derivatives = self.derivatives
 
-        def again(_: Tensor, step: tuple[Tensor, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        def again(
+            _: Tensor, step: tuple[Tensor, Tensor], params: Parameters
+        ) -> tuple[Tensor, dict[str, Tensor]]:
             return derivatives.forward(params, *step)
 
-        _, tapes = scan(again, on_start, (carry["past_states"], carry["past_inputs"]))
+        past = (carry["past_states"], carry["past_inputs"])
+        _, tapes = scan(again, on_start, past, constants=(params,))
 
-        def backward(on_state: Tensor, step: tuple) -> tuple[Tensor, dict[str, Tensor]]:
+        def backward(
+            on_state: Tensor, step: tuple, weights: Parameters
+        ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, exists = step
             on_before, local = derivatives.pull(weights, tape, on_state)
             return exists * on_before, pytree.tree_map(lambda x: exists * x, local)
 
-        _, locals_ = scan(backward, on_start, (tapes, carry["past_exists"]), reverse=True)
+        _, locals_ = scan(
+            backward,
+            on_start,
+            (tapes, carry["past_exists"]),
+            constants=(weights,),
+            reverse=True,
+        )
         return derivatives.gather(tapes, locals_)
 
     def _remember(self, carry: Carry, before: Tensor, X: Tensor) -> Carry:
-        kept = self._memory
+        def latest(past: Tensor, new: Tensor) -> Tensor:
+            return torch.cat([past, new])[-self._memory :].clone()
+
         return {
-            "past_states": torch.cat([carry["past_states"], before])[-kept:].clone(),
-            "past_inputs": torch.cat([carry["past_inputs"], X])[-kept:].clone(),
-            "past_exists": torch.cat([carry["past_exists"], before.new_ones(X.shape[0])])[
-                -kept:
-            ].clone(),
+            "past_states": latest(carry["past_states"], before),
+            "past_inputs": latest(carry["past_inputs"], X),
+            "past_exists": latest(carry["past_exists"], before.new_ones(X.shape[0])),
         }
