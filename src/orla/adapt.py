@@ -21,6 +21,9 @@ from orla.learners.base import Memory
 from orla.loops import scan_in_place
 from orla.optimizers import Optimizer
 
+# Steps between two updates from which on updates are made uncompiled.
+_SELDOM = 50
+
 Probe = Callable[[Parameters, Parameters, Parameters], dict[str, Tensor]]
 
 
@@ -172,10 +175,12 @@ class Adapter:
         self, now: _Now, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         # A gradient that is compiled by itself serves all optimizers, and an update all learners.
+        # One update in many steps takes less uncompiled than to be compiled.
         losses, series, stride = [], [], self.learner.stride
+        apply = self._apply if stride >= _SELDOM else self._compiled_apply
         for x, y in zip(X.split(stride), Y.split(stride), strict=True):
             now.carry, gradients, loss = self._compiled_step(now.carry, now.params, x, y)
-            now.params, now.optimizer_state, watched = self._compiled_apply(
+            now.params, now.optimizer_state, watched = apply(
                 now.params, gradients, now.optimizer_state, rates
             )
             losses.append(loss)
@@ -229,9 +234,9 @@ class Adapter:
             carry, gradients, loss = self.learner.step(held, params, x, y)
             after, state_after, watched = self._apply(params, gradients, state, rates)
             # In place: the loop would otherwise go through twice the memory.
-            for held, new in ((params, after), (state, state_after)):
+            for now, new in ((params, after), (state, state_after)):
                 for name, value in new.items():
-                    held[name].copy_(value)
+                    now[name].copy_(value)
             return carry, (loss[0], watched)
 
         carry, (losses, series) = scan_in_place(

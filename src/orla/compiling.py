@@ -106,8 +106,7 @@ class Compiled:
             say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
-        # The compiler leaves a million objects for good. Later collections, of which exact RTRL
-        # causes one every few steps, would go through them all.
+        # The compiler leaves a million objects for good: later collections need not go through them.
         gc.collect()
         gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""

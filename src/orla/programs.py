@@ -25,8 +25,8 @@ from orla.loops import traced
 
 Program = Callable[..., Any]
 
-# Stands beside a program's library, in a folder of their own.
-_SUM = "sha256"
+# Stands beside a program's files, in a folder of their own, and tells whether they are whole.
+_SUMS = "SHA256SUMS"
 
 # What a program is made from beside the objects it is named by: all code that it may have inlined.
 _ENGINE = ("adapt.py", "compiling.py", "evaluation.py", "loops.py", "programs.py")
@@ -40,7 +40,7 @@ def folder() -> Path:
 
 @functools.cache
 def prepare() -> None:
-    """Point the compiler at `folder` and fix what the numbers depend on."""
+    """Point the compiler at `folder`."""
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder() / "inductor"))
 
 
@@ -134,7 +134,7 @@ def _library(folder: Path) -> Path:
 
 def _keep(made: Path, path: Path) -> bool:
     try:
-        (made / _SUM).write_text(files.sha256(_library(made)))
+        (made / _SUMS).write_text(_sums(made))
         if not _whole(path):
             shutil.rmtree(path, ignore_errors=True)
             os.rename(made, path)
@@ -144,17 +144,22 @@ def _keep(made: Path, path: Path) -> bool:
     return True
 
 
+def _sums(folder: Path) -> str:
+    files_ = sorted(file for file in folder.iterdir() if file.name != _SUMS)
+    return "".join(f"{files.sha256(file)}  {file.name}\n" for file in files_)
+
+
 def _whole(folder: Path) -> bool:
     # A library that was cut off is not refused when it is loaded: it ends the process.
-    sum_ = folder / _SUM
-    return sum_.is_file() and sum_.read_text() == files.sha256(_library(folder))
+    sums = folder / _SUMS
+    return sums.is_file() and sums.read_text() == _sums(folder)
 
 
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
     try:
         return _opened(path) if _whole(path) else None
-    except (OSError, RuntimeError, ValueError, StopIteration):
+    except (OSError, RuntimeError, ValueError):
         # Unreadable, or of another version: whatever it is, compiling again mends it.
         return None
 
