@@ -106,7 +106,7 @@ class Compiled:
             say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
-        # The compiler leaves a million objects for good: later collections need not go through them.
+        # The compiler leaves a million objects for good: later collections need not meet them.
         gc.collect()
         gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""
