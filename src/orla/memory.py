@@ -167,9 +167,14 @@ def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[in
     return seeds * len(learning_rates) * len(horizons)
 
 
-# Copies alive at once, measured. The loop reads one copy of what it carries and writes another,
-# beside the networks' own, the gradient and the update. Sensitivities and tapes exist once.
-_COPIES_CARRIED = 5
+def _copies(learner: str) -> int:
+    """Copies of parameters and optimizer state alive at once, measured.
+
+    A loop changes them in place, beside the networks' own, the gradient and the update; a learner
+    with a window has its updates made apart, which writes new ones. Sensitivities and tapes exist
+    once.
+    """
+    return 5 if "-" in learner and learner != "last-layer" else 3
 
 
 def components(
@@ -207,8 +212,8 @@ def components(
     held = learner_numbers(learner, s, block or block_length(s.state))
     each = models * BYTES[precision]
     return {
-        "parameters": _COPIES_CARRIED * s.parameters * each,
-        "optimizer": _COPIES_CARRIED * optimizer_numbers(optimizer, s) * each,
+        "parameters": _copies(learner) * s.parameters * each,
+        "optimizer": _copies(learner) * optimizer_numbers(optimizer, s) * each,
         "carry": held.carry * each,
         "sensitivity": held.sensitivity * each,
         "tapes": held.tapes * each,
@@ -258,7 +263,7 @@ def batch_models(
     except OrlaError:
         return most
     if device == "cpu":
-        most = max(1, min(most, _CACHE // _touched(one)))
+        most = max(1, min(most, _CACHE // _touched(one, learner)))
     if memory_mb is None:
         return most
     for models in range(most, 0, -1):
@@ -271,10 +276,10 @@ def batch_models(
     )
 
 
-def _touched(one: dict[str, int]) -> int:
+def _touched(one: dict[str, int], learner: str) -> int:
     """Bytes of one model that a step goes through: P, and what an update carries, old and new."""
     carried = one["parameters"] + one["optimizer"]
-    return one["sensitivity"] + 2 * carried // _COPIES_CARRIED
+    return one["sensitivity"] + 2 * carried // _copies(learner)
 
 
 # What a job is given whose learner or optimizer is not known here.
