@@ -1,4 +1,4 @@
-"""The engine as a study runs it."""
+"""The engine as a study runs it: it also measures each update."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from benchmarks.problem import Problem, Weights
 from orla.adapt import Adapter
 from orla.learners import learner
 from orla.optimizers import optimizer
+from orla.probes import update_ratio
 
 
 def engine(
@@ -20,7 +21,9 @@ def engine(
     `batch` models at a time, which divides `models`; all of them by default.
     """
     made = learner(learner_name, problem.architecture)
-    adapter = Adapter(made, optimizer(optimizer_name), segment=max(200, made.stride))
+    adapter = Adapter(
+        made, optimizer(optimizer_name), probes=[update_ratio], segment=max(200, made.stride)
+    )
     params = {name: torch.as_tensor(w) for name, w in problem.weights(models).items()}
     batch = batch or models
     parts = [

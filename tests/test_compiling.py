@@ -20,7 +20,7 @@ from orla.batches import chosen
 from orla.compiling import Compiled
 from orla.errors import OrlaError
 from orla.learners import RTRL, TBPTT, Immediate, LastLayer
-from orla.loops import repeat, scan, scan_in_place
+from orla.loops import in_layout_of, repeat, scan, scan_in_place
 from orla.optimizers import optimizer
 from orla.probes import update_ratio
 
@@ -203,6 +203,18 @@ def test_loops_of_one_shape_keep_apart(compiled):
 def test_scanning_backwards_keeps_the_inputs_order():
     last, before = scan(lambda c, x: (c + x, c), torch.zeros(()), torch.arange(4.0), reverse=True)
     assert last.item() == 6.0 and before.tolist() == [6.0, 5.0, 3.0, 0.0]
+
+
+def test_a_program_lays_a_tensor_out_as_another():
+    def outer(x, like):
+        product = x[:, None] * x
+        return product, in_layout_of(product, like)
+
+    compiling.configure(compile=True)
+    x, like = torch.arange(3.0), torch.zeros(3, 3).T
+    free, laid = Compiled(outer, "outer")(x, like)
+    assert free.stride() == (3, 1) and laid.stride() == (1, 3)
+    assert torch.equal(free, laid) and torch.equal(laid, torch.outer(x, x))
 
 
 def test_off_means_the_function_itself():

@@ -18,7 +18,7 @@ from orla.compiling import Compiled
 from orla.errors import OrlaError
 from orla.learners import Learner
 from orla.learners.base import Memory
-from orla.loops import scan_in_place
+from orla.loops import in_layout_of, scan_in_place
 from orla.optimizers import Optimizer
 
 # Steps between two updates from which on updates are made uncompiled.
@@ -196,7 +196,7 @@ class Adapter:
     @cached_property
     def _compiled_step(self) -> Compiled:
         name = f"{_name(self.learner)}, a window"
-        return Compiled(self.learner.step, name, [self.learner])
+        return Compiled(self._gradient, name, [self.learner])
 
     @cached_property
     def _compiled_apply(self) -> Compiled:
@@ -231,7 +231,7 @@ class Adapter:
             params, state = changed["params"], changed["optimizer"]
             held = carry | changed["carry"] | read
             x, y = (part[None] for part in xy)
-            carry, gradients, loss = self.learner.step(held, params, x, y)
+            carry, gradients, loss = self._gradient(held, params, x, y)
             after, state_after, watched = self._apply(params, gradients, state, rates)
             # In place: the loop would otherwise go through twice the memory.
             for now, new in ((params, after), (state, state_after)):
@@ -243,6 +243,13 @@ class Adapter:
             body, carry, (X, Y), changed, constants=(read, rates), start=start, stop=stop
         )
         return carry, losses, series
+
+    def _gradient(
+        self, carry: dict[str, Any], params: Parameters, X: Tensor, Y: Tensor
+    ) -> tuple[dict[str, Any], Parameters, Tensor]:
+        carry, gradients, loss = self.learner.step(carry, params, X, Y)
+        gradients = {name: in_layout_of(g, params[name]) for name, g in gradients.items()}
+        return carry, gradients, loss
 
     def _apply(
         self, params: Parameters, gradients: Parameters, optimizer_state: Any, rates: Tensor

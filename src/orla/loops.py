@@ -254,6 +254,19 @@ class _Flat:
         return trees
 
 
+def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
+    """`tensor`, in a program also with the strides of `like`, of whose shape it is.
+
+    Left to itself the compiler may lay out whatever is computed from it the other way round, and
+    then goes through `like` number by number.
+    """
+    if not _tracing["on"]:
+        return tensor
+    from torch._inductor import inductor_prims
+
+    return inductor_prims.force_stride_order(tensor, like.stride())
+
+
 def _length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
 

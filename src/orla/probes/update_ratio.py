@@ -15,8 +15,12 @@ def update_ratio(
 
     NaN where W_hh is not learned; infinite where W_out stands still.
     """
-    out = updates["W_out"].flatten(1)
+    out = _norm(updates["W_out"])
     if "W_hh" not in updates:
-        return {"update_ratio": torch.full_like(out[:, 0], torch.nan)}
-    hh = updates["W_hh"].flatten(1)
-    return {"update_ratio": torch.sqrt((hh * hh).sum(1)) / torch.sqrt((out * out).sum(1))}
+        return {"update_ratio": torch.full_like(out, torch.nan)}
+    return {"update_ratio": _norm(updates["W_hh"]) / out}
+
+
+def _norm(update: Tensor) -> Tensor:
+    # Not flattened: that would have the compiler copy it into another layout first.
+    return torch.sqrt((update * update).sum(tuple(range(1, update.dim()))))
