@@ -51,6 +51,7 @@ def machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "threads": str(torch.get_num_threads()),
         "capability": torch.backends.cpu.get_cpu_capability(),
+        "blas": _blas(),
         "platform": platform.platform(),
         "python": platform.python_version(),
         "commit": code["commit"] + (" and changes" if code["dirty"] else ""),
@@ -66,6 +67,17 @@ def _processor() -> str:
     return next(
         (x.split(":", 1)[1].strip() for x in lines if x.startswith("model name")), "unknown"
     )
+
+
+def _blas() -> str:
+    """NumPy's, and the kernels that it chose for this processor."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ModuleNotFoundError:
+        return "unknown"
+    blas = [x for x in threadpool_info() if x["user_api"] == "blas"]
+    each = {f"{x['internal_api']} {x['version']} {x.get('architecture', '')}".strip() for x in blas}
+    return ", ".join(sorted(each)) or "unknown"
 
 
 def _version(package: str) -> str:

@@ -29,3 +29,14 @@ def test_a_terminal_gets_a_bar(monkeypatch):
     monkeypatch.setattr("sys.stderr", terminal)
     list(bar(range(3), "long job"))
     assert "\r" in terminal.getvalue()
+
+
+def test_what_went_before_the_first_step_does_not_count_for_the_time_left():
+    with bar(10, "compiled at first") as counted:
+        counted.start_t -= 100.0
+        counted.last_print_t -= 100.0
+        progress.advance(counted, 5)
+        assert counted.format_dict["elapsed"] < 50.0
+        counted.start_t -= 100.0
+        progress.advance(counted, 1)
+        assert counted.format_dict["elapsed"] > 50.0 and counted.n == 6

@@ -167,14 +167,17 @@ def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[in
     return seeds * len(learning_rates) * len(horizons)
 
 
+# Learners whose updates are part of the loop over steps.
+_IN_LOOP = ("immediate", "last-layer", "rtrl")
+
+
 def _copies(learner: str) -> int:
     """Copies of parameters and optimizer state alive at once, measured.
 
-    A loop changes them in place, beside the networks' own, the gradient and the update; a learner
-    with a window has its updates made apart, which writes new ones. Sensitivities and tapes exist
-    once.
+    A loop changes them in place, beside the networks' own, the gradient and the update; where
+    updates are made apart they write new ones. Sensitivities and tapes exist once.
     """
-    return 5 if "-" in learner and learner != "last-layer" else 3
+    return 3 if learner in _IN_LOOP else 5
 
 
 def components(

@@ -54,3 +54,13 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
         dynamic_ncols=terminal,
         leave=not terminal,
     )
+
+
+def advance(bar: tqdm, steps: int) -> None:
+    """Count steps that are done. What went before the first, such as compiling, foretells nothing.
+
+    The time left is reckoned from there.
+    """
+    if not bar.n:
+        bar.unpause()
+    bar.update(steps)

@@ -217,7 +217,7 @@ def _adapt_batch(
         study.tensor(b.X[span.adapt]),
         study.tensor(b.Y[span.adapt]),
         snapshots=[span.selection_cut, *horizons],
-        on_segment=lambda steps: bar.update(steps * count),
+        on_segment=lambda steps: progress.advance(bar, steps * count),
     )
     selection = slice(span.selection_cut, span.adapt.stop)
     validation, _ = _frozen_error(study, *result.snapshots[span.selection_cut], selection)
