@@ -248,8 +248,15 @@ class Adapter:
         self, carry: dict[str, Any], params: Parameters, X: Tensor, Y: Tensor
     ) -> tuple[dict[str, Any], Parameters, Tensor]:
         carry, gradients, loss = self.learner.step(carry, params, X, Y)
-        gradients = {name: in_layout_of(g, params[name]) for name, g in gradients.items()}
+        if not self._in_passing:
+            gradients = {name: in_layout_of(g, params[name]) for name, g in gradients.items()}
         return carry, gradients, loss
+
+    @property
+    def _in_passing(self) -> bool:
+        """Whether a gradient is worked out where it is used instead of being written down."""
+        written = self.learner.loops or self.learner.has_memory
+        return self.optimizer.elementwise and not written
 
     def _apply(
         self, params: Parameters, gradients: Parameters, optimizer_state: Any, rates: Tensor

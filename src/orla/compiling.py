@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import sys
@@ -18,6 +19,10 @@ from orla.errors import OrlaError
 
 _settings: dict[str, Any] = {"enabled": False}
 
+# Options of the C library's mallopt, from its malloc.h, and the bytes that both are set to.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_KEPT_BYTES = 1 << 30
+
 
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
     """Set threads and compilation for this process and return the device to compute on.
@@ -26,6 +31,7 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
     eagerly, which is said once.
     """
     torch.set_num_threads(threads)
+    _keep_freed_memory()
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise OrlaError(
             f"compute.device is {device!r} but PyTorch sees no CUDA device; set it to 'cpu'"
@@ -39,6 +45,14 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
 def enabled() -> bool:
     """Whether this process compiles."""
     return _settings["enabled"]
+
+
+@functools.cache
+def _keep_freed_memory() -> None:
+    # A loop that gets megabytes anew at each step would otherwise mostly wait for empty pages.
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+            library.mallopt(option, _KEPT_BYTES)
 
 
 @functools.cache

@@ -212,3 +212,16 @@ def test_adam_by_hand():
 def test_an_unknown_optimizer_is_refused_with_the_list():
     with pytest.raises(OrlaError, match="'adamw' is unknown; choose one of"):
         optimizer("adamw")
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_elementwise_optimizer_is_one(name):
+    rule = optimizer(name)
+    params = {"w": torch.arange(1.0, 7.0).view(2, 3)}
+    one, other = torch.ones(2, 3), torch.ones(2, 3)
+    other[0, 1] = 5.0
+    rate, start = torch.tensor(0.1), rule.init(params)
+    updates = [rule.update({"w": g}, start, params, rate)[0]["w"] for g in (one, other)]
+    elsewhere = torch.ones(2, 3, dtype=torch.bool)
+    elsewhere[0, 1] = False
+    assert torch.equal(*(u[elsewhere] for u in updates)) == rule.elementwise

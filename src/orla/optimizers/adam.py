@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from orla.optimizers.base import Optimizer, State
 class Adam(Optimizer):
     """Adam with bias correction (Kingma and Ba 2015, algorithm 1), eps outside the root."""
 
+    elementwise: ClassVar[bool] = True
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -12,7 +13,13 @@ State = dict[str, Tensor]
 
 
 class Optimizer(ABC):
-    """Turns a gradient into an update that is added to the parameters. None has weight decay."""
+    """Turns a gradient into an update that is added to the parameters. None has weight decay.
+
+    elementwise: Whether each number's update follows from that number's own gradient and state,
+        without sums over others. A wrong answer costs time, nothing else.
+    """
+
+    elementwise: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, params: Parameters) -> State:

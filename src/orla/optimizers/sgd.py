@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from orla.architectures.base import Parameters
@@ -10,6 +12,8 @@ from orla.optimizers.base import Optimizer, State
 
 class SGD(Optimizer):
     """Plain gradient descent: update = -lr g; no momentum."""
+
+    elementwise: ClassVar[bool] = True
 
     def init(self, params: Parameters) -> State:
         return {}
