@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from orla.compiling import Compiled
 from orla.errors import OrlaError
 from orla.learners import Learner
 from orla.learners.base import Memory
-from orla.loops import in_layout_of, scan_in_place
+from orla.loops import in_layout_of, readable, scan_in_place
 from orla.optimizers import Optimizer
 
 # Steps between two updates from which on updates are made uncompiled.
@@ -47,11 +48,13 @@ class Adaptation:
 
 @dataclass
 class _Now:
-    """Where an adaptation stands."""
+    """Where an adaptation stands. longest: Steps that are gone through at once, at most."""
 
     params: Parameters
     carry: dict[str, Any]
     optimizer_state: dict[str, Tensor]
+    memory: Memory
+    longest: int
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,10 @@ class Adapter:
         with torch.no_grad():
             X, Y = X.contiguous(), Y.contiguous()
             now = self._start(params, state, optimizer_state)
-            memory = self.learner.memory(now.params)
             losses, series, kept = [], [], {}
             for start in range(0, steps, self.segment):
                 part = slice(start, min(start + self.segment, steps))
-                loss, watched = self._advance(now, memory, learning_rates, X[part], Y[part])
+                loss, watched = self._advance(now, learning_rates, X[part], Y[part])
                 losses.append(loss)
                 series.append(watched)
                 if part.stop in snapshots:
@@ -138,7 +140,13 @@ class Adapter:
             carry = carry | {"state": state.clone()}
         if optimizer_state is None:
             optimizer_state = vmap(self.optimizer.init)(params)
-        return _Now(params, carry, pytree.tree_map(torch.clone, optimizer_state))
+        optimizer_state = pytree.tree_map(torch.clone, optimizer_state)
+        memory = self.learner.memory(params)
+        longest = self.segment
+        if self.learner.has_memory and not readable(carry["state"]):
+            # A graph is recorded for each number of steps: with this one divisor there is one.
+            longest = math.gcd(self.segment, memory.room)
+        return _Now(params, carry, optimizer_state, memory, longest)
 
     def _check(self, steps: int, snapshots: Sequence[int]) -> None:
         if steps == 0:
@@ -151,25 +159,35 @@ class Adapter:
                 )
 
     def _advance(
-        self, now: _Now, memory: Memory, rates: Tensor, X: Tensor, Y: Tensor
+        self, now: _Now, rates: Tensor, X: Tensor, Y: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         if self.learner.loops:
             return self._advance_by_updates(now, rates, X, Y)
         losses, series, at, steps = [], [], 0, len(X)
-        if self.learner.has_memory:
-            # One program serves every stretch, those of a last and shorter segment among them.
-            X, Y = (torch.nn.functional.pad(t, (0, 0, 0, self.segment - steps)) for t in (X, Y))
+        memory = now.memory
         changed = {"params": now.params, "optimizer": now.optimizer_state, "carry": memory.changed}
         while at < steps:
-            stop = min(steps, at + memory.room)
+            stop = min(steps, at + memory.room, at + now.longest)
+            *stretch, start, end = self._stretch(X, Y, at, stop)
             now.carry, loss, watched = self._compiled_run(
-                now.carry, changed, memory.read, rates, X, Y, torch.tensor(at), torch.tensor(stop)
+                now.carry, changed, memory.read, rates, *stretch, start, end
             )
             now.carry = memory.remember(now.carry, stop - at)
-            losses.append(loss[at:stop])
-            series.append({name: values[at:stop] for name, values in watched.items()})
+            losses.append(loss[start:end])
+            series.append({name: values[start:end] for name, values in watched.items()})
             at = stop
         return torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
+
+    def _stretch(self, X: Tensor, Y: Tensor, at: int, stop: int) -> tuple[Tensor, ...]:
+        """A segment as `run` takes it to go from step `at` up to `stop`."""
+        if not readable(X):
+            # A recorded graph goes through all that it is given.
+            return X[at:stop], Y[at:stop], torch.tensor(0), torch.tensor(stop - at)
+        if self.learner.has_memory:
+            # One program serves every stretch, those of a last and shorter segment among them.
+            missing = self.segment - len(X)
+            X, Y = (torch.nn.functional.pad(t, (0, 0, 0, missing)) for t in (X, Y))
+        return X, Y, torch.tensor(at), torch.tensor(stop)
 
     def _advance_by_updates(
         self, now: _Now, rates: Tensor, X: Tensor, Y: Tensor
@@ -191,7 +209,7 @@ class Adapter:
     def _compiled_run(self) -> Compiled:
         made_of = [self.learner, self.optimizer, *self.probes]
         name = f"{_name(self.learner)} + {_name(self.optimizer)}"
-        return Compiled(self.run, name, made_of, recordable=not self.learner.has_memory)
+        return Compiled(self.run, name, made_of)
 
     @cached_property
     def _compiled_step(self) -> Compiled:

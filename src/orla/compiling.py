@@ -71,13 +71,12 @@ class Compiled:
     """A function of tensors (in dicts, tuples, lists), compiled once a shape.
 
     Args:
-        function: What is compiled; pure but for changes in place of what it is given.
+        function: What is compiled; pure but for changes in place of what it is given. It looks at
+            no value on a CUDA device, where it is recorded as a CUDA graph instead.
         what: What is announced as being compiled.
         made_of: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
             arguments' shapes and by the machine. With None they last as long as the process.
-        recordable: Whether `function` looks at no value but in its arguments' shapes. On a CUDA
-            device it is then recorded as a CUDA graph; one that is not runs as it is.
     """
 
     def __init__(
@@ -85,11 +84,8 @@ class Compiled:
         function: Callable[..., Any],
         what: str,
         made_of: Sequence[Any] | None = None,
-        *,
-        recordable: bool = True,
     ) -> None:
         self.function, self.what, self.made_of = function, what, made_of
-        self.recordable = recordable
         self._programs: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -109,9 +105,7 @@ class Compiled:
 
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         start = time.perf_counter()
-        if pytree.tree_leaves(arguments)[0].is_cuda:
-            if not self.recordable:
-                return self.function
+        if _on_cuda(arguments):
             program = Graphed(self.function, arguments)
             say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
             return program
@@ -126,6 +120,10 @@ class Compiled:
         where = f"; kept in {path.parent}" if kept else ""
         say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program
+
+
+def _on_cuda(arguments: tuple[Any, ...]) -> bool:
+    return pytree.tree_leaves(arguments)[0].is_cuda
 
 
 def _shapes(arguments: tuple[Any, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,9 @@ class Graphed:
     A tiny network's step is some dozens of kernels of a few microseconds; launched one by one, the
     launches cost more than the kernels. A graph launches all kernels of all its steps at once.
 
+    The graph has inputs of its own. An argument is copied there unless it is the one of the call
+    before and was not changed since.
+
     Args:
         function: What is recorded; it may change its arguments, and must look at no value of a
             tensor on the device. Those of tensors on the CPU are taken as they are now.
@@ -27,6 +31,7 @@ class Graphed:
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._inputs = pytree.tree_map(torch.clone, arguments)
         held = pytree.tree_leaves(self._inputs)
+        self._met = [_Met() for _ in held]
         before = [inside._version for inside in held]
         self._replay, self._outputs = _recorded(function, self._inputs)
         self._changed = [
@@ -35,14 +40,35 @@ class Graphed:
 
     def __call__(self, *arguments: Any) -> Any:
         held, given = pytree.tree_leaves(self._inputs), pytree.tree_leaves(arguments)
-        for inside, outside in zip(held, given, strict=True):
-            inside.copy_(outside)
+        for inside, outside, met in zip(held, given, self._met, strict=True):
+            if not met.as_it_is(outside):
+                inside.copy_(outside)
         self._replay()
         for inside, outside, changed in zip(held, given, self._changed, strict=True):
             if changed:
                 outside.copy_(inside)
+        self._met = [_Met(outside) for outside in given]
         # The next replay writes where this one did.
         return pytree.tree_map(torch.clone, self._outputs)
+
+
+class _Met:
+    """A tensor as a call left it, which the recorded one equals until it is changed.
+
+    Exact RTRL's sensitivities are large and change once in many calls.
+    """
+
+    def __init__(self, tensor: torch.Tensor | None = None) -> None:
+        # Not kept alive: the next batch of models needs its place.
+        self._tensor = None if tensor is None else weakref.ref(tensor)
+        self._version = None if tensor is None else tensor._version
+
+    def as_it_is(self, tensor: torch.Tensor) -> bool:
+        return (
+            self._tensor is not None
+            and self._tensor() is tensor
+            and self._version == tensor._version
+        )
 
 
 def _recorded(

@@ -70,6 +70,12 @@ def _refuse_reading_what_a_loop_writes(graph: GraphModule) -> None:
                 )
 
 
+def readable(tensor: Tensor) -> bool:
+    """Whether Python may look at the values: it would have to wait for a device, and what is
+    recorded as a CUDA graph cannot."""
+    return tensor.is_cpu
+
+
 def scan(
     body: Callable[..., tuple[Any, Any]],
     carry: Any,
@@ -213,8 +219,7 @@ def repeat(
 ) -> tuple[Any, ...]:
     """Loop `carry = body(*carry, *constants)` while `condition` of the same, one number, is true.
 
-    It looks at a value in each turn, which a CUDA graph cannot: only a learner that `has_memory`
-    may use it, which is not recorded as one.
+    It looks at a value in each turn, which a CUDA graph cannot: for tensors on the CPU alone.
     """
     if not _tracing["on"]:
         while condition(*carry, *constants):

@@ -20,7 +20,7 @@ from orla.architectures import LinearGates, Parameters
 from orla.compiling import Compiled
 from orla.learners import kernels
 from orla.learners.derivatives import Derivatives, StructuredDerivatives, Tape
-from orla.loops import repeat, scan, stacked
+from orla.loops import readable, repeat, scan, stacked
 
 # Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
 # own; a longer one takes longer to compile.
@@ -86,8 +86,11 @@ class PulledBlocks(Blocks):
     ) -> tuple[Tensor, Parameters]:
         """The cotangent at the block's start, and `terms` with those of the block's steps."""
         length = length_of(slots)
-        size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         exists = torch.arange(length, device=cotangent.device) >= length - stored
+        if not readable(cotangent):
+            # Empty slots as well, since how many there are is a value.
+            return self._pull_group((slots, exists), cotangent, terms)
+        size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
         def more(at: Tensor, *others: Any) -> Tensor:
@@ -96,25 +99,26 @@ class PulledBlocks(Blocks):
         def backward(
             at: Tensor, cotangent: Tensor, terms: Parameters, groups: Any
         ) -> tuple[Tensor, Tensor, Parameters]:
-            group, there = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
-            cotangent, locals_ = self._pull_group(group, there, cotangent)
-            return at + 1, cotangent, self.derivatives.with_terms(terms, group["tape"], locals_)
+            group = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
+            return at + 1, *self._pull_group(group, cotangent, terms)
 
         first = (length - stored) // size
         _, on_start, terms = repeat(more, backward, (first, cotangent, terms), (groups,))
         return on_start, terms
 
     def _pull_group(
-        self, group: Slots, there: Tensor, cotangent: Tensor
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+        self, group: tuple[Slots, Tensor], cotangent: Tensor, terms: Parameters
+    ) -> tuple[Tensor, Parameters]:
+        """`cotangent` and `terms`, having gone back through slots of which some may be empty."""
+        slots, there = group
         locals_ = []
         for step, exists in enumerate(there):
-            slot = pytree.tree_map(lambda t, at=step: t[at], group)
+            slot = pytree.tree_map(lambda t, at=step: t[at], slots)
             before, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
             cotangent = torch.where(exists, before, cotangent)
-        return cotangent, stacked(locals_)
+        return cotangent, self.derivatives.with_terms(terms, slots["tape"], stacked(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         on_start, locals_ = _pull_units(self)(slots)

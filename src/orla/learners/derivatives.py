@@ -15,9 +15,11 @@ from torch import Tensor
 from torch.func import vjp, vmap
 
 from orla.architectures import Architecture, LinearGates, Parameters
+from orla.loops import readable
 
-# Bytes of P that are rebuilt at a time: what a core's own cache holds.
+# Bytes of P that are rebuilt at a time: what a core's own cache holds; what keeps a device busy.
 _PANEL = 1_000_000
+_PANEL_ELSEWHERE = 256_000_000
 
 Tape = dict[str, Tensor]
 Local = dict[str, Tensor]
@@ -219,17 +221,19 @@ class StructuredDerivatives(Derivatives):
         self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         joined = self.joined(tapes).transpose(0, 1)
-        for model, P in enumerate(sensitivity["P"]):
-            state, gates, length = P.shape
-            width = max(1, _PANEL // (state * length * P.element_size()))
-            # Some gates at a time, so that a panel meets both products while it is in cache.
+        on_cpu = readable(rows)
+        # On a CPU a panel meets both products while it is in cache; elsewhere few launches count.
+        for models in torch.arange(len(rows)).split(1 if on_cpu else len(rows)):
+            some = slice(int(models[0]), int(models[-1]) + 1)
+            P = sensitivity["P"][some]
+            together, state, gates, length = P.shape
+            gate = together * state * length * P.element_size()
+            width = max(1, (_PANEL if on_cpu else _PANEL_ELSEWHERE) // gate)
             for first in range(0, gates, width):
                 at = slice(first, first + width)
-                delta = locals_["gates"][:, model, :, at].flatten(1).T.contiguous()
-                after = torch.mm(rows[model], P[:, at].flatten(1))
-                P[:, at] = (
-                    after.view(-1, length).addmm_(delta, joined[model]).view(state, -1, length)
-                )
+                delta = locals_["gates"][:, some, :, at].permute(1, 2, 3, 0).flatten(1, 2)
+                after = torch.bmm(rows[some], P[:, :, at].flatten(2)).view(together, -1, length)
+                P[:, :, at] = after.baddbmm_(delta, joined[some]).view(together, state, -1, length)
 
 
 @dataclass(frozen=True)
