@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
 for _threads in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_threads] = "1"  # before any library reads it
 
-_CPUINFO = Path("/proc/cpuinfo")
-if _CPUINFO.exists() and " avx512f " in _CPUINFO.read_text():
-    # OpenBLAS does not know every processor with AVX-512, and is half as fast where it does not:
-    # what is compared with exact RTRL is the best that it can do.
-    os.environ.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")
+# What exact RTRL is compared with takes the kernels that BLAS itself chooses for this processor.
+os.environ.pop("OPENBLAS_CORETYPE", None)
 
 
 def main() -> None:
