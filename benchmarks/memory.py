@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,9 +43,11 @@ FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision
 
 
 def measured_bytes(case: Mapping[str, Any]) -> int:
-    """Peak memory of a sweep job in a process of its own."""
+    """Peak memory of a sweep job in a process of its own, which compiles its loop afresh."""
     command = [sys.executable, "-m", "benchmarks.job", json.dumps(dict(case))]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as cache:
+        env = os.environ | {"ORLA_CACHE": cache}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
     return int(done.stdout.split()[-1])
 
 
