@@ -46,7 +46,8 @@ def measured_bytes(case: Mapping[str, Any]) -> int:
     """Peak memory of a sweep job in a process of its own, which compiles its loop afresh."""
     command = [sys.executable, "-m", "benchmarks.job", json.dumps(dict(case))]
     with tempfile.TemporaryDirectory() as cache:
-        env = os.environ | {"ORLA_CACHE": cache}
+        env = {k: v for k, v in os.environ.items() if k != "TORCHINDUCTOR_CACHE_DIR"}
+        env["ORLA_CACHE"] = cache
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
     return int(done.stdout.split()[-1])
 

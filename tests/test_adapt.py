@@ -6,6 +6,7 @@ import pytest
 import torch
 from harness import NETWORKS, networks, stream, watch
 
+from orla import compiling
 from orla.adapt import Adapter
 from orla.batches import batches, chosen
 from orla.errors import OrlaError
@@ -126,6 +127,25 @@ def test_probes_change_nothing(name):
     assert np.array_equal(bare.losses, watched.losses)
     assert bare.series == {}
     assert watched.series["update_ratio"].shape == (3, STEPS // rule.stride)
+
+
+@pytest.mark.parametrize("name", ["immediate", "rtrl"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_probe_sees_parameters_as_they_are_before_the_update(name, compiled):
+    architecture, _ = NETWORKS["rnn"]
+    X, Y = stream(6)
+    params = networks(architecture, models=3)
+
+    def bias(params, gradients, updates):
+        return {"bias": params["b_out"], "double": 2.0 * params["b_out"]}
+
+    compiling.configure(compile=compiled)
+    adapter = Adapter(learner(name, architecture), SGD(), [bias], segment=3)
+    seen = adapter(params, RATES, X, Y).series
+    compiling.configure(compile=False)
+    assert np.array_equal(seen["bias"][:, 0], params["b_out"].numpy())
+    assert np.array_equal(2.0 * seen["bias"], seen["double"])
+    assert (seen["bias"][:, 1] != seen["bias"][:, 0]).any()
 
 
 def test_the_update_ratio_is_that_of_the_steps_taken():

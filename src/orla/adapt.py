@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -143,8 +144,8 @@ class Adapter:
         optimizer_state = pytree.tree_map(torch.clone, optimizer_state)
         memory = self.learner.memory(params)
         longest = self.segment
-        if self.learner.has_memory and not readable(carry["state"]):
-            # A graph is recorded for each number of steps: with this one divisor there is one.
+        if memory.room < sys.maxsize and not readable(carry["state"]):
+            # A graph is recorded for each number of steps: of this divisor nearly all are made up.
             longest = math.gcd(self.segment, memory.room)
         return _Now(params, carry, optimizer_state, memory, longest)
 
@@ -165,6 +166,9 @@ class Adapter:
             return self._advance_by_updates(now, rates, X, Y)
         losses, series, at, steps = [], [], 0, len(X)
         memory = now.memory
+        if self.learner.has_memory and readable(X):
+            # One program serves every stretch, those of a last and shorter segment among them.
+            X, Y = (torch.nn.functional.pad(t, (0, 0, 0, self.segment - steps)) for t in (X, Y))
         changed = {"params": now.params, "optimizer": now.optimizer_state, "carry": memory.changed}
         while at < steps:
             stop = min(steps, at + memory.room, at + now.longest)
@@ -181,12 +185,9 @@ class Adapter:
     def _stretch(self, X: Tensor, Y: Tensor, at: int, stop: int) -> tuple[Tensor, ...]:
         """A segment as `run` takes it to go from step `at` up to `stop`."""
         if not readable(X):
-            # A recorded graph goes through all that it is given.
+            # A recorded graph keeps the positions that it was recorded with: here 0 and the length,
+            # which its shape tells.
             return X[at:stop], Y[at:stop], torch.tensor(0), torch.tensor(stop - at)
-        if self.learner.has_memory:
-            # One program serves every stretch, those of a last and shorter segment among them.
-            missing = self.segment - len(X)
-            X, Y = (torch.nn.functional.pad(t, (0, 0, 0, missing)) for t in (X, Y))
         return X, Y, torch.tensor(at), torch.tensor(stop)
 
     def _advance_by_updates(
@@ -251,6 +252,8 @@ class Adapter:
             x, y = (part[None] for part in xy)
             carry, gradients, loss = self._gradient(held, params, x, y)
             after, state_after, watched = self._apply(params, gradients, state, rates)
+            # A probe may answer with what is about to be changed.
+            watched = pytree.tree_map(torch.clone, watched)
             # In place: the loop would otherwise go through twice the memory.
             for now, new in ((params, after), (state, state_after)):
                 for name, value in new.items():

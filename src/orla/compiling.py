@@ -19,9 +19,10 @@ from orla.errors import OrlaError
 
 _settings: dict[str, Any] = {"enabled": False}
 
-# Options of the C library's mallopt, from its malloc.h, and the bytes that both are set to.
+# Options of the C library's mallopt, from its malloc.h, and bytes; the second is the most that
+# older libraries take for the latter option.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_KEPT_BYTES = 1 << 30
+_KEPT_BYTES = (1 << 30, 1 << 25)
 
 
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
@@ -50,9 +51,10 @@ def enabled() -> bool:
 @functools.cache
 def _keep_freed_memory() -> None:
     # A loop that gets megabytes anew at each step would otherwise mostly wait for empty pages.
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
-        for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
-            library.mallopt(option, _KEPT_BYTES)
+    if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
+        return
+    if any(library.mallopt(_MMAP_THRESHOLD, size) for size in _KEPT_BYTES):
+        library.mallopt(_TRIM_THRESHOLD, max(_KEPT_BYTES))
 
 
 @functools.cache

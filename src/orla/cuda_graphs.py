@@ -55,6 +55,7 @@ class Graphed:
 class _Met:
     """A tensor as a call left it, which the recorded one equals until it is changed.
 
+    Changes are those that PyTorch counts: not what foreign code writes to a tensor's address.
     Exact RTRL's sensitivities are large and change once in many calls.
     """
 
@@ -74,13 +75,14 @@ class _Met:
 def _recorded(
     function: Callable[..., Any], inputs: tuple[Any, ...]
 ) -> tuple[Callable[[], None], Any]:
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(_WARM_UP):
-            function(*inputs)
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        outputs = function(*inputs)
+    with torch.cuda.device(pytree.tree_leaves(inputs)[0].device):
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(_WARM_UP):
+                function(*inputs)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=aside):
+            outputs = function(*inputs)
     return graph.replay, outputs

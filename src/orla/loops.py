@@ -71,8 +71,10 @@ def _refuse_reading_what_a_loop_writes(graph: GraphModule) -> None:
 
 
 def readable(tensor: Tensor) -> bool:
-    """Whether Python may look at the values: it would have to wait for a device, and what is
-    recorded as a CUDA graph cannot."""
+    """Whether Python may look at the values.
+
+    On a device it would have to wait for them, and while a CUDA graph is recorded there are none.
+    """
     return tensor.is_cpu
 
 
@@ -152,7 +154,8 @@ def scan_in_place(
         body: Called with carry, input, the constants and `changed`.
         carry, inputs, constants: As for `scan`.
         changed: What the body changes in place, a tree of tensors.
-        start, stop: Positions, on the CPU; one program serves all. At least one step lies between.
+        start, stop: Positions, on the CPU. At least one step lies between. A compiled program
+            serves all; a CUDA graph repeats those that it was recorded with.
 
     Returns:
         The last carry, and outputs for all inputs; those not between the two positions are unset.

@@ -175,7 +175,8 @@ def _copies(learner: str) -> int:
     """Copies of parameters and optimizer state alive at once, measured.
 
     A loop changes them in place, beside the networks' own, the gradient and the update; where
-    updates are made apart they write new ones. Sensitivities and tapes exist once.
+    updates are made apart they write new ones. Sensitivities and tapes exist once. A window of one
+    step is taken for any other window.
     """
     return 3 if learner in _IN_LOOP else 5
 

@@ -77,7 +77,7 @@ def pretrain(
     with progress.bar(settings.max_epochs, f"pretraining {len(seeds)} networks", "epoch") as bar:
         for _ in range(settings.max_epochs):
             trainer.epoch(X[:learning], Y[:learning], X[learning:], Y[learning:])
-            bar.update(1)
+            progress.advance(bar, 1)
             if trainer.done:
                 break
     return {k: p.cpu() for k, p in trainer.best.items()}, trainer.curve(seeds)

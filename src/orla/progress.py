@@ -57,10 +57,13 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
 
 
 def advance(bar: tqdm, steps: int) -> None:
-    """Count steps that are done. What went before the first, such as compiling, foretells nothing.
+    """Count steps of a job that may begin with compiling, which is announced by itself.
 
-    The time left is reckoned from there.
+    The time gone, and left, is reckoned from the first count on: compiling foretells nothing.
     """
-    if not bar.n:
+    first = not bar.n
+    if first:
         bar.unpause()
     bar.update(steps)
+    if first:
+        bar.initial = bar.last_print_n = bar.n

@@ -221,14 +221,13 @@ class StructuredDerivatives(Derivatives):
         self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         joined = self.joined(tapes).transpose(0, 1)
-        on_cpu = readable(rows)
         # On a CPU a panel meets both products while it is in cache; elsewhere few launches count.
-        for models in torch.arange(len(rows)).split(1 if on_cpu else len(rows)):
-            some = slice(int(models[0]), int(models[-1]) + 1)
+        together, panel = (1, _PANEL) if readable(rows) else (len(rows), _PANEL_ELSEWHERE)
+        for model in range(0, len(rows), together):
+            some = slice(model, model + together)
             P = sensitivity["P"][some]
-            together, state, gates, length = P.shape
-            gate = together * state * length * P.element_size()
-            width = max(1, (_PANEL if on_cpu else _PANEL_ELSEWHERE) // gate)
+            _, state, gates, length = P.shape
+            width = max(1, panel // (together * state * length * P.element_size()))
             for first in range(0, gates, width):
                 at = slice(first, first + width)
                 delta = locals_["gates"][:, some, :, at].permute(1, 2, 3, 0).flatten(1, 2)
