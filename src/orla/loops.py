@@ -160,26 +160,14 @@ def scan_in_place(
     Returns:
         The last carry, and outputs for all inputs; those not between the two positions are unset.
     """
-    if _tracing["on"]:
-        return _scan_in_place_traced(body, carry, inputs, changed, constants, start, stop)
-    outputs: Any = None
-    for index in range(int(start), int(stop)):
-        carry, output = body(carry, _at(inputs, index), *constants, changed)
-        if outputs is None:
-            outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
-        pytree.tree_map(lambda all_, one, at=index: all_[at].copy_(one), outputs, output)
-    return carry, outputs
-
-
-def _scan_in_place_traced(
-    body: Callable[..., tuple[Any, Any]],
-    carry: Any,
-    inputs: Any,
-    changed: Any,
-    constants: tuple[Any, ...],
-    start: Tensor,
-    stop: Tensor,
-) -> tuple[Any, Any]:
+    if not _tracing["on"]:
+        outputs: Any = None
+        for index in range(int(start), int(stop)):
+            carry, output = body(carry, _at(inputs, index), *constants, changed)
+            if outputs is None:
+                outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
+            pytree.tree_map(lambda all_, one, at=index: all_[at].copy_(one), outputs, output)
+        return carry, outputs
     from torch._higher_order_ops.while_loop import while_loop_op
     from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
