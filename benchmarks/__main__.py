@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7, help="the best of so many counts")
     parser.add_argument("--largest", type=int, default=512, help="scaling: most hidden units")
     arguments = parser.parse_args()
-    from orla import compiling
+    from orla.programs import compiling
 
     compiling.configure(threads=1)
     if arguments.what == "tables":

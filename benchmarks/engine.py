@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.problem import Problem, Weights
-from orla.adapt import Adapter
+from orla.engine.loop import Adapter
 from orla.learners import learner
 from orla.optimizers import optimizer
 from orla.probes import update_ratio

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from orla import compiling, networks, provenance  # noqa: F401  (a job's imports are part of it)
 from orla.architectures import architecture
-from orla.batches import PRECISIONS, initial_parameters
-from orla.results import write_table  # noqa: F401
+from orla.provenance.tables import write_table  # noqa: F401
 from orla.sessions.parts import parts
 from orla.sessions.streams import Stream, Streams
-from orla.sweep import Study, sweep
+from orla.study.batches import PRECISIONS, initial_parameters
+from orla.study.sweep import Study, sweep
 
 N_IN, N_OUT = 40, 2
 

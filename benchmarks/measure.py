@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from orla import provenance
+from orla.provenance import collect as provenance
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("torch", "numpy", "jax", "jaxlib", "numba")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from orla.architectures import Architecture, architecture
-from orla.batches import initial_parameters
+from orla.study.batches import initial_parameters
 
 Weights = dict[str, np.ndarray]
 

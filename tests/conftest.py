@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture(scope="session", autouse=True)
 def eager():
     """Run the hot loops eagerly; test_compiling.py holds the compiled ones to them."""
-    from orla import compiling
+    from orla.programs import compiling
 
     compiling.configure(compile=False)
 
@@ -19,6 +19,6 @@ def eager():
 @pytest.fixture
 def with_kernels(monkeypatch):
     """Let exact RTRL use its kernels in C++ though the rest runs eagerly."""
-    from orla.learners import kernels
+    from orla.programs import kernels
 
     monkeypatch.setattr(kernels, "serve", lambda example: True)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import oracles
 import torch
 
-from orla.adapt import Adapter
 from orla.architectures import LSTM, RNN, Architecture
-from orla.batches import initial_parameters
-from orla.loops import scan
+from orla.engine.loop import Adapter
 from orla.optimizers import SGD
+from orla.programs.scan import scan
+from orla.study.batches import initial_parameters
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2
 

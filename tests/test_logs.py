@@ -2,8 +2,7 @@ import sys
 
 import pytest
 
-from orla.errors import OrlaError
-from orla.logs import logged
+from orla.errors import OrlaError, logged
 
 
 def test_stderr_goes_to_terminal_and_log(tmp_path, capsys):

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from orla.errors import one_line
+from orla.provenance.tables import read_table
 from orla.reports.terminal import verdict_table
-from orla.results import read_table
 
 with one_line():
     results, reports = map(Path, sys.argv[1:3])

@@ -7,8 +7,8 @@ import torch
 from harness import HIDDEN, N_IN, NETWORKS, networks, stream
 
 from orla.architectures import LSTM, RNN, architecture
-from orla.batches import initial_parameters
 from orla.errors import OrlaError
+from orla.study.batches import initial_parameters
 
 
 def one(params, model=0):

@@ -8,9 +8,10 @@ from harness import NETWORKS, distance, networks, stream, watch
 from torch.utils import _pytree as pytree
 
 from orla.architectures import LSTM, RNN
-from orla.learners import RTRL, kernels
+from orla.derivatives.derivatives import derivatives
+from orla.learners import RTRL
 from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for, units_act_alone
-from orla.learners.derivatives import derivatives
+from orla.programs import kernels
 
 # Widths of a vector register, a tile and a panel: below, at and beyond, with something left over.
 SIZES = [
@@ -136,7 +137,7 @@ def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
     architecture, _ = NETWORKS[kind]
     params = networks(architecture)
     assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
-    monkeypatch.setattr("orla.compiling.enabled", lambda: True)
+    monkeypatch.setattr("orla.programs.compiling.enabled", lambda: True)
     if kind != "another":
         with monkeypatch.context() as patch:
             patch.setattr(kernels, "_library", lambda: None)

@@ -8,13 +8,13 @@ import yaml
 from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 
-from orla import conditions
 from orla.architectures import ARCHITECTURES
 from orla.errors import OrlaError
 from orla.optimizers import OPTIMIZERS
-from orla.pretraining import Pretraining
 from orla.schema import validate
 from orla.sessions import simulated
+from orla.study import conditions
+from orla.study.pretraining import Pretraining
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())

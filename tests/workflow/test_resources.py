@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.common.configfile import load_configfile
 
-from orla import conditions
+from orla.study import conditions
 
 ROOT = Path(__file__).parents[2]
 

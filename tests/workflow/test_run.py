@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
-from orla.results import read_table
+from orla.provenance.tables import read_table
 from orla.sessions.streams import Streams
 
 ROOT = Path(__file__).parents[2]

@@ -26,16 +26,16 @@ import pandas as pd
 import torch
 import yaml
 
-from orla import compiling
 from orla.architectures import architecture
 from orla.errors import one_line
 from orla.files import atomic
-from orla.pretraining import Pretraining, pretrain
+from orla.programs import compiling
 from orla.sessions import features, matfile, nwb, simulated
 from orla.sessions.parts import parts
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
-from orla.sweep import Study, sweep
+from orla.study.pretraining import Pretraining, pretrain
+from orla.study.sweep import Study, sweep
 
 ROOT = Path(__file__).parents[2]
 SPLIT = "80-20"

@@ -1,7 +1,8 @@
 # The config, checked before anything runs: a mistake is one line that names the key.
 import yaml
 
-from orla import conditions, schema
+from orla import schema
+from orla.study import conditions
 from orla.errors import one_line
 
 with one_line():

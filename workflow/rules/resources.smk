@@ -1,5 +1,5 @@
 # What jobs ask for, where it follows from the config.
-from orla import memory
+from orla.engine import memory
 
 
 def sweep_mb(wildcards, attempt):

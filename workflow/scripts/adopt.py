@@ -1,6 +1,6 @@
 """Bring any NWB file into the form that the study reads."""
 
-from orla.logs import logged
+from orla.errors import logged
 from orla.sessions import nwb
 
 with logged(snakemake.log[0]):

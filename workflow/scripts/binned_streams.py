@@ -1,7 +1,6 @@
 """Reduce two binned recordings to the inputs and targets of the networks."""
 
-from orla.errors import OrlaError
-from orla.logs import logged
+from orla.errors import OrlaError, logged
 from orla.sessions import binned, features
 from orla.sessions.parts import parts
 

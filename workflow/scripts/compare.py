@@ -1,7 +1,7 @@
 """Compare learners over seeds."""
 
-from orla.logs import logged
-from orla.results import read_table, write_table
+from orla.errors import logged
+from orla.provenance.tables import read_table, write_table
 from orla.statistics import comparisons
 
 with logged(snakemake.log[0]):

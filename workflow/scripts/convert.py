@@ -1,6 +1,6 @@
 """Convert one recording from MATLAB to NWB."""
 
-from orla.logs import logged
+from orla.errors import logged
 from orla.sessions import matfile
 
 with logged(snakemake.log[0]):

@@ -1,7 +1,6 @@
 """Download one recording from Zenodo."""
 
-from orla.errors import OrlaError
-from orla.logs import logged
+from orla.errors import OrlaError, logged
 from orla.schema import nearest
 from orla.sessions import zenodo
 

@@ -1,8 +1,8 @@
 """Draw one figure as PDF and PNG."""
 
-from orla.logs import logged
+from orla.errors import logged
+from orla.provenance.tables import read_table
 from orla.reports import figures
-from orla.results import read_table
 
 with logged(snakemake.log[0]):
     frames = [read_table(path) for path in snakemake.input]

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from orla import provenance
-from orla.logs import logged
-from orla.results import read_table, write_table
+from orla.errors import logged
+from orla.provenance import collect as provenance
+from orla.provenance.tables import read_table, write_table
 
 with logged(snakemake.log[0]):
     tables = [read_table(path) for path in snakemake.input.models]

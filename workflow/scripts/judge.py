@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from orla.logs import logged
+from orla.errors import logged
 from orla.prereg import judge, lock, registration
-from orla.results import read_table, write_table
+from orla.provenance.tables import read_table, write_table
 
 with logged(snakemake.log[0]):
     folder = Path(snakemake.input.lock).parent

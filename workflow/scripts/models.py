@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from orla import provenance, traces
-from orla.logs import logged
-from orla.results import read_table, write_table
+from orla.errors import logged
+from orla.provenance import collect as provenance
+from orla.provenance.tables import read_table, write_table
+from orla.study import traces
 
 with logged(snakemake.log[0]):
     window = snakemake.params.study["parts"]["cut"]

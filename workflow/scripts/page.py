@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from orla.logs import logged
+from orla.errors import logged
+from orla.provenance.tables import read_table
 from orla.reports import page
-from orla.results import read_table
 
 with logged(snakemake.log[0]):
     results = {Path(path).stem: read_table(path) for path in snakemake.input.results}

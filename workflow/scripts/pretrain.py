@@ -1,11 +1,15 @@
 """Pretrain one network a seed on session A."""
 
-from orla import architectures, compiling, networks, pretraining, provenance
-from orla.batches import PRECISIONS
-from orla.logs import logged
-from orla.results import write_table
+from orla import architectures
+from orla.errors import logged
+from orla.programs import compiling
+from orla.provenance import collect as provenance
+from orla.provenance import networks
+from orla.provenance.tables import write_table
 from orla.sessions.parts import parts
 from orla.sessions.streams import Streams
+from orla.study import pretraining
+from orla.study.batches import PRECISIONS
 
 with logged(snakemake.log[0]):
     compute, wildcards = snakemake.params.compute, snakemake.wildcards

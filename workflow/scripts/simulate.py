@@ -1,6 +1,6 @@
 """Write two simulated sessions as MATLAB files."""
 
-from orla.logs import logged
+from orla.errors import logged
 from orla.sessions import simulated
 
 with logged(snakemake.log[0]):

@@ -1,6 +1,6 @@
 """Bin two sessions and reduce them to the inputs and targets of the networks."""
 
-from orla.logs import logged
+from orla.errors import logged
 from orla.sessions import features, nwb
 
 with logged(snakemake.log[0]):

@@ -2,10 +2,14 @@
 
 from typing import Any
 
-from orla import architectures, compiling, memory, networks, provenance
+from orla import architectures
+from orla.engine import memory
+from orla.programs import compiling
+from orla.provenance import collect as provenance
+from orla.provenance import networks
 from orla.sessions.parts import parts
 from orla.sessions.streams import Streams
-from orla.sweep import Study
+from orla.study.sweep import Study
 
 
 def study_of(job: Any) -> tuple[Study, dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from orla import sweep
+from orla.errors import logged
 from orla.files import atomic
-from orla.logs import logged
-from orla.results import write_table
+from orla.provenance.tables import write_table
+from orla.study import sweep
 
 from study import study_of
 

@@ -1,8 +1,8 @@
 """Write one table as LaTeX and CSV."""
 
-from orla.logs import logged
+from orla.errors import logged
+from orla.provenance.tables import read_table
 from orla.reports import tables
-from orla.results import read_table
 
 with logged(snakemake.log[0]):
     frames = [read_table(path) for path in snakemake.input]

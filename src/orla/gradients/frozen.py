@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orla.adapt import Adapter
 from orla.architectures import Parameters
+from orla.engine.loop import Adapter
 from orla.learners import Learner
 from orla.optimizers import Optimizer
 from orla.optimizers.base import State

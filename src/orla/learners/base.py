@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orla.architectures import Architecture, Parameters
-from orla.learners.derivatives import Derivatives, derivatives
+from orla.derivatives.derivatives import Derivatives, derivatives
 
 Carry = dict[str, Any]
 

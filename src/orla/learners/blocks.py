@@ -17,10 +17,10 @@ from torch.func import vmap
 from torch.utils import _pytree as pytree
 
 from orla.architectures import LinearGates, Parameters
-from orla.compiling import Compiled
-from orla.learners import kernels
-from orla.learners.derivatives import Derivatives, StructuredDerivatives, Tape
-from orla.loops import readable, repeat, scan, stacked
+from orla.derivatives.derivatives import Derivatives, StructuredDerivatives, Tape
+from orla.programs import kernels
+from orla.programs.compiling import Compiled
+from orla.programs.scan import readable, repeat, scan, stacked
 
 # Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
 # own; a longer one takes longer to compile.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orla.architectures import Parameters
 from orla.learners.base import Carry, Learner
-from orla.loops import scan
+from orla.programs.scan import scan
 
 
 @dataclass(frozen=True)

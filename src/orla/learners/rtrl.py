@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures import Parameters
+from orla.engine.memory import block_length as cheapest_block
 from orla.learners.base import Carry, Learner, Memory
 from orla.learners.blocks import Slots, blocks_for, blocks_of, length_of
-from orla.memory import block_length as cheapest_block
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from orla.architectures import Parameters
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner
-from orla.loops import scan
+from orla.programs.scan import scan
 
 
 @dataclass(frozen=True)

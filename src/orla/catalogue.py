@@ -1,0 +1,368 @@
+"""The catalogue: every part of the study by name, discovered in its room or in a plug-in folder.
+
+A part is a class that names itself in its class statement (``class SGD(Optimizer, name="sgd")``).
+Nothing lists parts: the schema of the config, error messages, captions, orders in figures, tables
+of the docs and the tests are made from what the parts say of themselves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar, get_type_hints
+
+from orla.errors import OrlaError
+from orla.schema import nearest
+
+ENTRY_POINTS = "orla.plugins"
+
+# Kind of part -> the room (a package of orla) whose modules hold the built-in ones.
+ROOMS = {
+    "task": "tasks",
+    "architecture": "architectures",
+    "loss": "losses",
+    "start": "starts",
+    "learner": "learners",
+    "optimizer": "optimizers",
+    "intervention": "interventions",
+    "probe": "probes",
+    "statistic": "results",
+    "table": "reports.tables",
+    "figure": "reports.figures",
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a series looks in figures: colour, marker and line (a name or an on-off pattern)."""
+
+    color: str
+    marker: str
+    line: Any = "-"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a part says of itself.
+
+    Attributes:
+        name: how configs and tables call it.
+        label: how a reader sees it; ``{option}`` stands for the value of an option.
+        order: its place in tables and legends; equal ones in the order of their names.
+        chapter: the chapter of the report that it belongs to.
+        mark: its look in figures.
+        short: options that a short form gives after the name: ``tbptt-200-200``.
+        more: what only one kind of part says, such as the results that a table needs.
+    """
+
+    name: str
+    label: str = ""
+    order: float = 1000
+    chapter: str = ""
+    mark: Mark | None = None
+    short: tuple[str, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Part:
+    """Base of every part. A subclass with a ``name`` is a part of its kind.
+
+    A kind's own base class gives ``kind``; its defaults of `Declaration.more` stand in
+    ``declares``, the only further keywords that a part of that kind may use.
+    """
+
+    kind: ClassVar[str] = ""
+    declares: ClassVar[Mapping[str, Any]] = {}
+    part: ClassVar[Declaration | None] = None
+
+    def __init_subclass__(cls, *, name: str | None = None, **declared: Any) -> None:
+        super().__init_subclass__()
+        cls.part = None
+        if name is None:
+            if declared:
+                raise TypeError(f"{cls.__name__} declares {sorted(declared)} and no name")
+            return
+        own = {f.name for f in dataclasses.fields(Declaration)} - {"name", "more"}
+        for word in declared:
+            if word not in own and word not in cls.declares:
+                known = sorted(own | set(cls.declares))
+                raise TypeError(f"{cls.__name__}: {word!r} is not declared; {nearest(word, known)}")
+        more = {word: declared.get(word, default) for word, default in cls.declares.items()}
+        known = {word: value for word, value in declared.items() if word in own}
+        cls.part = Declaration(name=name, more=more, **({"label": name} | known))
+
+
+def option(
+    default: Any = dataclasses.MISSING,
+    text: str = "",
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    choices: Sequence[Any] | None = None,
+) -> Any:
+    """A field of a part that a config may set: its default, what it means, and what it may be.
+
+    Args:
+        default: Its value where the config is silent; without one the config must set it.
+        text: One sentence for the schema and the docs.
+        least, most: Bounds that belong to the range; `above`: one that does not.
+        choices: The values there are.
+    """
+    limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above, "enum": choices}
+    meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
+    if isinstance(default, (list, dict)):
+        return field(default_factory=lambda: type(default)(default), metadata=meta)
+    return field(default=default, metadata=meta)
+
+
+_plugins: list[Path] = []
+
+
+def use_plugins(folders: Sequence[str | Path]) -> None:
+    """Discover parts in these folders too, beside those of the entry points.
+
+    Raises:
+        OrlaError: A folder does not exist.
+    """
+    found = [Path(folder).resolve() for folder in folders]
+    for folder, given in zip(found, folders, strict=True):
+        if not folder.is_dir():
+            raise OrlaError(f'config: "plugins" has {given}, which is no folder; mend the path')
+    if found != _plugins:
+        _plugins[:] = found
+        _loaded.clear()
+
+
+def plugin_folders() -> list[Path]:
+    """The folders that parts are discovered in, the built-in rooms apart."""
+    return list(_plugins)
+
+
+_loaded: dict[str, dict[str, type[Part]]] = {}
+
+
+def parts(kind: str) -> dict[str, type[Any]]:
+    """Every part of a kind by name, in its declared order.
+
+    Raises:
+        OrlaError: Two parts have one name, or a plug-in cannot be imported.
+    """
+    if kind not in _loaded:
+        room = importlib.import_module(f"orla.{ROOMS[kind]}")
+        for module in pkgutil.iter_modules(room.__path__):
+            importlib.import_module(f"{room.__name__}.{module.name}")
+        _import_plugins()
+        base = importlib.import_module(f"orla.{ROOMS[kind]}.base")
+        [root] = [c for c in vars(base).values() if _is_root(c, kind)]
+        _loaded[kind] = _collected(kind, root)
+    return _loaded[kind]
+
+
+def _is_root(thing: Any, kind: str) -> bool:
+    return isinstance(thing, type) and issubclass(thing, Part) and vars(thing).get("kind") == kind
+
+
+def _collected(kind: str, root: type[Part]) -> dict[str, type[Part]]:
+    found: dict[str, type[Part]] = {}
+    for part in _subclasses(root):
+        if part.part is None or not _belongs(part):
+            continue
+        name = part.part.name
+        if name in found and found[name] is not part:
+            places = " and ".join(
+                sorted(sys.modules[c.__module__].__file__ or "" for c in (found[name], part))
+            )
+            raise OrlaError(
+                f"two parts of the kind {kind} are called {name!r}: {places}; rename one"
+            )
+        found[name] = part
+    return dict(sorted(found.items(), key=lambda item: (item[1].part.order, item[0])))
+
+
+def _belongs(part: type[Part]) -> bool:
+    """Whether a part is built in or stands in a plug-in that is in use (not left from an older one)."""
+    module = sys.modules.get(part.__module__)
+    if module is None or getattr(module, part.__name__, None) is not part:
+        return False
+    if part.__module__.startswith("orla."):
+        return True
+    file = Path(module.__file__ or "").resolve()
+    outside = part.__module__.startswith(_PREFIX)
+    return not outside or any(folder in file.parents for folder in _plugins)
+
+
+def _subclasses(root: type) -> Iterator[type]:
+    for child in root.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+_PREFIX = "orla_plugin_"
+
+
+def _import_plugins() -> None:
+    for point in entry_points(group=ENTRY_POINTS):
+        point.load()
+    for folder in _plugins:
+        for file in sorted(folder.glob("*.py")):
+            if file.name.startswith("_"):
+                continue
+            module_name = _PREFIX + re.sub(r"\W", "_", str(file.with_suffix("")))
+            if module_name in sys.modules:
+                continue
+            spec = importlib.util.spec_from_file_location(module_name, file)
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[module_name] = module
+            if str(folder) not in sys.path:
+                sys.path.append(str(folder))  # for helper modules beside the parts
+            try:
+                spec.loader.exec_module(module)
+            except Exception as error:
+                del sys.modules[module_name]
+                raise OrlaError(
+                    f"{file}: the plug-in cannot be imported: {type(error).__name__}: {error}"
+                ) from error
+
+
+def part(kind: str, name: str) -> type[Any]:
+    """The part of a kind that is called `name`.
+
+    Raises:
+        OrlaError: There is none; the nearest is named.
+    """
+    known = parts(kind)
+    if name not in known:
+        raise OrlaError(f"{kind} {name!r} is unknown; {nearest(name, known)}")
+    return known[name]
+
+
+def specification(kind: str, given: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
+    """The part and the options that a short form or a mapping with ``kind`` means.
+
+    ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name
+    are the options that the part declares as `short`, in that order.
+
+    Raises:
+        OrlaError: The name, an option or a value is unknown.
+    """
+    if isinstance(given, str):
+        return _short_form(kind, given)
+    options = dict(given)
+    found = part(kind, str(options.pop("kind", "")))
+    known = [f.name for f in options_of(found)]
+    for key in options:
+        if key not in known:
+            raise OrlaError(
+                f'{kind} {found.part.name}: "{key}" is no option; {nearest(key, known)}'
+            )
+    return found, options
+
+
+def _short_form(kind: str, form: str) -> tuple[type[Any], dict[str, Any]]:
+    known = parts(kind)
+    if form in known:
+        return known[form], {}
+    match = re.fullmatch(r"(.+?)((?:-\d+)+)", form)
+    if match and match[1] in known:
+        found = known[match[1]]
+        numbers = [int(n) for n in match[2].strip("-").split("-")]
+        if len(numbers) == len(found.part.short):
+            return found, dict(zip(found.part.short, numbers, strict=True))
+        raise OrlaError(f"{kind} {form!r}: write {' or '.join(forms(found))}")
+    raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, all_forms(kind))}")
+
+
+def forms(found: type[Any]) -> list[str]:
+    """The short forms of a part: its name, and its name with its short options in capitals."""
+    declared = found.part
+    if not declared.short:
+        return [declared.name]
+    return [declared.name, "-".join([declared.name, *(o.upper() for o in declared.short)])]
+
+
+def all_forms(kind: str) -> list[str]:
+    """The short forms of all parts of a kind."""
+    return [form for found in parts(kind).values() for form in forms(found)]
+
+
+def options_of(found: type[Any]) -> list[dataclasses.Field]:
+    """The fields of a part that a config may set: those made by `option`."""
+    if not dataclasses.is_dataclass(found):
+        return []
+    return [f for f in dataclasses.fields(found) if "limits" in f.metadata]
+
+
+def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
+    """The part that a short form or a mapping means, with its options set.
+
+    Args:
+        kind: A key of `ROOMS`.
+        given: A short form, or a mapping of ``kind`` and options.
+        **context: Fields that no config sets, such as a learner's network.
+
+    Raises:
+        OrlaError: The name, an option or a value is unknown or out of range.
+    """
+    found, options = specification(kind, given)
+    for f in options_of(found):
+        if f.name in options:
+            _check(found, f, options[f.name])
+        elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
+            raise OrlaError(f'{kind} {found.part.name}: option "{f.name}" is missing; give it')
+    return found(**options, **context)
+
+
+def _check(found: type[Any], f: dataclasses.Field, value: Any) -> None:
+    from orla.schema import validate
+
+    validate(
+        {f.name: value},
+        {"properties": {f.name: option_schema(found, f)}},
+        f"{found.kind} {found.part.name}",
+    )
+
+
+_TYPES = {
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    list: {"type": "array"},
+    tuple: {"type": "array"},
+    type(None): {"type": "null"},
+}
+
+
+def option_schema(found: type[Any], f: dataclasses.Field) -> dict[str, Any]:
+    """The JSON schema of one option, from its type, bounds and text."""
+    hint = get_type_hints(found).get(f.name, Any)
+    return {"description": f.metadata["text"]} | _typed(hint) | dict(f.metadata["limits"])
+
+
+def _typed(hint: Any) -> dict[str, Any]:
+    arguments = getattr(hint, "__args__", ())
+    origin = getattr(hint, "__origin__", None)
+    if type(hint).__name__ in ("UnionType", "_UnionGenericAlias", "Union"):
+        return {"anyOf": [_typed(a) for a in arguments]}
+    if origin in (list, tuple) and arguments:
+        return {"type": "array", "items": _typed(arguments[0])}
+    if origin is dict and len(arguments) == 2:
+        return {"type": "object", "additionalProperties": _typed(arguments[1])}
+    return dict(_TYPES.get(origin or hint, {}))
+
+
+def label(kind: str, given: str | Mapping[str, Any]) -> str:
+    """How a reader sees a part: its label, with the values of its options."""
+    found, options = specification(kind, given)
+    defaults = {f.name: f.default for f in options_of(found)}
+    return found.part.label.format_map(defaults | options)

@@ -1,0 +1,1 @@
+"""Forward and backward through one step of a network."""

@@ -1,0 +1,1 @@
+"""Interventions: what is done to a gradient between learner and optimizer."""

@@ -1,0 +1,50 @@
+"""What a loss is: the error of one step of one model, and what is reported of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+from torch.func import grad_and_value
+
+from orla.catalogue import Part
+
+
+class Loss(Part, ABC):
+    """The error of a step, written for one model; the batch of models is added outside.
+
+    unit: What an error is counted in, for captions.
+    """
+
+    kind: ClassVar[str] = "loss"
+    declares: ClassVar[Mapping[str, Any]] = {"unit": ""}
+
+    @abstractmethod
+    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Error of one step (), from outputs (n_out,) and target (n_out,) or a category ()."""
+
+    def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """`error` and its derivative by the outputs (n_out,); automatic unless overridden."""
+        cotangent, error = grad_and_value(self.error)(outputs, y)
+        return error, cotangent
+
+    @abstractmethod
+    def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
+        """Errors (models, steps) of outputs (models, steps, n_out) at targets Y.
+
+        Y is (steps, ...) shared by the models or (models, steps, ...).
+        """
+
+    def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
+        """Further scores on a held-out part: {column: (models,)}; `columns` names them all.
+
+        scored: bool (steps,) or (models, steps); None where every step counts.
+        """
+        return {}
+
+    def columns(self) -> dict[str, str]:
+        """Columns of `scores`: a sentence with the unit of each."""
+        return {}

@@ -1,0 +1,143 @@
+"""Compilation of the hot loops: kept on disk, announced, and optional."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from orla.errors import OrlaError
+from orla.programs import kept as programs
+from orla.programs.cuda_graphs import Graphed
+
+_settings: dict[str, Any] = {"enabled": False}
+
+# Options of the C library's mallopt, from its malloc.h, and bytes; the second is the most that
+# older libraries take for the latter option.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_KEPT_BYTES = (1 << 30, 1 << 25)
+
+
+def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
+    """Set threads and compilation for this process and return the device to compute on.
+
+    Raises OrlaError when the device does not exist. Without a C++ compiler the same code runs
+    eagerly, which is said once.
+    """
+    torch.set_num_threads(threads)
+    _keep_freed_memory()
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise OrlaError(
+            f"compute.device is {device!r} but PyTorch sees no CUDA device; set it to 'cpu'"
+        )
+    if compile:
+        programs.prepare()
+    _settings["enabled"] = compile and _has_compiler()
+    return torch.device(device)
+
+
+def enabled() -> bool:
+    """Whether this process compiles."""
+    return _settings["enabled"]
+
+
+@functools.cache
+def _keep_freed_memory() -> None:
+    # A loop that gets megabytes anew at each step would otherwise mostly wait for empty pages.
+    if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
+        return
+    if any(library.mallopt(_MMAP_THRESHOLD, size) for size in _KEPT_BYTES):
+        library.mallopt(_TRIM_THRESHOLD, max(_KEPT_BYTES))
+
+
+@functools.cache
+def _has_compiler() -> bool:
+    if shutil.which(os.environ.get("CXX", "g++")):
+        return True  # found without a second's import of PyTorch's compiler
+    from torch._inductor import cpp_builder, exc
+
+    try:
+        cpp_builder.get_cpp_compiler()
+    except exc.InvalidCxxCompiler:
+        say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
+        return False
+    return True
+
+
+class Compiled:
+    """A function of tensors (in dicts, tuples, lists), compiled once a shape.
+
+    Args:
+        function: What is compiled; pure but for changes in place of what it is given. It looks at
+            no value on a CUDA device, where it is recorded as a CUDA graph instead.
+        what: What is announced as being compiled.
+        made_of: Everything that decides what `function` computes, beside its arguments and this
+            package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
+            arguments' shapes and by the machine. With None they last as long as the process.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        what: str,
+        made_of: Sequence[Any] | None = None,
+    ) -> None:
+        self.function, self.what, self.made_of = function, what, made_of
+        self._programs: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.program(*arguments)(*arguments)
+
+    def program(self, *arguments: Any) -> Callable[..., Any]:
+        """What serves arguments of these shapes: a compiled program that looks at them no more.
+
+        Where compilation is off, the function itself.
+        """
+        if not enabled():
+            return self.function
+        shapes = _shapes(arguments)
+        if shapes not in self._programs:
+            self._programs[shapes] = self._loaded_or_made(shapes, arguments)
+        return self._programs[shapes]
+
+    def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        start = time.perf_counter()
+        if _on_cuda(arguments):
+            program = Graphed(self.function, arguments)
+            say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
+            return program
+        path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
+        if path and (program := programs.load(path)):
+            say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
+            return program
+        program, kept = programs.make(self.function, arguments, path)
+        # The compiler leaves a million objects for good: later collections need not meet them.
+        gc.collect()
+        gc.freeze()
+        where = f"; kept in {path.parent}" if kept else ""
+        say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
+        return program
+
+
+def _on_cuda(arguments: tuple[Any, ...]) -> bool:
+    return pytree.tree_leaves(arguments)[0].is_cuda
+
+
+def _shapes(arguments: tuple[Any, ...]) -> Any:
+    leaves, structure = pytree.tree_flatten(arguments)
+    described = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
+    return described, str(structure)
+
+
+def say(message: str) -> None:
+    """Tell whoever watches the job, on standard error."""
+    print(f"orla: {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Results on disk, and where they come from."""

@@ -1,0 +1,1 @@
+"""Results: one file a table that compares learners, with its columns."""

@@ -1,0 +1,1 @@
+"""Starts: where a network begins to adapt from."""

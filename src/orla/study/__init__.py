@@ -1,0 +1,1 @@
+"""From an episode to the scores of a condition."""

@@ -1,0 +1,135 @@
+"""Pretraining on session A: the networks that will have to adapt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+
+from orla import progress
+from orla.architectures import Architecture, Parameters
+from orla.engine import forward as evaluation
+from orla.engine.loop import Adapter
+from orla.errors import OrlaError
+from orla.learners import TBPTT
+from orla.optimizers import Adam
+from orla.sessions.streams import Stream
+from orla.study.batches import initial_parameters
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """How networks are pretrained; a source for each number stands in docs/protocol.md.
+
+    learning_rate: of Adam.
+    window: steps of TBPTT, and between two updates.
+    validation_fraction: last share of the pretraining part, which only early stopping sees.
+    max_epochs: passes over the rest, at most.
+    patience: epochs without a better validation error after which a network stops.
+    """
+
+    learning_rate: float = 1e-3
+    window: int = 50
+    validation_fraction: float = 0.1
+    max_epochs: int = 60
+    patience: int = 5
+
+
+def pretrain(
+    architecture: Architecture,
+    stream: Stream,
+    seeds: Sequence[int],
+    settings: Pretraining,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> tuple[Parameters, pd.DataFrame]:
+    """Train one network a seed on session A's pretraining part, all at once.
+
+    Args:
+        architecture: Of the networks.
+        stream: The pretraining part of session A.
+        seeds: Names of the networks; a seed is the same network whatever stands beside it.
+        settings: See Pretraining.
+        dtype: Precision of networks and arithmetic.
+        device: Where to compute.
+
+    Returns:
+        Each network's parameters at its best validation error, (seeds, ...) each, on the CPU; and
+        its learning curve: seed, epoch, training_mse, validation_mse, best (bool).
+
+    Raises:
+        OrlaError: The part is too short for the window and the validation share.
+    """
+    span = max(evaluation.SEGMENT, settings.window)
+    span += -span % settings.window
+    learning = int(len(stream) * (1.0 - settings.validation_fraction)) // span * span
+    if not 0 < learning < len(stream):
+        raise OrlaError(
+            f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
+            " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
+        )
+    X = torch.as_tensor(stream.X, dtype=dtype, device=device)
+    Y = torch.as_tensor(stream.Y, dtype=dtype, device=device)
+    params = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
+    trainer = _Trainer(architecture, settings, span, params)
+    with progress.bar(settings.max_epochs, f"pretraining {len(seeds)} networks", "epoch") as bar:
+        for _ in range(settings.max_epochs):
+            trainer.epoch(X[:learning], Y[:learning], X[learning:], Y[learning:])
+            progress.advance(bar, 1)
+            if trainer.done:
+                break
+    return {k: p.cpu() for k, p in trainer.best.items()}, trainer.curve(seeds)
+
+
+class _Trainer:
+    """Epochs over one stream with early stopping, each network for itself."""
+
+    def __init__(
+        self, architecture: Architecture, settings: Pretraining, span: int, params: Parameters
+    ) -> None:
+        learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
+        self.adapter = Adapter(learner, Adam(), segment=span)
+        self.architecture, self.settings = architecture, settings
+        self.params, self.best = params, {k: p.clone() for k, p in params.items()}
+        models = len(params["W_out"])
+        self.rates = params["W_out"].new_full((models,), settings.learning_rate)
+        self.best_error = np.full(models, np.inf)
+        self.stale = np.zeros(models, dtype=int)
+        self.optimizer_state = None
+        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    @property
+    def done(self) -> bool:
+        return bool((self.stale >= self.settings.patience).all())
+
+    def epoch(
+        self, X: torch.Tensor, Y: torch.Tensor, X_val: torch.Tensor, Y_val: torch.Tensor
+    ) -> None:
+        active = self.stale < self.settings.patience
+        result = self.adapter(self.params, self.rates, X, Y, optimizer_state=self.optimizer_state)
+        self.params, self.optimizer_state = result.params, result.optimizer_state
+        run = evaluation.run(self.architecture, self.params, result.state, X_val)
+        error = evaluation.mean_squared_error(run.outputs, Y_val)
+        better = active & (error < self.best_error)
+        self.best_error = np.where(better, error, self.best_error)
+        self.stale = np.where(better, 0, self.stale + 1)
+        keep = torch.as_tensor(better, device=X.device)
+        for name, p in self.best.items():
+            p[keep] = self.params[name][keep]
+        self.rows.append((result.losses.mean(1), error, active))
+
+    def curve(self, seeds: Sequence[int]) -> pd.DataFrame:
+        rows = [
+            {"seed": seed, "epoch": epoch, "training_mse": losses[i], "validation_mse": errors[i]}
+            for epoch, (losses, errors, active) in enumerate(self.rows)
+            for i, seed in enumerate(seeds)
+            if active[i]
+        ]
+        frame = pd.DataFrame(rows)
+        frame["best"] = (
+            frame.groupby("seed")["validation_mse"].transform("min") == frame["validation_mse"]
+        )
+        return frame

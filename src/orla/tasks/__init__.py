@@ -1,0 +1,1 @@
+"""Tasks: what is to be learned, as episodes of streams."""

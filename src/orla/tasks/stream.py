@@ -1,0 +1,94 @@
+"""A stream: what a network sees of a recording or a task, one row a time step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from orla.errors import OrlaError
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Inputs and targets of consecutive steps.
+
+    Attributes:
+        X: inputs, float64: (steps, n_in) shared by all seeds, or (seeds, steps, n_in).
+        Y: targets: values, float64 (..., steps, n_out), or categories, int64 (..., steps).
+        scored: bool (..., steps), False where nothing is learned from or scored, such as a target
+            that lies across a gap; None where every step counts.
+        starts: bool (..., steps), True where a trial begins: the network's state is set to its
+            initial one before that step; None where the state runs through.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    scored: np.ndarray | None = None
+    starts: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.X.ndim not in (2, 3) or self.X.dtype != np.float64:
+            raise OrlaError(
+                f"stream: X is {self.X.dtype} {self.X.shape}; give float64 (steps, n_in) or"
+                " (seeds, steps, n_in)"
+            )
+        lead = self.X.shape[:-1]
+        values = self.Y.dtype == np.float64 and self.Y.ndim == self.X.ndim
+        categories = self.Y.dtype == np.int64 and self.Y.ndim == self.X.ndim - 1
+        if not (values or categories) or self.Y.shape[: len(lead)] != lead:
+            raise OrlaError(
+                f"stream: X {self.X.shape} and Y {self.Y.dtype} {self.Y.shape} do not fit together;"
+                " give Y as float64 (..., steps, n_out) or int64 categories (..., steps)"
+            )
+        for name in ("scored", "starts"):
+            mask = getattr(self, name)
+            if mask is not None and (mask.dtype != np.bool_ or mask.shape != lead):
+                raise OrlaError(
+                    f"stream: {name} is {mask.dtype} {mask.shape}; give bool {lead}, one a step"
+                )
+        for name in ("X", "Y"):
+            array = getattr(self, name)
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+                raise OrlaError(f"stream: {name} is not finite at {first}; mend or cut that step")
+
+    def __len__(self) -> int:
+        return self.X.shape[-2]
+
+    @property
+    def own(self) -> bool:
+        """Whether each seed has a stream of its own."""
+        return self.X.ndim == 3
+
+    @property
+    def n_in(self) -> int:
+        """Inputs a step."""
+        return self.X.shape[-1]
+
+    def part(self, span: slice) -> Stream:
+        """The steps of `span`, as views."""
+        lead = (slice(None),) if self.own else ()
+        return Stream(
+            **{
+                f.name: None if (a := getattr(self, f.name)) is None else a[(*lead, span)]
+                for f in fields(self)
+            }
+        )
+
+
+def joined(first: Stream, second: Stream) -> Stream:
+    """Two streams of which the second follows the first."""
+
+    def both(name: str) -> np.ndarray | None:
+        a, b = getattr(first, name), getattr(second, name)
+        if a is None and b is None:
+            return None
+        neutral = name == "scored"
+        a, b = (
+            np.full(s.X.shape[:-1], neutral) if m is None else m
+            for s, m in ((first, a), (second, b))
+        )
+        return np.concatenate([a, b], axis=1 if first.own else 0)
+
+    return Stream(**{f.name: both(f.name) for f in fields(Stream)})

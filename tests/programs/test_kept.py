@@ -1,0 +1,127 @@
+"""Programs on disk: by what they are made of, for this machine, whole or made again."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from harness import cumulative
+
+from orla.programs import compiling
+from orla.programs import kept as programs
+from orla.programs.compiling import Compiled
+
+
+@dataclass(frozen=True)
+class Affine:
+    slope: float
+
+    def __call__(self, x):
+        return self.slope * x + 1.0
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORLA_CACHE", str(tmp_path))
+    compiling.configure(compile=True)
+    yield tmp_path / "programs"
+    compiling.configure(compile=False)
+
+
+def programs_in(folder):
+    return sorted(folder.glob("*.program"))
+
+
+def value(slope, size=2):
+    made = Affine(slope)
+    return Compiled(made, "affine", [made])(torch.ones(size)).tolist()
+
+
+def test_a_kept_program_is_loaded_and_computes_the_same(folder, capsys):
+    assert value(2.0) == [3.0, 3.0]
+    assert "affine: compiled in" in capsys.readouterr().err
+    (kept,) = programs_in(folder)
+    assert value(2.0) == [3.0, 3.0]
+    assert "affine: compiled before, loaded in" in capsys.readouterr().err
+    assert programs_in(folder) == [kept]
+
+
+def test_another_number_or_shape_is_another_program(folder):
+    assert value(2.0) == [3.0, 3.0]
+    assert value(5.0) == [6.0, 6.0]
+    assert value(2.0, size=3) == [3.0] * 3
+    assert len(programs_in(folder)) == 3
+
+
+def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder):
+    # Loops are what is compiled here; their bodies differ in a number that they close over.
+    for factor, expected in ((2.0, 27.0), (3.0, 99.0), (2.0, 27.0)):
+        loop = cumulative(factor)
+        last, _ = Compiled(loop, "loop", [loop])(torch.ones(()), torch.arange(4.0))
+        assert last.item() == expected
+    assert len(programs_in(folder)) == 2
+
+
+def test_a_spoilt_file_is_made_again(folder, capsys):
+    value(2.0)
+    (kept,) = programs_in(folder)
+    (library,) = kept.glob("*.so")
+    whole = library.read_bytes()
+    library.unlink()  # this process has it loaded
+    library.write_bytes(whole[: len(whole) // 2])  # a loader would not notice
+    assert value(2.0) == [3.0, 3.0]
+    assert capsys.readouterr().err.count("affine: compiled in") == 2
+    assert programs.load(kept) is not None
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "file"))
+    assert value(2.0) == [3.0, 3.0]
+    assert "kept in" not in capsys.readouterr().err
+
+
+def test_without_a_description_nothing_is_kept(folder):
+    assert Compiled(lambda x: x + 1.0, "nameless")(torch.ones(1)).tolist() == [2.0]
+    assert not folder.exists()
+
+
+def test_the_name_holds_code_fields_and_processor(monkeypatch):
+    made = [Affine(2.0), 3, "x", None, [1.5]]
+    name = programs.path("what", "shapes", made)
+    assert programs.path("what", "shapes", list(made)) == name
+    others = [
+        programs.path("other", "shapes", made),
+        programs.path("what", "others", made),
+        programs.path("what", "shapes", [Affine(2.5), *made[1:]]),
+        programs.path("what", "shapes", [test_without_a_description_nothing_is_kept]),
+    ]
+    monkeypatch.setattr(programs, "processor", lambda: "another")
+    programs._here.cache_clear()
+    others.append(programs.path("what", "shapes", made))
+    programs._here.cache_clear()
+    assert len({name, *others}) == 6
+
+
+def test_what_is_changed_in_place_is_changed():
+    def store(slots, new):
+        slots[1:2].copy_(new)
+        return slots.sum()
+
+    slots = torch.zeros(3)
+    program = Compiled(store, "storing")
+    assert program(slots, torch.ones(1)).item() == 1.0
+    assert program(slots, torch.full((1,), 4.0)).item() == 4.0
+    assert slots.tolist() == [0.0, 4.0, 0.0]
+
+
+def test_what_a_function_holds_is_part_of_its_name():
+    def adding(number):
+        return lambda x: x + number
+
+    def name(function):
+        return programs.path("adding", "shapes", [function])
+
+    assert name(adding(1.0)) == name(adding(1.0))
+    assert name(adding(1.0)) != name(adding(2.0))
+    assert name(adding(torch.ones(1))) is None
+    assert name(adding({1: 2})) is None

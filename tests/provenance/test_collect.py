@@ -1,0 +1,53 @@
+import json
+import subprocess
+
+import pytest
+import torch
+
+from orla.provenance import collect as provenance
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    def git(*arguments):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        return subprocess.run(
+            ["git", "-C", tmp_path, *identity, *arguments],
+            check=True, capture_output=True, text=True,
+        ).stdout.strip()  # fmt: skip
+
+    source = tmp_path / "code.py"
+    source.write_text("a = 1\n")
+    git("init", "-q")
+    git("add", "code.py")
+    git("commit", "-qm", "one")
+    return source, git("rev-parse", "HEAD")
+
+
+def test_commit_and_dirty_flag(checkout):
+    source, commit = checkout
+    assert provenance.code(source) == {"commit": commit, "dirty": False}
+    source.write_text("a = 2\n")
+    assert provenance.code(source) == {"commit": commit, "dirty": True}
+
+
+def test_an_untracked_package_has_no_commit(checkout):
+    source, _ = checkout
+    other = source.with_name("installed.py")
+    other.write_text("")
+    assert provenance.code(other) == {"commit": "unknown", "dirty": None}
+
+
+def test_without_git_the_commit_is_unknown(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert provenance.code()["commit"] == "unknown"
+
+
+def test_collect_is_json_repeats_itself_and_names_the_machine():
+    first = provenance.collect(seeds=[0, 1], precision="float64")
+    assert first == provenance.collect(seeds=[0, 1], precision="float64")
+    assert json.loads(json.dumps(first)) == first
+    assert first["seeds"] == [0, 1] and first["precision"] == "float64"
+    assert first["versions"]["torch"] == torch.__version__
+    assert first["cpu_capability"] == torch.backends.cpu.get_cpu_capability()
+    assert first["threads"] == torch.get_num_threads()

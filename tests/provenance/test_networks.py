@@ -1,0 +1,37 @@
+import pytest
+import torch
+
+from orla.errors import OrlaError
+from orla.provenance import networks
+
+NETWORKS = {"W_hh": torch.arange(12.0, dtype=torch.float64).reshape(3, 2, 2), "b_h": torch.ones(3)}
+
+
+def test_networks_come_back_in_their_precision(tmp_path):
+    path = tmp_path / "rnn" / "float64.safetensors"
+    networks.save(NETWORKS, path, {"seeds": [0, 1, 2]})
+    back = networks.load(path)
+    assert back.keys() == NETWORKS.keys()
+    for name, tensor in NETWORKS.items():
+        assert back[name].dtype == tensor.dtype and torch.equal(back[name], tensor)
+
+
+def test_the_first_seeds_can_be_asked_for_but_not_more_than_there_are(tmp_path):
+    networks.save(NETWORKS, tmp_path / "n.safetensors", {})
+    assert torch.equal(networks.load(tmp_path / "n.safetensors", 2)["W_hh"], NETWORKS["W_hh"][:2])
+    with pytest.raises(OrlaError, match="holds 3 networks, not 4"):
+        networks.load(tmp_path / "n.safetensors", 4)
+
+
+def test_equal_networks_give_equal_bytes(tmp_path):
+    for name in "ab":
+        networks.save(NETWORKS, tmp_path / f"{name}.safetensors", {"x": 1})
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def test_missing_and_foreign_files_are_named(tmp_path):
+    with pytest.raises(OrlaError, match=r"none\.safetensors: no such networks"):
+        networks.load(tmp_path / "none.safetensors")
+    (tmp_path / "x.safetensors").write_bytes(b"nothing of the kind")
+    with pytest.raises(OrlaError, match=r"x\.safetensors: not a safetensors file"):
+        networks.load(tmp_path / "x.safetensors")

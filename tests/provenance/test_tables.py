@@ -1,0 +1,49 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orla.errors import OrlaError
+from orla.provenance.tables import read_table, write_table
+
+FRAME = pd.DataFrame(
+    {
+        "learner": ["rtrl", "immediate"],
+        "seed": [0, 1],
+        "heldout_mse": [0.25, np.nan],
+        "diverged": [False, True],
+    }
+)
+PROVENANCE = {"dataset": {"name": "simulated", "simulated": True}, "seeds": [0, 1]}
+
+
+def test_values_types_and_provenance_come_back(tmp_path):
+    write_table(FRAME, tmp_path / "t.parquet", PROVENANCE)
+    back = read_table(tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(back, FRAME)
+    assert back.attrs["provenance"] == PROVENANCE
+
+
+def test_nan_is_stored_as_null(tmp_path):
+    write_table(FRAME, tmp_path / "t.parquet", {})
+    assert pq.read_table(tmp_path / "t.parquet")["heldout_mse"].null_count == 1
+
+
+def test_equal_tables_give_equal_bytes_whatever_was_read_before(tmp_path):
+    write_table(FRAME, tmp_path / "a.parquet", PROVENANCE)
+    write_table(read_table(tmp_path / "a.parquet"), tmp_path / "b.parquet", PROVENANCE)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    write_table(FRAME, tmp_path / "c.parquet", {"other": 1})
+    assert (tmp_path / "a.parquet").read_bytes() != (tmp_path / "c.parquet").read_bytes()
+
+
+def test_missing_broken_and_foreign_files_are_named(tmp_path):
+    with pytest.raises(OrlaError, match=r"none\.parquet: no such table"):
+        read_table(tmp_path / "none.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(OrlaError, match=r"broken\.parquet: not a parquet table"):
+        read_table(tmp_path / "broken.parquet")
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "foreign.parquet")
+    with pytest.raises(OrlaError, match=r"foreign\.parquet: written by another program"):
+        read_table(tmp_path / "foreign.parquet")
