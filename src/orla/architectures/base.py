@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
+
+from orla.catalogue import Part, option
 
 Parameters = dict[str, Tensor]
 
@@ -34,16 +37,18 @@ def rows_along_memory(params: Parameters) -> Parameters:
 
 
 @dataclass(frozen=True)
-class Architecture(ABC):
+class Architecture(Part, ABC):
     """A recurrent network with `hidden` units, `n_in` inputs and `n_out` linear outputs.
 
     The state is one flat vector of `state_size` numbers, whose first `hidden` ones the readout
     sees. The methods speak of one model; the batch of models is added outside by torch.func.vmap.
     """
 
-    hidden: int
-    n_in: int
-    n_out: int
+    kind: ClassVar[str] = "architecture"
+
+    hidden: int = option(64, "Hidden units.", least=1)
+    n_in: int = 1
+    n_out: int = 1
 
     @property
     @abstractmethod
@@ -96,7 +101,13 @@ class LinearGates(Architecture):
     It offers structured derivatives: a cotangent on the new state is pulled back to one on the
     pre-activations (`pull`), and the parameters' gradient is its outer product with (h, x, 1).
     Learners use these where they exist and automatic differentiation of `step` elsewhere.
+
+    units_independent: Whether `activate` treats each unit by itself, so that units meet in W_hh
+        alone. Exact RTRL is several times faster then. A wrong yes gives wrong gradients; a test
+        tries every architecture of the catalogue that says yes.
     """
+
+    units_independent: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,11 +12,13 @@ from orla.architectures.base import LinearGates
 
 
 @dataclass(frozen=True)
-class LSTM(LinearGates):
+class LSTM(LinearGates, name="lstm", label="LSTM", order=20):
     """LSTM (Hochreiter and Schmidhuber 1997; forget gate Gers et al. 2000), as torch.nn.LSTMCell.
 
     The state is (h, c), the gates' order i, f, g, o; the two biases of LSTMCell are one b_h here.
     """
+
+    units_independent: ClassVar[bool] = True
 
     @property
     def state_size(self) -> int:

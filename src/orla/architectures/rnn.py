@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,8 +12,10 @@ from orla.architectures.base import LinearGates
 
 
 @dataclass(frozen=True)
-class RNN(LinearGates):
+class RNN(LinearGates, name="rnn", label="RNN", order=10):
     """Elman's network (1990) with tanh units; 6,850 parameters at 64 units, 40 inputs."""
+
+    units_independent: ClassVar[bool] = True
 
     @property
     def state_size(self) -> int:

@@ -1,10 +1,9 @@
-"""The loop: a stream, an architecture, a learner and an optimizer, over a batch of models."""
+"""The loop: a stream, a network, a learner and an optimizer, over a batch of models."""
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,58 +14,56 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils import _pytree as pytree
 
-from orla.architectures import Parameters, rows_along_memory
+from orla.architectures.base import Parameters, rows_along_memory
+from orla.engine.state import Carried, State, noise
 from orla.errors import OrlaError
-from orla.learners import Learner
-from orla.learners.base import Memory
-from orla.optimizers import Optimizer
+from orla.interventions.base import Gradients, Intervention
+from orla.learners.base import Learner, Memory
+from orla.losses.base import Loss
+from orla.optimizers.base import Optimizer
+from orla.probes.base import Probe, Update
 from orla.programs.compiling import Compiled
-from orla.programs.scan import in_layout_of, readable, scan_in_place
+from orla.programs.scan import in_layout_of, readable, scan, scan_in_place
 
 # Steps between two updates from which on updates are made uncompiled.
 _SELDOM = 50
 
-Probe = Callable[[Parameters, Parameters, Parameters], dict[str, Tensor]]
+# Steps of a stream: "x" (steps, n_in) and "y" (steps, ...), shared by the models, or
+# (steps, models, ...); and where the stream has them "scored" and "starts", bool.
+Moments = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What an adaptation leaves behind, models on the first axis.
+    """What a run leaves behind, models on the first axis.
 
-    losses: (models, steps) mean over outputs of the squared error, before each step's update.
-    params, state, optimizer_state: after the last step.
-    series: what the probes measured, (models, updates, ...) each.
-    snapshots: {step: (params, state)} after that many steps.
+    errors: (models, steps) of each step, before its update; 0 where a step is not scored.
+    state: After the last step.
+    series: What the probes measured, (models, updates, ...) each.
+    snapshots: {step: (params, network state)} after that many steps of the stream.
     """
 
-    losses: np.ndarray
-    params: Parameters
-    state: Tensor
-    optimizer_state: dict[str, Tensor]
+    errors: np.ndarray
+    state: State
     series: dict[str, np.ndarray]
     snapshots: dict[int, tuple[Parameters, Tensor]] = field(default_factory=dict)
 
 
-@dataclass
-class _Now:
-    """Where an adaptation stands. longest: Steps that are gone through at once, at most."""
-
-    params: Parameters
-    carry: dict[str, Any]
-    optimizer_state: dict[str, Tensor]
-    memory: Memory
-    longest: int
-
-
 @dataclass(frozen=True)
-class Adapter:
+class Loop:
     """Adapts batches of models; compiled once a shape.
 
-    segment: steps that are gone through in one piece, a multiple of the learner's stride.
+    learner: Drives the networks. observers: Learners that watch the same trajectory, by name; each
+        updates as often as the driver, or at each step (then its gradients of a window are summed).
+    interventions: What is done to the gradient, one after the other.
+    segment: Steps that are gone through in one piece, a multiple of the learner's stride.
     """
 
     learner: Learner
     optimizer: Optimizer
+    loss: Loss
+    observers: Mapping[str, Learner] = field(default_factory=dict)
+    interventions: Sequence[Intervention] = ()
     probes: Sequence[Probe] = ()
     segment: int = 200
 
@@ -74,56 +71,101 @@ class Adapter:
         if self.segment % self.learner.stride:
             raise OrlaError(
                 f"a segment of {self.segment} steps does not hold a whole number of updates, one"
-                f" every {self.learner.stride} steps; choose parts.cut as a multiple of that"
+                f" every {self.learner.stride} steps; choose the task's window as a multiple of that"
             )
+        for name, observer in self.observers.items():
+            if observer.stride not in (1, self.learner.stride):
+                raise OrlaError(
+                    f"observer {name} answers every {observer.stride} steps and the learner updates"
+                    f" every {self.learner.stride}; give both one stride, or the observer 1"
+                )
+        for part in (*self.interventions, *self.probes):
+            for name in part.observers():
+                if name not in self.observers:
+                    raise OrlaError(
+                        f"{part.kind} {part.part.name} reads the observer {name!r}, which is not"
+                        " there; name it under observers"
+                    )
 
-    def __call__(
+    def start(
         self,
         params: Parameters,
-        learning_rates: Tensor,
-        X: Tensor,
-        Y: Tensor,
         *,
-        snapshots: Sequence[int] = (),
-        state: Tensor | None = None,
-        optimizer_state: dict[str, Tensor] | None = None,
-        on_segment: Callable[[int], None] | None = None,
-    ) -> Adaptation:
-        """Adapt a batch of models to one stream.
+        seeds: Sequence[int] | None = None,
+        network: Tensor | None = None,
+        optimizer: dict[str, Tensor] | None = None,
+    ) -> State:
+        """The state before the first step.
 
         Args:
             params: Starting point, each (models, ...); left as it is.
-            learning_rates: (models,).
-            X, Y: Inputs (steps, n_in) and targets (steps, n_out), in the precision of `params`.
-                Steps that do not fill a last update are passed over.
-            snapshots: Steps after which parameters and state are kept, multiples of `segment`.
-            state: Starting state (models, state_size); zeros by default.
-            optimizer_state: Starting state of the optimizer; a fresh one by default.
+            seeds: Names of the models' random numbers; 0, 1, ... by default.
+            network: States of the networks (models, state_size); their initial ones by default.
+            optimizer: State of the optimizer; a fresh one by default.
+        """
+        with torch.no_grad():
+            params = _own(rows_along_memory(params))
+            models = len(next(iter(params.values())))
+            if network is None:
+                network = vmap(self.learner.architecture.initial_state)(params)
+            if optimizer is None:
+                optimizer = vmap(self.optimizer.init)(params)
+            return State(
+                params=params,
+                network=network.clone(),
+                learner=_carried(self.learner, params),
+                observers={n: _carried(o, params) for n, o in self.observers.items()},
+                optimizer=_own(optimizer),
+                interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
+                probes=[_own(vmap(p.init)(params)) for p in self.probes],
+                seeds=tuple(range(models) if seeds is None else seeds),
+            )
+
+    def run(
+        self,
+        state: State,
+        rates: Tensor,
+        moments: Moments,
+        *,
+        snapshots: Sequence[int] = (),
+        on_segment: Callable[[int], None] | None = None,
+    ) -> Adaptation:
+        """Go through `moments` from `state`, which is changed in place.
+
+        Args:
+            state: From `start`, or as an earlier run left it.
+            rates: Learning rates (models,).
+            moments: The next steps of the stream, in the precision of the parameters. Steps that
+                do not fill a last update are passed over.
+            snapshots: Steps of the stream after which parameters and network state are kept,
+                multiples of `segment`.
             on_segment: Called with the number of steps done since the last call.
 
         Raises:
-            OrlaError: Too few steps for one update; a snapshot is no multiple of `segment`.
+            OrlaError: Too few steps for one update; a snapshot is no multiple of `segment` or is
+                not reached.
         """
-        steps = X.shape[0] - X.shape[0] % self.learner.stride
-        self._check(steps, snapshots)
+        length = len(moments["x"])
+        steps = length - length % self.learner.stride
+        first = state.step
+        self._check(first, steps, snapshots)
         with torch.no_grad():
-            X, Y = X.contiguous(), Y.contiguous()
-            now = self._start(params, state, optimizer_state)
-            losses, series, kept = [], [], {}
-            for start in range(0, steps, self.segment):
-                part = slice(start, min(start + self.segment, steps))
-                loss, watched = self._advance(now, learning_rates, X[part], Y[part])
-                losses.append(loss)
+            moments = {name: m[:steps].contiguous() for name, m in moments.items()}
+            errors, series, kept, at = [], [], {}, 0
+            while at < steps:
+                stop = min(steps, at + self.segment - (first + at) % self.segment)
+                part = {name: m[at:stop] for name, m in moments.items()}
+                error, watched = self._advance(state, rates, part)
+                errors.append(error)
                 series.append(watched)
-                if part.stop in snapshots:
-                    kept[part.stop] = pytree.tree_map(torch.clone, (now.params, now.carry["state"]))
+                if state.step in snapshots:
+                    kept[state.step] = (_own(state.params), state.network.clone())
                 if on_segment:
-                    on_segment(part.stop - part.start)
+                    on_segment(stop - at)
+                at = stop
         return Adaptation(
-            losses=torch.cat(losses).T.cpu().numpy(),
-            params=now.params,
-            state=now.carry["state"],
-            optimizer_state=now.optimizer_state,
+            errors=torch.cat(errors).T.cpu().numpy(),
+            state=state,
             series={
                 k: torch.cat([s[k] for s in series]).transpose(0, 1).cpu().numpy()
                 for k in series[0]
@@ -131,165 +173,368 @@ class Adapter:
             snapshots=kept,
         )
 
-    def _start(
-        self, params: Parameters, state: Tensor | None, optimizer_state: dict[str, Tensor] | None
-    ) -> _Now:
-        # Each tensor in memory of its own: they are changed in place.
-        params = pytree.tree_map(torch.clone, rows_along_memory(params))
-        carry = self.learner.init(params)
-        if state is not None:
-            carry = carry | {"state": state.clone()}
-        if optimizer_state is None:
-            optimizer_state = vmap(self.optimizer.init)(params)
-        optimizer_state = pytree.tree_map(torch.clone, optimizer_state)
-        memory = self.learner.memory(params)
-        longest = self.segment
-        if memory.room < sys.maxsize and not readable(carry["state"]):
-            # A graph is recorded for each number of steps: of this divisor nearly all are made up.
-            longest = math.gcd(self.segment, memory.room)
-        return _Now(params, carry, optimizer_state, memory, longest)
-
-    def _check(self, steps: int, snapshots: Sequence[int]) -> None:
+    def _check(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
         if steps == 0:
             raise OrlaError(f"the stream is shorter than one update ({self.learner.stride} steps)")
         for step in snapshots:
-            if step % self.segment or not 0 < step <= steps:
+            if step % self.segment or not first < step <= first + steps:
                 raise OrlaError(
-                    f"no snapshot can be taken after {step} of {steps} steps;"
+                    f"no snapshot can be taken after {step} of {first + steps} steps;"
                     f" choose a multiple of {self.segment}"
                 )
 
     def _advance(
-        self, now: _Now, rates: Tensor, X: Tensor, Y: Tensor
+        self, state: State, rates: Tensor, moments: Moments
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        if self.learner.loops:
-            return self._advance_by_updates(now, rates, X, Y)
-        losses, series, at, steps = [], [], 0, len(X)
-        memory = now.memory
-        if self.learner.has_memory and readable(X):
-            # One program serves every stretch, those of a last and shorter segment among them.
-            X, Y = (torch.nn.functional.pad(t, (0, 0, 0, self.segment - steps)) for t in (X, Y))
-        changed = {"params": now.params, "optimizer": now.optimizer_state, "carry": memory.changed}
+        for learner, _ in self._learners(state):
+            if learner.noise:
+                steps = len(moments["x"])
+                drawn = noise(state.seeds, state.step, steps, learner.noise, state.network)
+                moments = moments | {_noise_of(learner): drawn}
+        if self.learner.loops or any(o.loops for o in self.observers.values()):
+            return self._advance_by_updates(state, rates, moments)
+        return self._advance_by_steps(state, rates, moments)
+
+    def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
+        """The driver and the observers, each with what it carries."""
+        watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
+        return [(self.learner, state.learner), *watching]
+
+    def _room(self, state: State) -> int:
+        """Steps until a learner's block ends, at most a segment."""
+        ends = [
+            learner.block_length - state.step % learner.block_length
+            for learner, _ in self._learners(state)
+            if learner.block_length
+        ]
+        return min([self.segment, *ends])
+
+    def _end_blocks(self, state: State) -> None:
+        for learner, carried in self._learners(state):
+            if learner.block_length and state.step % learner.block_length == 0:
+                learner.end_block(carried.memory)
+
+    @cached_property
+    def _longest(self) -> int:
+        """Steps of a stretch on a CUDA device.
+
+        Each stretch length costs a recording; their greatest common divisor lets one serve nearly
+        all.
+        """
+        blocks = [x.block_length for x in (self.learner, *self.observers.values())]
+        return math.gcd(self.segment, *blocks)
+
+    # One update a step: steps and updates share one compiled loop.
+
+    def _advance_by_steps(
+        self, state: State, rates: Tensor, moments: Moments
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        steps = len(moments["x"])
+        on_cpu = readable(state.network)
+        if on_cpu:
+            # Padded to one length, so that one program serves every stretch.
+            moments = {name: _padded(m, self.segment - steps) for name, m in moments.items()}
+        errors, series, at = [], [], 0
         while at < steps:
-            stop = min(steps, at + memory.room, at + now.longest)
-            *stretch, start, end = self._stretch(X, Y, at, stop)
-            now.carry, loss, watched = self._compiled_run(
-                now.carry, changed, memory.read, rates, *stretch, start, end
-            )
-            now.carry = memory.remember(now.carry, stop - at)
-            losses.append(loss[start:end])
+            stop = min(steps, at + self._room(state), at + (steps if on_cpu else self._longest))
+            if on_cpu:
+                some, start, end = moments, at, stop
+            else:
+                # A recorded graph keeps the positions that it was recorded with: the part is cut
+                # out, and its shape tells its length.
+                some, start, end = {n: m[at:stop] for n, m in moments.items()}, 0, stop - at
+            ends = torch.tensor(start), torch.tensor(end)
+            carry, error, watched = self._compiled_run(*self._split(state), rates, some, *ends)
+            self._take(state, carry)
+            state.step += stop - at
+            self._end_blocks(state)
+            errors.append(error[start:end])
             series.append({name: values[start:end] for name, values in watched.items()})
             at = stop
-        return torch.cat(losses), {k: torch.cat([s[k] for s in series]) for k in series[0]}
+        return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
-    def _stretch(self, X: Tensor, Y: Tensor, at: int, stop: int) -> tuple[Tensor, ...]:
-        """A segment as `run` takes it to go from step `at` up to `stop`."""
-        if not readable(X):
-            # A recorded graph keeps the positions that it was recorded with: here 0 and the length,
-            # which its shape tells.
-            return X[at:stop], Y[at:stop], torch.tensor(0), torch.tensor(stop - at)
-        return X, Y, torch.tensor(at), torch.tensor(stop)
+    def _split(self, state: State) -> tuple[Any, Any, Any]:
+        """What a step answers anew, what it changes in place, and what it only reads."""
+        learners = {"own": state.learner, **{f"of {n}": c for n, c in state.observers.items()}}
+        carry = {
+            "network": state.network,
+            "learners": {name: c.carry for name, c in learners.items()},
+            "interventions": list(state.interventions),
+            "probes": list(state.probes),
+        }
+        changed = {
+            "params": state.params,
+            "optimizer": state.optimizer,
+            "learners": {name: c.memory.changed for name, c in learners.items()},
+        }
+        return carry, changed, {name: c.memory.read for name, c in learners.items()}
 
-    def _advance_by_updates(
-        self, now: _Now, rates: Tensor, X: Tensor, Y: Tensor
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        # A gradient that is compiled by itself serves all optimizers, and an update all learners.
-        # One update in many steps takes less uncompiled than to be compiled.
-        losses, series, stride = [], [], self.learner.stride
-        apply = self._apply if stride >= _SELDOM else self._compiled_apply
-        for x, y in zip(X.split(stride), Y.split(stride), strict=True):
-            now.carry, gradients, loss = self._compiled_step(now.carry, now.params, x, y)
-            now.params, now.optimizer_state, watched = apply(
-                now.params, gradients, now.optimizer_state, rates
-            )
-            losses.append(loss)
-            series.append(watched)
-        return torch.cat(losses), {k: torch.stack([s[k] for s in series]) for k in series[0]}
+    def _take(self, state: State, carry: dict[str, Any]) -> None:
+        state.network = carry["network"]
+        state.learner.carry = carry["learners"]["own"]
+        for name, carried in state.observers.items():
+            carried.carry = carry["learners"][f"of {name}"]
+        state.interventions, state.probes = carry["interventions"], carry["probes"]
 
-    @cached_property
-    def _compiled_run(self) -> Compiled:
-        made_of = [self.learner, self.optimizer, *self.probes]
-        name = f"{_name(self.learner)} + {_name(self.optimizer)}"
-        return Compiled(self.run, name, made_of)
-
-    @cached_property
-    def _compiled_step(self) -> Compiled:
-        name = f"{_name(self.learner)}, a window"
-        return Compiled(self._gradient, name, [self.learner])
-
-    @cached_property
-    def _compiled_apply(self) -> Compiled:
-        made_of = [self.optimizer, *self.probes]
-        return Compiled(self._apply, f"{_name(self.optimizer)}, an update", made_of)
-
-    def run(
+    def run_steps(
         self,
         carry: dict[str, Any],
         changed: dict[str, Any],
         read: dict[str, Any],
         rates: Tensor,
-        X: Tensor,
-        Y: Tensor,
+        moments: Moments,
         start: Tensor,
         stop: Tensor,
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        """Go through X (steps, n_in), Y from step `start` up to `stop`, an update a step.
+        """Go through `moments` from step `start` up to `stop`, an update a step.
 
         Args:
-            carry: What the learner carries.
-            changed: "params", "optimizer" and the learner's own "carry", changed in place.
-            read: What else the learner finds in its carry.
+            carry, changed, read: From `_split`; `changed` is changed in place.
+            rates: Learning rates (models,).
+            moments: Steps on the first axis.
 
         Returns:
-            The next carry, losses (steps, models) and the probes' series.
+            The next carry, errors (steps, models) and the probes' series.
         """
 
         def body(
-            carry: Any, xy: tuple[Tensor, Tensor], read: Any, rates: Tensor, changed: Any
+            carry: Any, moment: Moments, read: Any, rates: Tensor, changed: Any
         ) -> tuple[Any, Any]:
-            params, state = changed["params"], changed["optimizer"]
-            held = carry | changed["carry"] | read
-            x, y = (part[None] for part in xy)
-            carry, gradients, loss = self._gradient(held, params, x, y)
-            after, state_after, watched = self._apply(params, gradients, state, rates)
+            params = changed["params"]
+            held = {
+                name: (c | changed["learners"][name] | read[name])
+                for name, c in carry["learners"].items()
+            }
+            network, step, error, readout = self._forward(params, carry["network"], moment)
+            learners, gradients = {}, {}
+            for name, learner in self._named.items():
+                own = _with_noise(step, moment, learner)
+                learners[name], gradient = learner.gradient(held[name], params, own)
+                gradients[name] = self._laid_out(gradient | readout, params)
+            update = self._apply(
+                params, gradients, changed["optimizer"], carry, rates, network, moment, error
+            )
+            updates, optimizer, interventions, probes, watched = update
             # A probe may answer with what is about to be changed.
             watched = pytree.tree_map(torch.clone, watched)
             # In place: the loop would otherwise go through twice the memory.
-            for now, new in ((params, after), (state, state_after)):
-                for name, value in new.items():
-                    now[name].copy_(value)
-            return carry, (loss[0], watched)
+            for name, u in updates.items():
+                params[name].copy_(params[name] + u)
+            for name, value in optimizer.items():
+                changed["optimizer"][name].copy_(value)
+            after = {
+                "network": network,
+                "learners": learners,
+                "interventions": interventions,
+                "probes": probes,
+            }
+            return after, (error, watched)
 
-        carry, (losses, series) = scan_in_place(
-            body, carry, (X, Y), changed, constants=(read, rates), start=start, stop=stop
+        carry, (errors, series) = scan_in_place(
+            body, carry, moments, changed, constants=(read, rates), start=start, stop=stop
         )
-        return carry, losses, series
+        return carry, errors, series
 
-    def _gradient(
-        self, carry: dict[str, Any], params: Parameters, X: Tensor, Y: Tensor
-    ) -> tuple[dict[str, Any], Parameters, Tensor]:
-        carry, gradients, loss = self.learner.step(carry, params, X, Y)
-        if not self._in_passing:
-            gradients = {name: in_layout_of(g, params[name]) for name, g in gradients.items()}
-        return carry, gradients, loss
+    @cached_property
+    def _named(self) -> dict[str, Learner]:
+        return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
 
-    @property
-    def _in_passing(self) -> bool:
-        """Whether a gradient is worked out where it is used instead of being written down."""
-        written = self.learner.loops or self.learner.has_memory
-        return self.optimizer.elementwise and not written
+    def _forward(
+        self, params: Parameters, network: Tensor, moment: Moments
+    ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
+        """One step forward: the next network state, `learners.base.Step`, error and readout."""
+        d = self.learner.derivatives
+        before = d.before(params, network, moment)
+        after, tape = d.forward(params, network, moment)
+        error, cotangent, readout = d.readout(self.loss, params, after, moment)
+        seen = {name: m for name, m in moment.items() if not name.startswith(_NOISE)}
+        step = {"moment": seen, "before": before, "tape": tape, "cotangent": cotangent}
+        return after, step, error, readout
+
+    def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
+        """The gradient as the optimizer goes through it.
+
+        Where an update follows from each number by itself, the compiler may fuse the gradient into
+        the update; elsewhere both lie in memory as the weights do.
+        """
+        plain = not (self.observers or self.interventions)
+        apart = self.learner.loops or self.learner.block_length
+        if self.optimizer.elementwise and plain and not apart:
+            return gradient
+        return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
 
     def _apply(
-        self, params: Parameters, gradients: Parameters, optimizer_state: Any, rates: Tensor
-    ) -> tuple[Parameters, dict[str, Tensor], dict[str, Tensor]]:
-        updates, optimizer_state = vmap(self.optimizer.update)(
-            gradients, optimizer_state, params, rates
-        )
-        watched: dict[str, Tensor] = {}
-        for probe in self.probes:
-            watched |= probe(params, gradients, updates)
-        params = params | {name: params[name] + update for name, update in updates.items()}
-        return params, optimizer_state, watched
+        self,
+        params: Parameters,
+        gradients: dict[str, Parameters],
+        optimizer: dict[str, Tensor],
+        carry: dict[str, Any],
+        rates: Tensor,
+        network: Tensor,
+        moment: Moments,
+        error: Tensor,
+    ) -> tuple[Any, ...]:
+        """Updates, and the next states of optimizer, interventions and probes; what was seen."""
+        learned = own = gradients["own"]
+        observers = {name: gradients[f"of {name}"] for name in self.observers}
+        interventions = []
+        for part, state in zip(self.interventions, carry["interventions"], strict=True):
+            own, after = vmap(part.update)(Gradients(own, observers), state, params)
+            interventions.append(after)
+        updates, optimizer = vmap(self.optimizer.update)(own, optimizer, params, rates)
+        moment = {name: m for name, m in moment.items() if not name.startswith(_NOISE)}
+        update = Update(params, own, observers, learned, updates, network, moment, error)
+        axes = Update(0, 0, 0, 0, 0, 0, self._moment_axes(moment, error), error.dim() - 1)
+        probes, watched = [], {}
+        for part, state in zip(self.probes, carry["probes"], strict=True):
+            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
+            probes.append(after)
+            watched |= values
+        return updates, optimizer, interventions, probes, watched
+
+    def _moment_axes(self, moment: Moments, error: Tensor) -> dict[str, int | None]:
+        # In a window steps come first, then models where each has a stream of its own.
+        window = error.dim() - 1
+        own = moment["x"].dim() == 2 + window
+        return {name: window if own else None for name in moment}
+
+    # Updates far apart: the gradients of a window are compiled by themselves, for all optimizers,
+    # and an update by itself, for all learners.
+
+    def _advance_by_updates(
+        self, state: State, rates: Tensor, moments: Moments
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        errors, series, stride = [], [], self.learner.stride
+        # One update in many steps takes less time uncompiled than to be compiled.
+        apply = self._apply if stride >= _SELDOM else self._compiled_apply
+        for at in range(0, len(moments["x"]), stride):
+            window = {name: m[at : at + stride] for name, m in moments.items()}
+            carry, changed, read = self._split(state)
+            after, network, gradients, error, steps = self._compiled_window(
+                carry["learners"], changed["learners"], read, state.params, state.network, window
+            )
+            for name in self._stepwise:
+                after[f"of {name}"] = state.observers[name].carry
+                gradients[f"of {name}"] = self._watched(state, name, window, steps)
+            self._take(state, carry | {"learners": after, "network": network})
+            state.step += stride
+            if not self._stepwise:
+                self._end_blocks(state)
+            updates, state.optimizer, state.interventions, state.probes, watched = apply(
+                state.params, gradients, state.optimizer, carry, rates, network, window, error
+            )
+            state.params = state.params | {n: state.params[n] + u for n, u in updates.items()}
+            errors.append(error)
+            series.append(watched)
+        return torch.cat(errors), {k: torch.stack([s[k] for s in series]) for k in series[0]}
+
+    @property
+    def _reads_before(self) -> bool:
+        return any(learner.reads_before for learner in self._named.values())
+
+    @cached_property
+    def _stepwise(self) -> list[str]:
+        """Observers that answer at each step where the driver updates once a window."""
+        return [n for n, o in self.observers.items() if o.stride < self.learner.stride]
+
+    def window(
+        self,
+        carries: dict[str, Any],
+        changed: dict[str, Any],
+        read: dict[str, Any],
+        params: Parameters,
+        network: Tensor,
+        moments: Moments,
+    ) -> tuple[Any, ...]:
+        """The gradients of one window (stride, ...) of steps.
+
+        Returns:
+            What the learners carry next, the network's state, the gradients by learner, errors
+            (stride, models), and for observers that answer at each step the steps and the
+            readout's gradient.
+        """
+
+        def forward(network: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Any]:
+            after, step, error, readout = self._forward(params, network, moment)
+            del step["moment"]
+            if not self._reads_before:
+                del step["before"]
+            return after, (step, error, readout)
+
+        network, (steps, error, readouts) = scan(forward, network, moments, constants=(params,))
+        steps["moment"] = {n: m for n, m in moments.items() if not n.startswith(_NOISE)}
+        readout = {name: g.sum(0) for name, g in readouts.items()}
+        after, gradients = {}, {}
+        for name, learner in self._named.items():
+            if learner.stride < self.learner.stride:
+                continue
+            step = _with_noise(steps, moments, learner)
+            if learner.stride == 1:
+                step = pytree.tree_map(lambda t: t[0], step)
+            held = carries[name] | changed[name] | read[name]
+            after[name], gradient = learner.gradient(held, params, step)
+            gradients[name] = self._laid_out(gradient | readout, params)
+        return after, network, gradients, error, (steps, readout) if self._stepwise else ()
+
+    def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
+        """The summed gradients of an observer that answers at each step of a window."""
+        observer, carried = self.observers[name], state.observers[name]
+        steps, readout = seen
+        steps = _with_noise(steps, moments, observer)
+        total: Parameters = {}
+        for at in range(self.learner.stride):
+            step = pytree.tree_map(lambda t, at=at: t[at], steps)
+            held = carried.carry | carried.memory.changed | carried.memory.read
+            carried.carry, gradient = observer.gradient(held, state.params, step)
+            total = {n: g + total[n] if total else g for n, g in gradient.items()}
+            if observer.block_length and (state.step + at + 1) % observer.block_length == 0:
+                observer.end_block(carried.memory)
+        return total | readout
+
+    @cached_property
+    def _compiled_run(self) -> Compiled:
+        name = f"{_name(self.learner)} + {_name(self.optimizer)}"
+        return Compiled(self.run_steps, name, self._made_of)
+
+    @cached_property
+    def _compiled_window(self) -> Compiled:
+        made_of = [self.learner, self.loss, list(self.observers.items())]
+        return Compiled(self.window, f"{_name(self.learner)}, a window", made_of)
+
+    @cached_property
+    def _compiled_apply(self) -> Compiled:
+        return Compiled(self._apply, f"{_name(self.optimizer)}, an update", self._made_of)
+
+    @property
+    def _made_of(self) -> list[Any]:
+        watching = [list(self.observers.items()), list(self.interventions), list(self.probes)]
+        return [self.learner, self.optimizer, self.loss, *watching]
+
+
+# What the entries of a moment that hold a learner's random numbers are called: one by its size.
+_NOISE = "noise"
+
+
+def _noise_of(learner: Learner) -> str:
+    return f"{_NOISE}-{learner.noise}"
+
+
+def _with_noise(step: dict[str, Any], moment: Moments, learner: Learner) -> dict[str, Any]:
+    return step | {"noise": moment[_noise_of(learner)]} if learner.noise else step
+
+
+def _padded(moment: Tensor, missing: int) -> Tensor:
+    return torch.cat([moment, moment.new_zeros(missing, *moment.shape[1:])]) if missing else moment
+
+
+def _carried(learner: Learner, params: Parameters) -> Carried:
+    memory = learner.memory(params)
+    return Carried(_own(learner.init(params)), Memory(_own(memory.changed), _own(memory.read)))
+
+
+def _own(tree: Any) -> Any:
+    """The same tensors, each in memory of its own: they are changed in place."""
+    return pytree.tree_map(torch.clone, tree)
 
 
 def _name(thing: object) -> str:

@@ -67,7 +67,7 @@ def sizes(architecture: Any, hidden: int = 64, n_in: int = 40, n_out: int = 2) -
     """
     if isinstance(architecture, str):
         if architecture not in _LISTED:
-            from orla.architectures import architecture as made
+            from orla.architectures.base import architecture as made
 
             return sizes(made(architecture, hidden, n_in, n_out))
         gates, state, cache = (factor * hidden for factor in _LISTED[architecture])

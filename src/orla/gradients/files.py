@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orla.architectures import Architecture, Parameters, architecture
+from orla.architectures.base import Architecture, Parameters, architecture
 from orla.errors import OrlaError
 from orla.files import atomic
 from orla.schema import nearest

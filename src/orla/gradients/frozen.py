@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orla.architectures import Parameters
+from orla.architectures.base import Parameters
 from orla.engine.loop import Adapter
 from orla.learners import Learner
 from orla.optimizers import Optimizer

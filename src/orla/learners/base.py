@@ -2,70 +2,81 @@
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
-from orla.architectures import Architecture, Parameters
-from orla.derivatives.derivatives import Derivatives, derivatives
+from orla.architectures.base import Architecture, Parameters
+from orla.catalogue import Part
+from orla.derivatives import Derivatives, derivatives
 
 Carry = dict[str, Any]
+
+# A step that was taken, or a window of them on a first axis of all entries:
+# "moment" (inputs and targets), "before" (models, state_size: the state that the step was taken
+# from), "tape" (what it left for its derivatives), "cotangent" (models, state_size: dL/dh), and for
+# a learner that draws "noise" (models, numbers).
+Step = dict[str, Any]
 
 
 @dataclass
 class Memory:
-    """What a learner finds in its carry at each step beside what it carries; here nothing.
+    """Buffers that a learner keeps beside its carry.
 
-    changed: What its step changes in place.
-    read: What it leaves as it is.
+    changed: Buffers that `gradient` changes in place.
+    read: Buffers that `gradient` reads and `end_block` changes.
     """
 
     changed: dict[str, Any] = field(default_factory=dict)
     read: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def room(self) -> int:
-        """Steps that may be taken until `remember` is called, at least one."""
-        return sys.maxsize
-
-    def remember(self, carry: Carry, steps: int) -> Carry:
-        """Take in that many steps, the last of which left `carry`; answers the next one's.
-
-        Always of the same shapes, strides and precision, its keys in the same order: one program
-        serves every step, and looks at none of them.
-        """
-        return carry
-
 
 @dataclass(frozen=True)
-class Learner(ABC):
-    """A pure pair `init(params) -> carry`, `step(carry, params, X, Y)` for a batch of models.
+class Learner(Part, ABC):
+    """A pure pair `init(params) -> carry`, `gradient(carry, params, step) -> (carry, gradient)`.
 
-    All tensors of parameters, carries and gradients have the models on their first axis; the
-    stream is shared. A learner takes `stride` steps of the stream at a time and answers with one
-    gradient, the sum over those steps.
+    The loop runs the network forward, works out dL/dh_t and the readout's exact gradient, and asks
+    the learner for the gradient of the recurrent parameters alone; so several learners can watch
+    one trajectory. All tensors have the models on their first axis.
+
+    Class statement:
+        stride: The option that gives the steps between two updates, or "" for an update each step.
+        exactness: "exact", "unbiased" or "biased", against exact RTRL.
+        source: The paper that the rule comes from.
     """
+
+    kind: ClassVar[str] = "learner"
+    declares: ClassVar[Mapping[str, Any]] = {"stride": "", "exactness": "biased", "source": ""}
 
     architecture: Architecture
 
     @property
     def stride(self) -> int:
         """Steps of the stream between two updates."""
-        return 1
+        return getattr(self, self.part.more["stride"]) if self.part.more["stride"] else 1
 
     @property
     def loops(self) -> bool:
-        """Whether `step` itself loops over steps; others share one loop with their updates."""
+        """Whether `gradient` itself loops over steps: it is then compiled apart from updates."""
         return self.stride > 1
 
     @property
-    def has_memory(self) -> bool:
-        """Whether there is a `memory` with something to do; `stride` is then 1."""
-        return False
+    def block_length(self) -> int:
+        """Steps after which `end_block` is called; 0 for never. `stride` is 1 where it is not 0."""
+        return 0
+
+    @property
+    def reads_before(self) -> bool:
+        """Whether `gradient` reads "before" of a window's steps; that is not kept otherwise."""
+        return self.stride == 1
+
+    @property
+    def noise(self) -> int:
+        """How many random numbers, uniform on [0, 1), each model is given at each step."""
+        return 0
 
     @property
     def derivatives(self) -> Derivatives:
@@ -73,30 +84,31 @@ class Learner(ABC):
         return derivatives(self.architecture)
 
     def init(self, params: Parameters) -> Carry:
-        """What is carried before the first step; "state" is (models, state_size).
-
-        Each tensor in memory of its own.
-        """
-        return {"state": torch.func.vmap(self.architecture.initial_state)(params).clone()}
+        """What is carried before the first step, each tensor in memory of its own."""
+        return {}
 
     def memory(self, params: Parameters) -> Memory:
-        """What there is beside the carry before the first step."""
+        """Buffers beside the carry before the first step; `gradient` finds them in its carry."""
         return Memory()
 
     @abstractmethod
-    def step(
-        self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
-    ) -> tuple[Carry, Parameters, Tensor]:
-        """One gradient from `stride` steps.
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
+        """The gradient of the recurrent parameters.
 
         Args:
-            carry: From `init` or the step before.
+            carry: From `init` or the step before, with the buffers of `memory`.
             params: Parameters, each (models, ...).
-            X: Inputs (stride, n_in).
-            Y: Targets (stride, n_out).
+            step: The step, or where `stride` is more than 1 the window of `stride` steps.
 
         Returns:
-            The next carry, the gradient of the summed losses (parameters that the learner leaves
-            alone are absent), and the losses (stride, models): mean over outputs of the squared
-            error.
+            The next carry, and the gradient of the summed errors; parameters that the learner
+            leaves alone are absent.
         """
+
+    def end_block(self, memory: Memory) -> None:
+        """Called after every `block_length` steps; changes `memory` in place."""
+
+
+def on_first_axis(tree: dict[str, Tensor]) -> dict[str, Tensor]:
+    """One step as a window of one."""
+    return {name: value[None] for name, value in tree.items()}

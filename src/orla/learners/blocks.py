@@ -16,20 +16,23 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils import _pytree as pytree
 
-from orla.architectures import LinearGates, Parameters
-from orla.derivatives.derivatives import Derivatives, StructuredDerivatives, Tape
+from orla.architectures.base import LinearGates, Parameters
+from orla.derivatives.base import Derivatives, Tape
+from orla.derivatives.sensitivity import (
+    AutomaticSensitivity,
+    Sensitivity,
+    StructuredSensitivity,
+)
+from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
 from orla.programs.scan import readable, repeat, scan, stacked
 
-# Steps pulled back through in one turn of a loop, at most. A turn costs about one step beside its
-# own; a longer one takes longer to compile.
+# Steps pulled back through in one turn of a loop, at most. A turn's overhead equals about one step;
+# a longer turn takes longer to compile.
 _GROUP = 4
 
-# Random states that an architecture's units are tried in.
-_TRIALS = 8
-
-# Of every step of a block, the newest first and at the end: tensors (steps, models, ...).
+# What is kept of the steps of a block, the newest last: tensors (steps, models, ...).
 Slots = dict[str, Any]
 
 
@@ -43,6 +46,13 @@ class Blocks(ABC):
     """The steps since P was last built, for any number of them."""
 
     derivatives: Derivatives
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """P's layout, and the products with it."""
+        if isinstance(self.derivatives, StructuredDerivatives):
+            return StructuredSensitivity(self.derivatives)
+        return AutomaticSensitivity(self.derivatives)
 
     @abstractmethod
     def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
@@ -72,14 +82,15 @@ class PulledBlocks(Blocks):
 
     def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         weights = {name: params[name] for name in self.derivatives.history()}
-        return {"tape": tape, "weights": weights}
+        ones = torch.ones_like(next(iter(tape.values()))[:, 0])
+        return {"tape": {"keep": ones} | tape, "weights": weights}
 
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
-        none = self.derivatives.no_terms({name: w[0] for name, w in slots["weights"].items()})
+        none = self.sensitivity.no_terms({name: w[0] for name, w in slots["weights"].items()})
         on_start, terms = self._pull(slots, stored, cotangent, none)
-        return self.derivatives.sensitivity_gradient(sensitivity, on_start, terms)
+        return self.sensitivity.gradient(sensitivity, on_start, terms)
 
     def _pull(
         self, slots: Slots, stored: Tensor, cotangent: Tensor, terms: Parameters
@@ -118,11 +129,11 @@ class PulledBlocks(Blocks):
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
             cotangent = torch.where(exists, before, cotangent)
-        return cotangent, self.derivatives.with_terms(terms, slots["tape"], stacked(locals_))
+        return cotangent, self.sensitivity.with_terms(terms, slots["tape"], stacked(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         on_start, locals_ = _pull_units(self)(slots)
-        self.derivatives.rebuild_sensitivity(sensitivity, on_start, slots["tape"], locals_)
+        self.sensitivity.rebuild(sensitivity, on_start, slots["tape"], locals_)
 
     def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
         """Every unit vector of the state, pulled back through a full block: P's rows.
@@ -155,12 +166,11 @@ class KernelBlocks(Blocks):
 
     def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         on_gates, around = vmap(self.derivatives.architecture.unit_jacobian)(tape["cache"])
-        return {
-            "W_hh": params["W_hh"],
-            "on_gates": on_gates,
-            "around": around,
-            "inputs": self.derivatives.joined(tape),
-        }
+        W_hh = params["W_hh"]
+        if "keep" in tape:  # nothing is pulled back over the start of a trial
+            W_hh, around = (t * tape["keep"][:, None, None] for t in (W_hh, around))
+        inputs = self.derivatives.joined(tape)
+        return {"W_hh": W_hh, "on_gates": on_gates, "around": around, "inputs": inputs}
 
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
@@ -174,9 +184,8 @@ class KernelBlocks(Blocks):
 
 def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest that serve the architecture on the parameters' device, in their precision."""
-    alone = isinstance(derivatives, StructuredDerivatives) and units_act_alone(
-        derivatives.architecture
-    )
+    architecture = derivatives.architecture
+    alone = isinstance(architecture, LinearGates) and architecture.units_independent
     serve = alone and kernels.serve(params["W_hh"])
     return KernelBlocks(derivatives) if serve else PulledBlocks(derivatives)
 
@@ -184,24 +193,3 @@ def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
 def blocks_of(derivatives: Derivatives, slots: Slots) -> Blocks:
     """Those that `slots` were made for."""
     return KernelBlocks(derivatives) if "on_gates" in slots else PulledBlocks(derivatives)
-
-
-@functools.cache
-def units_act_alone(architecture: LinearGates) -> bool:
-    """Whether `activate` treats each unit by itself: tried by pulling random numbers back."""
-    a = architecture
-    if a.state_size % a.hidden or a.gates % a.hidden:
-        return False
-    draw = functools.partial(
-        torch.randn, generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    )
-    for _ in range(_TRIALS):
-        # As a step leaves it: what a cache holds is the architecture's affair.
-        _, cache = a.activate(draw(a.gates), draw(a.state_size))
-        cotangent = draw(a.state_size)
-        by_unit = cotangent.view(-1, 1, a.hidden)
-        for pulled, jacobian in zip(a.pull(cache, cotangent), a.unit_jacobian(cache), strict=True):
-            alone = (jacobian.unflatten(1, (-1, a.hidden)) * by_unit).sum(0).flatten()
-            if not torch.allclose(pulled, alone, rtol=1e-10, atol=1e-12):
-                return False
-    return True

@@ -6,41 +6,41 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from orla.architectures import Parameters
-from orla.learners.base import Carry, Learner
+from orla.architectures.base import Parameters
+from orla.catalogue import Mark, option
+from orla.derivatives.base import Local, Tape
+from orla.learners.base import Carry, Learner, Step, on_first_axis
 from orla.programs.scan import scan
 
 
 @dataclass(frozen=True)
-class Immediate(Learner):
+class Immediate(
+    Learner,
+    name="immediate",
+    label="immediate",
+    order=10,
+    mark=Mark("#0b2a5b", "o", "-"),
+    short=("window",),
+    stride="window",
+    source="the paper's d=0",
+):
     """Gradient (dL/dh_t) dh_t/dtheta with h_{t-1} held fixed (the paper's d=0).
 
     `window` such gradients are summed between two updates; 1 is an update at every step.
     """
 
-    window: int = 1
+    window: int = option(1, "Steps between two updates.", least=1)
 
-    @property
-    def stride(self) -> int:
-        return self.window
-
-    def step(
-        self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
-    ) -> tuple[Carry, Parameters, Tensor]:
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives = self.derivatives
+        if self.window == 1:
+            _, local = derivatives.pull(params, step["tape"], step["cotangent"])
+            return carry, derivatives.gather(on_first_axis(step["tape"]), on_first_axis(local))
 
-        def one(
-            state: Tensor, xy: tuple[Tensor, Tensor], params: Parameters
-        ) -> tuple[Tensor, tuple]:
-            x, y = xy
-            after, tape = derivatives.forward(params, state, x)
-            loss, cotangent, readout = derivatives.readout(params, after, y)
-            _, local = derivatives.pull(params, tape, cotangent)
-            return after, (loss, readout, tape, local)
+        def pull(last: Tensor, one: tuple[Tape, Tensor], params: Parameters) -> tuple[Tensor, Local]:
+            # PyTorch 2.13 compiles no scan without a carry, and a wrong program for vmap here.
+            return last, derivatives.pull(params, *one)[1]
 
-        state, (losses, readout, tapes, locals_) = scan(
-            one, carry["state"], (X, Y), constants=(params,)
-        )
-        gradient = derivatives.gather(tapes, locals_)
-        gradient |= {name: g.sum(0) for name, g in readout.items()}
-        return {"state": state}, gradient, losses
+        pulled = derivatives.pulled(step["tape"]), step["cotangent"]
+        _, locals_ = scan(pull, step["cotangent"][0], pulled, constants=(params,))
+        return carry, derivatives.gather(step["tape"], locals_)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from orla.architectures import Parameters
-from orla.learners.base import Carry, Learner
+from orla.architectures.base import Parameters
+from orla.catalogue import Mark
+from orla.learners.base import Carry, Learner, Step
 
 
 @dataclass(frozen=True)
-class LastLayer(Learner):
-    """Exact gradient of W_out and b_out at every step; the recurrent parameters stand still."""
+class LastLayer(
+    Learner,
+    name="last-layer",
+    label="last layer, per step",
+    order=60,
+    mark=Mark("#5f7f6f", "v", (0, (1, 1))),
+    source="the paper's floor (Appendix A)",
+):
+    """The recurrent parameters stand still: the readout learns alone."""
 
-    def step(
-        self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
-    ) -> tuple[Carry, Parameters, Tensor]:
-        state, _ = self.derivatives.forward(params, carry["state"], X[0])
-        loss, _, readout = self.derivatives.readout(params, state, Y[0])
-        return {"state": state}, readout, loss[None]
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
+        return carry, {}

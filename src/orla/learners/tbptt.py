@@ -8,128 +8,131 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla.architectures import Parameters
+from orla.architectures.base import Parameters
+from orla.catalogue import Mark, option
 from orla.errors import OrlaError
-from orla.learners.base import Carry, Learner
+from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import scan
 
 
 @dataclass(frozen=True)
-class TBPTT(Learner):
+class TBPTT(
+    Learner,
+    name="tbptt",
+    label="full (TBPTT {window})",
+    order=40,
+    mark=Mark("#f0ab3c", "D", (0, (4, 1.2))),
+    short=("window", "update_every"),
+    stride="update_every",
+    source="Williams and Peng 1990",
+):
     """BPTT(h; h') of Williams and Peng (1990) with h = `window` and h' = `update_every`.
 
-    Every `update_every` steps one gradient of the losses of those steps, each pulled back at most
+    Every `update_every` steps one gradient of the errors of those steps, each pulled back at most
     to `window` steps before the update. (200, 200) is the chunk, the paper's "full RTRL" on BCI;
     (1, 1) is Immediate. Where the window reaches back past an update, the states are those that
     were visited, and the derivatives are taken there with the present weights.
     """
 
-    window: int = 200
-    update_every: int = 200
+    window: int = option(200, "Steps before an update that errors are pulled back to.", least=1)
+    update_every: int = option(200, "Steps between two updates.", least=1)
 
     def __post_init__(self) -> None:
         if not 1 <= self.update_every <= self.window:
             raise OrlaError(
                 f"tbptt-{self.window}-{self.update_every}: the window must be at least as long as"
-                " the steps between updates; write tbptt-WINDOW-STRIDE with WINDOW >= STRIDE"
+                " the steps between updates; write tbptt-WINDOW-UPDATE_EVERY with"
+                " WINDOW >= UPDATE_EVERY"
             )
-
-    @property
-    def stride(self) -> int:
-        return self.update_every
 
     @property
     def loops(self) -> bool:
         return self.window > 1
 
     @property
+    def reads_before(self) -> bool:
+        return self._memory > 0
+
+    @property
     def _memory(self) -> int:
         return self.window - self.update_every
 
     def init(self, params: Parameters) -> Carry:
-        carry = super().init(params)
-        if self._memory:
-            state = carry["state"]
-            x = state.new_zeros(self.architecture.n_in)
-            carry["past_states"] = state.expand(self._memory, *state.shape).clone()
-            carry["past_inputs"] = x.expand(self._memory, -1).clone()
-            carry["past_exists"] = state.new_zeros(self._memory)
-        return carry
+        if not self._memory:
+            return {}
+        state = torch.func.vmap(self.architecture.initial_state)(params)
+        ones = state.new_ones(len(state))
+        past = {"before": state, "x": state.new_zeros(len(state), self.architecture.n_in)}
+        past |= {"keep": ones, "exists": 0.0 * ones}
+        return {name: p.expand(self._memory, *p.shape).clone() for name, p in past.items()}
 
-    def step(
-        self, carry: Carry, params: Parameters, X: Tensor, Y: Tensor
-    ) -> tuple[Carry, Parameters, Tensor]:
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives = self.derivatives
-
-        def forward(
-            state: Tensor, xy: tuple[Tensor, Tensor], params: Parameters
-        ) -> tuple[Tensor, tuple]:
-            x, y = xy
-            after, tape = derivatives.forward(params, state, x)
-            return after, (state, tape, *derivatives.readout(params, after, y))
-
-        start = carry["state"]
-        state, (before, tapes, losses, cotangents, readout) = scan(
-            forward, start, (X, Y), constants=(params,)
-        )
+        if self.update_every == 1:
+            step = pytree.tree_map(lambda t: t[None], step)
 
         # Pulling back sums over a matrix's rows: the other layout of memory serves it better.
         weights = {name: params[name].contiguous() for name in derivatives.history()}
 
         def backward(
-            on_state: Tensor, step: tuple, weights: Parameters
+            on_state: Tensor, one: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
-            tape, cotangent = step
+            tape, cotangent = one
             return derivatives.pull(weights, tape, on_state + cotangent)
 
-        zero = torch.zeros_like(state)
+        zero = torch.zeros_like(step["cotangent"][0])
         on_start, locals_ = scan(
-            backward, zero, (tapes, cotangents), constants=(weights,), reverse=True
+            backward,
+            zero,
+            (step["tape"], step["cotangent"]),
+            constants=(weights,),
+            reverse=True,
         )
-        gradient = derivatives.gather(tapes, locals_)
-        after: Carry = {"state": state}
-        if self._memory:
-            past = self._past_gradient(carry, params, weights, on_start)
-            gradient = {name: g + past[name] for name, g in gradient.items()}
-            after |= self._remember(carry, before, X)
-        gradient |= {name: g.sum(0) for name, g in readout.items()}
-        return after, gradient, losses
+        gradient = derivatives.gather(step["tape"], locals_)
+        if not self._memory:
+            return carry, gradient
+        past = self._past_gradient(carry, params, weights, on_start)
+        gradient = {name: g + past[name] for name, g in gradient.items()}
+        return self._remember(carry, step), gradient
 
     def _past_gradient(
         self, carry: Carry, params: Parameters, weights: Parameters, on_start: Tensor
     ) -> Parameters:
         derivatives = self.derivatives
 
-        def again(
-            _: Tensor, step: tuple[Tensor, Tensor], params: Parameters
-        ) -> tuple[Tensor, dict[str, Tensor]]:
-            return derivatives.forward(params, *step)
+        def again(past: Carry) -> dict[str, Tensor]:
+            _, tape = derivatives.step(params, past["before"], {"x": past["x"]})
+            return tape | {"keep": past["keep"]}
 
-        past = (carry["past_states"], carry["past_inputs"])
-        _, tapes = scan(again, on_start, past, constants=(params,))
+        tapes = torch.func.vmap(again)(carry)
 
         def backward(
-            on_state: Tensor, step: tuple, weights: Parameters
+            on_state: Tensor, one: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
-            tape, exists = step
+            tape, exists = one
             on_before, local = derivatives.pull(weights, tape, on_state)
-            return exists * on_before, pytree.tree_map(lambda x: exists * x, local)
+            none = {name: torch.zeros_like(x) for name, x in local.items()}
+            there = exists[0] > 0
+            local = {name: torch.where(there, x, none[name]) for name, x in local.items()}
+            return torch.where(there, on_before, torch.zeros_like(on_before)), local
 
         _, locals_ = scan(
-            backward,
-            on_start,
-            (tapes, carry["past_exists"]),
-            constants=(weights,),
-            reverse=True,
+            backward, on_start, (tapes, carry["exists"]), constants=(weights,), reverse=True
         )
         return derivatives.gather(tapes, locals_)
 
-    def _remember(self, carry: Carry, before: Tensor, X: Tensor) -> Carry:
-        def latest(past: Tensor, new: Tensor) -> Tensor:
-            return torch.cat([past, new])[-self._memory :].clone()
-
+    def _remember(self, carry: Carry, step: Step) -> Carry:
+        before = step["before"]
+        steps, models = before.shape[:2]
+        x = step["moment"]["x"]
+        ones = before.new_ones(steps, models)
+        new = {
+            "before": before,
+            "x": x if x.dim() == 3 else x[:, None].expand(-1, models, -1),
+            "keep": step["tape"].get("keep", ones),
+            "exists": ones,
+        }
         return {
-            "past_states": latest(carry["past_states"], before),
-            "past_inputs": latest(carry["past_inputs"], X),
-            "past_exists": latest(carry["past_exists"], before.new_ones(X.shape[0])),
+            name: torch.cat([carry[name], value])[-self._memory :].clone()
+            for name, value in new.items()
         }

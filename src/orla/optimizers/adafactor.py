@@ -8,20 +8,28 @@ import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
+from orla.catalogue import Mark, option
 from orla.optimizers.base import Optimizer, State
 
 
 @dataclass(frozen=True)
-class Adafactor(Optimizer):
+class Adafactor(
+    Optimizer,
+    name="adafactor",
+    label="Adafactor",
+    order=20,
+    mark=Mark("#9c2a5b", "s", (0, (5, 1.5))),
+    grid={"step": [0.0001, 0.0003, 0.001], "window": [0.001, 0.003, 0.01]},
+):
     """Adafactor (Shazeer and Stern 2018, algorithm 4) without relative step or parameter scaling.
 
     Matrices of any size are factored; beta2_t = 1 - t^-0.8; eps 1e-30 is added to the squared
     gradient; each tensor's update is clipped to an RMS of 1 and multiplied by the learning rate.
     """
 
-    decay: float = 0.8
-    eps: float = 1e-30
-    clip_rms: float = 1.0
+    decay: float = option(0.8, "beta2_t = 1 - t^-decay.", above=0)
+    eps: float = option(1e-30, "Added to the squared gradient.", least=0)
+    clip_rms: float = option(1.0, "Root mean square that an update is clipped to.", above=0)
 
     def init(self, params: Parameters) -> State:
         one = next(iter(params.values())).new_ones(())

@@ -9,17 +9,25 @@ import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
+from orla.catalogue import Mark, option
 from orla.optimizers.base import Optimizer, State
 
 
 @dataclass(frozen=True)
-class Adam(Optimizer):
+class Adam(
+    Optimizer,
+    name="adam",
+    label="Adam",
+    order=30,
+    mark=Mark("#2a8fbd", "^", (0, (3, 1, 1, 1))),
+    grid={"step": [0.0001, 0.0003, 0.001], "window": [0.0003, 0.001, 0.003]},
+):
     """Adam with bias correction (Kingma and Ba 2015, algorithm 1), eps outside the root."""
 
     elementwise: ClassVar[bool] = True
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
+    beta1: float = option(0.9, "Decay of the mean gradient.", least=0)
+    beta2: float = option(0.999, "Decay of the mean squared gradient.", least=0)
+    eps: float = option(1e-8, "Added to the root of the mean squared gradient.", least=0)
 
     def init(self, params: Parameters) -> State:
         one = next(iter(params.values())).new_ones(())

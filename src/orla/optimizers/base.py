@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from orla.architectures.base import Parameters
+from orla.catalogue import Part
 
 State = dict[str, Tensor]
 
 
-class Optimizer(ABC):
+class Optimizer(Part, ABC):
     """Turns a gradient into an update that is added to the parameters. None has weight decay.
 
     elementwise: Whether each number's update follows from that number's own gradient and state,
         without sums over others. A wrong answer costs time, nothing else.
+    grid (in the class statement): Half-decade learning rates where a config gives none, by
+        cadence: {"step": [...], "window": [...]}.
     """
 
+    kind: ClassVar[str] = "optimizer"
+    declares: ClassVar[Mapping[str, Any]] = {"grid": None}
     elementwise: ClassVar[bool] = False
 
     @abstractmethod

@@ -6,10 +6,18 @@ import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
+from orla.catalogue import Mark
 from orla.optimizers.base import Optimizer, State
 
 
-class LARS(Optimizer):
+class LARS(
+    Optimizer,
+    name="lars",
+    label="LARS",
+    order=40,
+    mark=Mark("#e6a000", "D", (0, (1, 1))),
+    grid={"step": [0.0003, 0.001, 0.003], "window": [0.003, 0.01, 0.03]},
+):
     """LARS (You, Gitman and Ginsburg 2017) per tensor: update = -lr ||w|| / ||g|| g, trust 1.
 
     No momentum. Where either norm is 0 the step is the plain -lr g, so that a bias that starts at

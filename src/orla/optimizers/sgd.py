@@ -7,10 +7,18 @@ from typing import ClassVar
 from torch import Tensor
 
 from orla.architectures.base import Parameters
+from orla.catalogue import Mark
 from orla.optimizers.base import Optimizer, State
 
 
-class SGD(Optimizer):
+class SGD(
+    Optimizer,
+    name="sgd",
+    label="SGD",
+    order=10,
+    mark=Mark("#14213d", "o", "-"),
+    grid={"step": [0.001, 0.003, 0.01], "window": [0.00003, 0.0001, 0.0003]},
+):
     """Plain gradient descent: update = -lr g; no momentum."""
 
     elementwise: ClassVar[bool] = True

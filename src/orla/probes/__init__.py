@@ -1,5 +1,1 @@
-"""Probes: what can be measured along an adaptation without changing it."""
-
-from orla.probes.update_ratio import update_ratio
-
-__all__ = ["update_ratio"]
+"""Probes: what is measured along an adaptation without changing it."""

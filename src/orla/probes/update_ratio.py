@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from orla.architectures import Parameters
+from orla.probes.base import Probe, State, Update
 
 
-def update_ratio(
-    params: Parameters, gradients: Parameters, updates: Parameters
-) -> dict[str, Tensor]:
-    """||dW_hh|| / ||dW_out|| of one update (paper, Table 3): {"update_ratio": (models,)}.
+@dataclass(frozen=True)
+class UpdateRatio(
+    Probe,
+    name="update_ratio",
+    label="‖ΔW_hh‖/‖ΔW_out‖",
+    columns={"update_ratio": "mean over updates of the norm of dW_hh over that of dW_out"},
+):
+    """||dW_hh|| / ||dW_out|| of each update (paper, Table 3).
 
     NaN where W_hh is not learned; infinite where W_out stands still.
     """
-    out = _norm(updates["W_out"])
-    if "W_hh" not in updates:
-        return {"update_ratio": torch.full_like(out, torch.nan)}
-    return {"update_ratio": _norm(updates["W_hh"]) / out}
+
+    def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
+        out = _norm(update.updates["W_out"])
+        if "W_hh" not in update.updates:
+            return state, {"update_ratio": torch.full_like(out, torch.nan)}
+        return state, {"update_ratio": _norm(update.updates["W_hh"]) / out}
 
 
 def _norm(update: Tensor) -> Tensor:
     # Not flattened: that would have the compiler copy it into another layout first.
-    return torch.sqrt((update * update).sum(tuple(range(1, update.dim()))))
+    return torch.sqrt((update * update).sum(tuple(range(update.dim()))))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from orla.architectures import Architecture, Parameters
+from orla.architectures.base import Architecture, Parameters
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 

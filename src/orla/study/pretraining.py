@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 from orla import progress
-from orla.architectures import Architecture, Parameters
+from orla.architectures.base import Architecture, Parameters
 from orla.engine import forward as evaluation
 from orla.engine.loop import Adapter
 from orla.errors import OrlaError

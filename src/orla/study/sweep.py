@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from orla import progress
-from orla.architectures import Architecture, Parameters
+from orla.architectures.base import Architecture, Parameters
 from orla.engine import forward as evaluation
 from orla.engine.loop import Adaptation, Adapter
 from orla.errors import OrlaError

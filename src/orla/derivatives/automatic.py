@@ -1,0 +1,47 @@
+"""Derivatives of any network, by automatic differentiation of its `step`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+from torch.func import vjp, vmap
+
+from orla.architectures.base import Parameters
+from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_models
+
+
+@dataclass(frozen=True)
+class AutomaticDerivatives(Derivatives):
+    """A step's local term is its share of the parameters' gradient."""
+
+    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
+        x = moment["x"]
+        after = vmap(self.architecture.step, in_dims=(0, 0, axis_of_models(moment)))(
+            params, state, x
+        )
+        return after, {"state": state, "x": x.expand(state.shape[0], -1)}
+
+    def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        recurrent = {name: params[name] for name in self.recurrent()}
+        one = self._pull_one if cotangent.dim() == 2 else self._pull_rows
+        gradient, on_state = vmap(one)(recurrent, tape["state"], tape["x"], cotangent)
+        return on_state, gradient
+
+    def _pull_one(
+        self, recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
+    ) -> tuple[Parameters, Tensor]:
+        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
+        return pull(cotangent)
+
+    def _pull_rows(
+        self, recurrent: Parameters, state: Tensor, x: Tensor, rows: Tensor
+    ) -> tuple[Parameters, Tensor]:
+        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
+        return vmap(pull)(rows)
+
+    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+        return {name: gradient.sum(0) for name, gradient in locals_.items()}
+
+    def history(self) -> tuple[str, ...]:
+        return self.recurrent()

@@ -1,0 +1,142 @@
+"""Forward and backward through one step of a network, for a batch of models (first axis)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.func import vjp, vmap
+
+from orla.architectures.base import Architecture, Parameters
+from orla.losses.base import Loss
+
+# One step of a stream: "x" (n_in,) and "y" (n_out,) or (), shared by all models or (models, ...);
+# and where the stream has them "scored" and "starts", bool () or (models,).
+Moment = dict[str, Tensor]
+# What one step leaves behind for its derivatives.
+Tape = dict[str, Tensor]
+# From a cotangent on the outputs to one on the state and the gradient of the readout's parameters.
+Pull = Callable[[Tensor], tuple[Tensor, Parameters]]
+# What a pulled cotangent leaves at one step, from which the parameters' gradient is gathered.
+Local = dict[str, Tensor]
+
+
+def axis_of_models(moment: Moment) -> int | None:
+    """0 where each model has a stream of its own, None where they share one."""
+    return 0 if moment["x"].dim() == 2 else None
+
+
+@dataclass(frozen=True)
+class Derivatives(ABC):
+    """Forward and backward through one step of `architecture`."""
+
+    architecture: Architecture
+
+    def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
+        """The next state (models, state_size) and the step's tape.
+
+        Where a trial starts the step is taken from the initial state, and nothing is pulled back
+        beyond it: the tape's "keep" is 0 there.
+        """
+        after, tape = self.step(params, self.before(params, state, moment), moment)
+        if "starts" in moment:
+            tape = tape | {"keep": (~moment["starts"].expand(len(state))).to(state.dtype)}
+        return after, tape
+
+    def before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
+        """The state that a step is taken from: the initial one where a trial starts."""
+        if "starts" not in moment:
+            return state
+        starts = moment["starts"].expand(len(state))
+        initial = vmap(self.architecture.initial_state)(params)
+        return torch.where(starts[:, None], initial, state)
+
+    def pull(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        """A cotangent on the new state, pulled back through the step.
+
+        Args:
+            params: Those that `history` names are read.
+            tape: Of the step.
+            cotangent: (models, state_size), or rows of them (models, rows, state_size).
+
+        Returns:
+            The cotangent on the state before, of the same shape, and the local term.
+        """
+        before, local = self.pull_step(params, tape, cotangent)
+        if "keep" in tape:
+            before = before * tape["keep"].reshape(-1, *[1] * (before.dim() - 1))
+        return before, local
+
+    @abstractmethod
+    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
+        """`forward` from exactly this state."""
+
+    @abstractmethod
+    def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        """`pull` to exactly the state that the step was taken from."""
+
+    def pulled(self, tape: Tape) -> Tape:
+        """The part of a tape that `pull` reads."""
+        return tape
+
+    @abstractmethod
+    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+        """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
+
+    @abstractmethod
+    def history(self) -> tuple[str, ...]:
+        """The parameters that `pull` reads: exact RTRL keeps those of each step."""
+
+    def recurrent(self) -> tuple[str, ...]:
+        """Names of the parameters that the state depends on."""
+        return tuple(self.architecture.recurrent_shapes())
+
+    def readout(
+        self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
+    ) -> tuple[Tensor, Tensor, Parameters]:
+        """Error (models,), cotangent on the state and gradient of the readout's parameters.
+
+        All of them are zero at a step that is not scored.
+        """
+        own = type(self.architecture).readout is not Architecture.readout
+        outputs, pull = (self._own_readout if own else self._linear_readout)(params, state)
+        error, on_outputs = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(moment)))(
+            outputs, moment["y"]
+        )
+        if "scored" in moment:
+            scored = moment["scored"].expand(len(error)).to(error.dtype)
+            error, on_outputs = error * scored, on_outputs * scored[:, None]
+        return error, *pull(on_outputs)
+
+    def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
+        # By hand, since going through automatic differentiation takes a compiler seconds.
+        def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
+            h = state[:, : self.architecture.hidden]
+            gradient = {"W_out": on_outputs[:, :, None] * h[:, None], "b_out": on_outputs}
+            on_h = (params["W_out"] * on_outputs[:, :, None]).sum(1)
+            return self.on_state(on_h), gradient
+
+        return vmap(self.architecture.readout)(params, state), pull
+
+    def _own_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
+        recurrent = {name: params[name] for name in self.recurrent()}
+        readout = {name: p for name, p in params.items() if name not in recurrent}
+
+        def outputs_of(readout: Parameters, state: Tensor) -> Tensor:
+            return vmap(self.architecture.readout)(recurrent | readout, state)
+
+        outputs, pulled = vjp(outputs_of, readout, state)
+
+        def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
+            gradient, on_state = pulled(on_outputs)
+            return on_state, gradient
+
+        return outputs, pull
+
+    def on_state(self, on_h: Tensor) -> Tensor:
+        """A cotangent on the first `hidden` numbers of the state as one on all of it."""
+        missing = self.architecture.state_size - self.architecture.hidden
+        return torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h

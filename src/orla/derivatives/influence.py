@@ -1,0 +1,129 @@
+"""The four words in which learners that carry sensitivities are written, for one model.
+
+A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. At each step there are the
+direct derivative D_t (`direct`), the step's Jacobian J_t = dh_t/dh_{t-1} (`jacobian`), e moved
+through it (`transport`), and the gradient (dL/dh_t) e (`contract`). Exact RTRL is
+e = transport(jacobian(), e) + direct(); a trace is e = decay e + direct().
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.func import jacrev
+
+from orla.architectures.base import Architecture, LinearGates, Parameters
+from orla.derivatives.base import Tape
+
+Influence = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Words(ABC):
+    """One step of one model, that was taken with `params` from `state` at input `x`."""
+
+    architecture: Architecture
+    params: Parameters
+    state: Tensor
+    x: Tensor
+    tape: Tape
+
+    @abstractmethod
+    def zeros(self) -> Influence:
+        """The sensitivity before the first step."""
+
+    @abstractmethod
+    def direct(self) -> Influence:
+        """D_t: the derivative of the new state by the parameters, the state before held fixed."""
+
+    @abstractmethod
+    def jacobian(self) -> Tensor:
+        """J_t: the derivative of the new state by the state before."""
+
+    @abstractmethod
+    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+        """J e."""
+
+    @abstractmethod
+    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+        """The recurrent parameters' gradient c e, from a cotangent c (state_size,) on the state."""
+
+
+@dataclass(frozen=True)
+class DenseWords(Words):
+    """{parameter: (state_size, *shape)}, of any network: every number of the state, by all."""
+
+    def _recurrent(self) -> Parameters:
+        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
+
+    def zeros(self) -> Influence:
+        size = self.architecture.state_size
+        return {name: p.new_zeros(size, *p.shape) for name, p in self._recurrent().items()}
+
+    def direct(self) -> Influence:
+        return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(self._recurrent())
+
+    def jacobian(self) -> Tensor:
+        """(state_size, state_size)."""
+        return jacrev(lambda s: self.architecture.step(self.params, s, self.x))(self.state)
+
+    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+        return {name: torch.tensordot(jacobian, e, 1) for name, e in influence.items()}
+
+    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+        return {name: torch.tensordot(cotangent, e, 1) for name, e in influence.items()}
+
+
+@dataclass(frozen=True)
+class OwnUnitWords(Words):
+    """{"e": (state blocks, gates, n_in + hidden + 1)}: a unit's state by its own gates alone.
+
+    For networks whose units are independent. What reaches a unit through other units' states is
+    left out, so that e costs as much as the parameters, times the state's blocks.
+    """
+
+    architecture: LinearGates
+
+    @property
+    def _blocks(self) -> int:
+        return self.architecture.state_size // self.architecture.hidden
+
+    def zeros(self) -> Influence:
+        a = self.architecture
+        return {"e": self.state.new_zeros(self._blocks, a.gates, a.n_in + a.hidden + 1)}
+
+    def direct(self) -> Influence:
+        on_gates, _ = self.architecture.unit_jacobian(self.tape["cache"])
+        joined = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
+        return {"e": on_gates[:, :, None] * joined}
+
+    def jacobian(self) -> Tensor:
+        """(blocks, blocks, hidden): of each unit's blocks by its own before."""
+        a = self.architecture
+        on_gates, around = a.unit_jacobian(self.tape["cache"])
+        own = torch.diagonal(self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2)
+        through = (on_gates.unflatten(1, (-1, a.hidden)) * own).sum(1)
+        by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._blocks - 1))
+        return around.unflatten(1, (-1, a.hidden)) + by_h
+
+    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+        e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
+        return {"e": (jacobian[:, :, None, :, None] * e[None]).sum(1).flatten(1, 2)}
+
+    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+        a = self.architecture
+        by_unit = cotangent.view(self._blocks, 1, a.hidden, 1)
+        gradient = (by_unit * influence["e"].unflatten(1, (-1, a.hidden))).sum(0).flatten(0, 1)
+        return {
+            "W_ih": gradient[:, : a.n_in],
+            "W_hh": gradient[:, a.n_in : -1],
+            "b_h": gradient[:, -1],
+        }
+
+
+def own_units(architecture: Architecture) -> bool:
+    """Whether `OwnUnitWords` serve the architecture."""
+    return isinstance(architecture, LinearGates) and architecture.units_independent

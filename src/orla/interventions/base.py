@@ -1,0 +1,53 @@
+"""What an intervention is: a change to the gradient between learner and optimizer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.catalogue import Part
+
+State = dict[str, Tensor]
+
+
+class Gradients(NamedTuple):
+    """The gradients of one update of one model.
+
+    own: The learner's, by parameter; what the last intervention of a chain answers is what the
+        optimizer is given.
+    observers: Those of the learners that watch the same trajectory, by their names in the config.
+    """
+
+    own: Parameters
+    observers: Mapping[str, Parameters]
+
+
+@dataclass(frozen=True)
+class Intervention(Part, ABC):
+    """A pure pair `init(params) -> state`, `update(gradients, state, params)`, for one model."""
+
+    kind: ClassVar[str] = "intervention"
+
+    def observers(self) -> tuple[str, ...]:
+        """Names of the observers that it reads: a study without them is refused."""
+        return ()
+
+    def init(self, params: Parameters) -> State:
+        """State before the first update."""
+        return {}
+
+    @abstractmethod
+    def update(
+        self, gradients: Gradients, state: State, params: Parameters
+    ) -> tuple[Parameters, State]:
+        """The gradient in place of `gradients.own`, and the next state."""
+
+
+def norm(gradient: Parameters) -> Tensor:
+    """Euclidean norm over all parameters ()."""
+    return sum((g * g).sum() for g in gradient.values()).sqrt()

@@ -1,0 +1,32 @@
+"""Rescale the gradient to an observer's norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from orla.architectures.base import Parameters
+from orla.catalogue import option
+from orla.interventions.base import Gradients, Intervention, State, norm
+
+
+@dataclass(frozen=True)
+class MatchNorm(Intervention, name="match-norm", label="rescaled to the norm of {observer}"):
+    """g' = g ||g_observer|| / ||g|| over all parameters; g stays where its norm is 0.
+
+    The paper's magnitude-matched immediate gradients take immediate as g, the full gradient as
+    the observer.
+    """
+
+    observer: str = option(text="Name of the observer whose norm the gradient is given.")
+
+    def observers(self) -> tuple[str, ...]:
+        return (self.observer,)
+
+    def update(
+        self, gradients: Gradients, state: State, params: Parameters
+    ) -> tuple[Parameters, State]:
+        own, theirs = norm(gradients.own), norm(gradients.observers[self.observer])
+        factor = torch.where(own > 0, theirs / torch.where(own > 0, own, 1.0), 1.0)
+        return {name: factor * g for name, g in gradients.own.items()}, state

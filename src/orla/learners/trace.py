@@ -1,0 +1,26 @@
+"""Eligibility traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orla.catalogue import option
+from orla.derivatives.influence import Influence, Words
+from orla.learners.sensitivity import SensitivityLearner
+
+
+@dataclass(frozen=True)
+class Trace(
+    SensitivityLearner,
+    name="trace",
+    label="trace ({decay:g}), per step",
+    order=50,
+    source="docs/protocol.md, trace(decay); Murray 2019 and Bellec et al. 2020 for the family",
+):
+    """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate."""
+
+    decay: float = option(0.9, "Share of the trace that a step leaves.", least=0, most=1)
+
+    def advance(self, words: Words, influence: Influence) -> Influence:
+        direct = words.direct()
+        return {name: self.decay * e + direct[name] for name, e in influence.items()}

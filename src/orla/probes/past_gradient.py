@@ -1,0 +1,45 @@
+"""The past's share of the gradient: g_past = g_full - g_imm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.catalogue import option
+from orla.probes.base import Probe, State, Update
+
+
+@dataclass(frozen=True)
+class PastGradient(
+    Probe,
+    name="past_gradient",
+    label="past gradient",
+    columns={
+        "past_cosine": "mean over updates of the cosine of g_imm and g_past, all parameters",
+        "past_ratio": "mean over updates of ||g_past|| / ||g_imm||, all parameters",
+    },
+):
+    """Cosine and norm ratio of g_imm and g_past = g_full - g_imm (paper, Section 3, tab:cosine).
+
+    One of the two is the learner's own gradient or an observer's, by name; NaN where either is 0.
+    """
+
+    full: str = option("rtrl", "The observer with the full gradient; own for the learner's.")
+    immediate: str = option("own", "The observer with the immediate gradient; own likewise.")
+
+    def observers(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.full, self.immediate) if name != "own")
+
+    def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
+        known = {**update.observers, "own": update.learned}
+        full, imm = known[self.full], known[self.immediate]
+        names = [name for name in update.params if name in full and name in imm]
+        past = torch.cat([(full[name] - imm[name]).reshape(-1) for name in names])
+        now = torch.cat([imm[name].reshape(-1) for name in names])
+        norms = torch.sqrt((past * past).sum()), torch.sqrt((now * now).sum())
+        return state, {
+            "past_cosine": (past * now).sum() / (norms[0] * norms[1]),
+            "past_ratio": norms[0] / norms[1],
+        }

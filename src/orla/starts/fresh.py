@@ -1,0 +1,20 @@
+"""A network that has learned nothing yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from orla.architectures.base import Architecture, Parameters
+from orla.starts.base import Start
+
+
+@dataclass(frozen=True)
+class Fresh(Start, name="fresh", label="fresh", order=20, pretrained=False):
+    """The network's initial parameters, as its seed draws them; no pretraining is run."""
+
+    def apply(
+        self, architecture: Architecture, params: Parameters, generator: torch.Generator
+    ) -> Parameters:
+        return params

@@ -1,0 +1,20 @@
+"""The network as pretraining left it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from orla.architectures.base import Architecture, Parameters
+from orla.starts.base import Start
+
+
+@dataclass(frozen=True)
+class Pretrained(Start, name="pretrained", label="pretrained", order=10):
+    """Changes nothing."""
+
+    def apply(
+        self, architecture: Architecture, params: Parameters, generator: torch.Generator
+    ) -> Parameters:
+        return params
