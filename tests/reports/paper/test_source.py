@@ -247,6 +247,75 @@ def test_split_and_precision_are_those_of_the_quote(name):
             assert row["precision"] == f"float{bits}"
 
 
+# How the paper prints the words of our results.
+PRINTED = {
+    "optimizer": {
+        "sgd": "SGD",
+        "adam": "Adam",
+        "lars": "LARS",
+        "adafactor": "Adafactor",
+        "rmsprop": "RMSprop",
+        "signsgd": "signSGD",
+        "signsgd-momentum": "momentum",
+        "gradnorm": "Gradient normalization",
+    },
+    "architecture": {
+        "rnn": "RNN",
+        "lstm": "LSTM",
+        "retnet": "RetNet",
+        "rwkv": "RWKV",
+        "ctrnn": "CTRNN",
+        "slstm": "sLSTM",
+        "gru": "Vanilla GRU",
+    },
+    "task": {"sine": "Sine", "lorenz": "Lorenz", "recordings": "BCI", "delayed-sine": "Delayed"},
+    "learner": {"immediate": "$d{=}0$ &", "tbptt-50-50": "Full RTRL &"},
+}
+
+
+def misnamed(file: dict) -> list[str]:
+    """The quotes of a file that name another optimizer, architecture or task than their row."""
+    wrong = []
+    for entry in file["rows"]:
+        quote = " ".join(quotes_of(entry))
+        for column, names in PRINTED.items():
+            told = {
+                name
+                for name, word in names.items()
+                if re.search(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", quote)
+            }
+            row = file.get("common", {}) | entry
+            rows = row.get(column) or ""
+            rows = set(rows) if isinstance(rows, list) else set(rows.split(" and "))
+            rows -= {condition.get(column) for condition in file.get("across", ())} | {None, ""}
+            if told and not rows <= told:
+                wrong.append(f"{quote!r} says {told}, the row {rows}")
+    return wrong
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_a_row_is_named_as_its_quote(name):
+    assert misnamed(load().document[name]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("heldout", "optimizer"),
+        ("heldout", "learner"),
+        ("precision_best", "optimizer"),
+        ("lstm_structure", "optimizer"),
+        ("delays", "architecture"),
+        ("windows", "task"),
+    ],
+)
+def test_two_rows_that_exchange_their_names_are_noticed(name, column):
+    file = copy.deepcopy(load().document[name])
+    first, last = file["rows"][0], file["rows"][-1]
+    first[column], last[column] = last[column], first[column]
+    assert len(misnamed(file)) == 2
+
+
 @with_source
 def test_every_quote_stands_in_the_paper(source):
     assert [quote for quote in every_quote(load().document) if quote not in source] == []
