@@ -7,7 +7,7 @@ One file holds one table or figure of the paper:
     place    where it stands; a row may name a place of its own
     common   what holds for every row; the numbers in it are read from ``quotes``
     across   for a table whose rows hold several conditions: what each condition is, left to
-             right; the numbers in it are read from ``head``
+             right; ``head`` is its LaTeX, from which their numbers are read
     rows     one mapping for one row of the printed table. Lists hold a value for each condition
              of ``across``, null where the paper has none. ``quote`` is the LaTeX that the row's
              numbers are read from, in their order; ``also`` holds what another sentence adds.
