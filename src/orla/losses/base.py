@@ -48,3 +48,13 @@ class Loss(Part, ABC):
     def columns(self) -> dict[str, str]:
         """Columns of `scores`: a sentence with the unit of each."""
         return {}
+
+
+def mean_scored(values: Tensor, scored: Tensor | None) -> Tensor:
+    """Mean over the last axis, steps, of `values` (..., steps) where `scored` is True.
+
+    scored: bool, of a shape that broadcasts with `values`; None where every step counts.
+    """
+    if scored is None:
+        return values.mean(-1)
+    return values.where(scored, 0.0).sum(-1) / scored.sum(-1)

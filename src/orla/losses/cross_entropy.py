@@ -1,0 +1,44 @@
+"""Softmax cross-entropy over categories."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orla.losses.base import Loss, mean_scored
+
+
+@dataclass(frozen=True)
+class CrossEntropy(Loss, name="cross_entropy", label="cross-entropy", order=20, unit="nats"):
+    """-log softmax(outputs)[y], the outputs being one logit a category and y a whole number."""
+
+    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
+        return self.errors(outputs, y)
+
+    def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        came = torch.arange(outputs.shape[-1], device=outputs.device) == y
+        return self.error(outputs, y), torch.softmax(outputs, -1) - came.to(outputs.dtype)
+
+    def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
+        Y = Y.expand(outputs.shape[:-1])[..., None]
+        return torch.logsumexp(outputs, -1) - outputs.gather(-1, Y).squeeze(-1)
+
+    def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
+        errors = self.errors(outputs, Y).double()
+        hits = (outputs.argmax(-1) == Y).double().where(errors.isfinite(), math.nan)
+        return {
+            "bits_per_symbol": (mean_scored(errors, scored) / math.log(2)).cpu().numpy(),
+            "accuracy": mean_scored(hits, scored).cpu().numpy(),
+        }
+
+    def columns(self) -> dict[str, str]:
+        return {
+            "bits_per_symbol": "Mean over the scored steps of -log2 of the probability that was "
+            "given to the category that came (bits a symbol).",
+            "accuracy": "Share of the scored steps at which the category that came had the largest "
+            "output (0 to 1).",
+        }
