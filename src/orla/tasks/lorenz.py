@@ -22,8 +22,8 @@ FINEST = 0.01  # longest step of integration, in time units
 class Lorenz(Shift, name="lorenz", label="Lorenz, rho shift", order=30):
     """The next state of the Lorenz system from the present one: 3 inputs, 3 outputs.
 
-    x' = 10 (y - x), y' = x (rho - z) - y, z' = x y - 8/3 z, observed each `dt` time units with white
-    noise, z-scored by each seed's mean and standard deviation on its pretraining part. After the
+    x' = 10 (y - x), y' = x (rho - z) - y, z' = x y - 8/3 z, observed each `dt` time units, z-scored
+    by each seed's mean and standard deviation on its pretraining part, plus white noise. After the
     paper's Lorenz rho-shift, of which it gives neither dt nor lengths; the system: Lorenz (1963),
     J. Atmos. Sci. 20, 130. A seed draws its initial state and its noise.
     """
