@@ -17,10 +17,11 @@ class Loss(Part, ABC):
     """The error of a step, written for one model; the batch of models is added outside.
 
     unit: What an error is counted in, for captions.
+    targets: "values" or "categories", the kind of target that it takes.
     """
 
     kind: ClassVar[str] = "loss"
-    declares: ClassVar[Mapping[str, Any]] = {"unit": ""}
+    declares: ClassVar[Mapping[str, Any]] = {"unit": "", "targets": "values"}
 
     @abstractmethod
     def error(self, outputs: Tensor, y: Tensor) -> Tensor:

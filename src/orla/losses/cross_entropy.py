@@ -13,7 +13,14 @@ from orla.losses.base import Loss, mean_scored
 
 
 @dataclass(frozen=True)
-class CrossEntropy(Loss, name="cross_entropy", label="cross-entropy", order=20, unit="nats"):
+class CrossEntropy(
+    Loss,
+    name="cross_entropy",
+    label="cross-entropy",
+    order=20,
+    unit="nats",
+    targets="categories",
+):
     """-log softmax(outputs)[y], the outputs being one logit a category and y a whole number."""
 
     def error(self, outputs: Tensor, y: Tensor) -> Tensor:

@@ -39,6 +39,8 @@ class Bytes(Shift, name="bytes", label="bytes, prose to code", order=40):
 
     simulated: ClassVar[bool] = False
 
+    pretraining: int = option(8000, "Steps of the part that networks are pretrained on.", least=1)
+    adapt: int = option(3000, "Steps of the part that they adapt to.", least=2)
     first: str = option("prose", "Text of pretraining.", choices=("prose", "code"))
     second: str = option("code", "Text after the shift.", choices=("prose", "code"))
     vocabulary: str = option(

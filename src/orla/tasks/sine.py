@@ -23,7 +23,7 @@ class Sine(Shift, name="sine", label="sine, frequency shift", order=20):
     """
 
     frequency: float = option(0.05, "Cycles a step in pretraining.", above=0, most=0.5)
-    shifted: float = option(0.125, "Cycles a step after the shift.", above=0, most=0.5)
+    shifted: float = option(0.075, "Cycles a step after the shift.", above=0, most=0.5)
     ahead: int = option(1, "Steps from an input to the value to be predicted.", least=1)
     noise: float = option(0.0, "Standard deviation of the noise; the sine's is 1.", least=0)
 
