@@ -29,7 +29,7 @@ VOCABULARIES = {
 
 
 @dataclass(frozen=True)
-class Bytes(Shift, name="bytes", label="bytes, prose to code", order=40):
+class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
     """The next byte of a text from the present one: an input (one-hot) and output a category.
 
     Texts, both from the library of the running Python (its version is recorded): `prose`, its
@@ -78,7 +78,6 @@ class Bytes(Shift, name="bytes", label="bytes, prose to code", order=40):
         return {
             "n_out": _table(self.vocabulary)[1],
             "loss": "cross_entropy",
-            "label": f"bytes, {self.first} to {self.second}",
             "source": f"library of Python {platform.python_version()} (SHA-256: {sums})",
         }
 

@@ -19,7 +19,7 @@ FINEST = 0.01  # longest step of integration, in time units
 
 
 @dataclass(frozen=True)
-class Lorenz(Shift, name="lorenz", label="Lorenz, rho shift", order=30):
+class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", order=30):
     """The next state of the Lorenz system from the present one: 3 inputs, 3 outputs.
 
     x' = 10 (y - x), y' = x (rho - z) - y, z' = x y - 8/3 z, observed each `dt` time units, z-scored
@@ -54,7 +54,6 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho shift", order=30):
     def describe(self) -> dict[str, Any]:
         return {
             "n_out": 3,
-            "label": f"Lorenz, rho {self.rho:g} to {self.shifted:g}",
             "source": f"Lorenz (1963), a step each {self.dt:g} time units, noise {self.noise:g}",
         }
 

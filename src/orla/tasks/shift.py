@@ -43,9 +43,9 @@ class Shift(Task):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Fields of `Episode` that the streams do not give: n_out, label, and a source.
+        """Fields of `Episode` that the streams do not give: `n_out`, and perhaps `loss`.
 
-        The source (text) goes into the dataset's record; `loss` may be given too.
+        Besides, `source` (text), which goes into the dataset's record.
         """
 
     @property
@@ -83,7 +83,7 @@ class Shift(Task):
         unchanged = same.part(slice(self.pretraining, None))
         lived = changed if variant == CHANGES else unchanged
         facts = self.describe()
-        source, label = facts.pop("source"), facts["label"]
+        source, label = facts.pop("source"), self.part.label.format_map(vars(self))
         return Episode(
             pretraining=same.part(slice(None, self.pretraining)),
             adapt=lived.part(slice(None, self.adapt)),
@@ -93,6 +93,7 @@ class Shift(Task):
             # 80 % of the part, in whole windows. Source: docs/protocol.md, Parts of a session.
             selection_cut=max(4 * self.adapt // 5 // self.window, 1) * self.window,
             window=self.window,
+            label=label,
             simulated=self.simulated,
             dataset={"name": name, "source": source, "simulated": self.simulated, "label": label},
             **facts,

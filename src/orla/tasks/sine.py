@@ -14,7 +14,7 @@ from orla.tasks.stream import Stream
 
 
 @dataclass(frozen=True)
-class Sine(Shift, name="sine", label="sine, frequency shift", order=20):
+class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles a step", order=20):
     """A later value of a sine of unit variance, from its present value: 1 input, 1 output.
 
     sqrt(2) sin(phase + 2 pi f t), plus white noise on input and target; the phase runs on where f
@@ -47,6 +47,5 @@ class Sine(Shift, name="sine", label="sine, frequency shift", order=20):
         steps = f"{self.ahead} step" + ("s" if self.ahead > 1 else "")
         return {
             "n_out": 1,
-            "label": f"sine, {self.frequency:g} to {self.shifted:g} cycles a step",
             "source": f"sqrt(2) sin(phase + 2 pi f t), noise {self.noise:g}, {steps} ahead",
         }
