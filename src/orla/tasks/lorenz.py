@@ -14,7 +14,7 @@ from orla.tasks.shift import Shift
 from orla.tasks.stream import Stream
 
 SIGMA, BETA = 10.0, 8.0 / 3.0
-SETTLING = 20.0  # time units before the first step, for the state to reach the attractor
+SETTLING = 10.0  # time units before the first step, for the state to reach the attractor
 FINEST = 0.01  # longest step of integration, in time units
 
 
