@@ -75,6 +75,15 @@ def test_a_text_is_read_on_from_its_start(monkeypatch):
         assert np.array_equal(part.Y, (part.X.argmax(-1) + 1) % 95)
 
 
+def test_seeds_begin_anywhere_in_both_texts(monkeypatch):
+    monkeypatch.setattr(module, "text", lambda name: bytes(range(256)) * 5)
+    episode = Bytes(**LENGTHS, vocabulary="all").episode("shift", range(30))
+    for part in (episode.pretraining, episode.adapt):
+        begins = part.X[:, 0].argmax(-1)
+        assert np.ptp(begins) > 150 and len(set(begins.tolist())) > 20
+    assert (episode.pretraining.X[:, 0] != episode.adapt.X[:, 0]).any(-1).sum() > 20
+
+
 @pytest.mark.parametrize("vocabulary, count", [("letters", 29), ("printable", 97), ("all", 256)])
 def test_inputs_are_one_hot_and_targets_the_categories_of_the_next(vocabulary, count):
     episode = Bytes(**LENGTHS, vocabulary=vocabulary).episode("shift", [1])
@@ -111,6 +120,13 @@ def test_the_record_names_python_and_the_texts():
     for name in ("prose", "code"):
         assert f"{name} {hashlib.sha256(text(name)).hexdigest()[:12]}" in source
     assert Bytes(**LENGTHS).episode("shift", [1]).simulated is False
+
+
+def test_topics_stand_in_the_order_of_their_names(monkeypatch, fresh_texts):
+    import pydoc_data.topics
+
+    monkeypatch.setattr(pydoc_data.topics, "topics", {"b": "second", "a": "first"})
+    assert text("prose") == b"first\nsecond"
 
 
 def test_a_python_without_its_manual_is_refused(monkeypatch, fresh_texts):

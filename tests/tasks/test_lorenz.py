@@ -95,9 +95,11 @@ def scale_z(episode):
     return -on_y[4] * on_x[2] / 10
 
 
-def test_the_state_does_not_jump_where_rho_changes(shift):
+@pytest.mark.parametrize("noise", [0, 0.2])
+def test_the_state_does_not_jump_where_rho_changes(noise):
+    episode = Lorenz(**LENGTHS, noise=noise).episode("shift", [1, 2])
     for seed in (0, 1):
-        last, first = shift.pretraining.Y[seed, -1], shift.adapt.X[seed, 0]
+        last, first = episode.pretraining.Y[seed, -1], episode.adapt.X[seed, 0]
         assert first.tolist() == last.tolist()
 
 
