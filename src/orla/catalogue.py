@@ -8,12 +8,15 @@ of the docs and the tests are made from what the parts say of themselves.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib
 import importlib.util
+import math
 import pkgutil
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -117,7 +120,8 @@ def option(
         least, most: Bounds that belong to the range; `above`: one that does not.
         choices: The values there are.
     """
-    limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above, "enum": choices}
+    limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
+    limits["enum"] = None if choices is None else list(choices)
     meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=meta)
@@ -189,7 +193,7 @@ def _collected(kind: str, root: type[Part]) -> dict[str, type[Part]]:
 
 
 def _belongs(part: type[Part]) -> bool:
-    """Whether a part is built in or stands in a plug-in that is in use (not left from an older one)."""
+    """Whether a part is built in or stands in a plug-in folder that is in use."""
     module = sys.modules.get(part.__module__)
     if module is None or getattr(module, part.__name__, None) is not part:
         return False
@@ -211,12 +215,13 @@ _PREFIX = "orla_plugin_"
 
 def _import_plugins() -> None:
     for point in entry_points(group=ENTRY_POINTS):
-        point.load()
+        with _one_line(f"entry point {point.name} ({point.value})"):
+            point.load()
     for folder in _plugins:
         for file in sorted(folder.glob("*.py")):
             if file.name.startswith("_"):
                 continue
-            module_name = _PREFIX + re.sub(r"\W", "_", str(file.with_suffix("")))
+            module_name = _module_name(file)
             if module_name in sys.modules:
                 continue
             spec = importlib.util.spec_from_file_location(module_name, file)
@@ -225,12 +230,27 @@ def _import_plugins() -> None:
             if str(folder) not in sys.path:
                 sys.path.append(str(folder))  # for helper modules beside the parts
             try:
-                spec.loader.exec_module(module)
-            except Exception as error:
+                with _one_line(str(file)):
+                    spec.loader.exec_module(module)
+            except OrlaError:
                 del sys.modules[module_name]
-                raise OrlaError(
-                    f"{file}: the plug-in cannot be imported: {type(error).__name__}: {error}"
-                ) from error
+                raise
+
+
+def _module_name(file: Path) -> str:
+    """A name for the module of a plug-in file that no other file has."""
+    digest = hashlib.sha256(str(file).encode()).hexdigest()[:12]
+    return _PREFIX + digest + "_" + re.sub(r"\W", "_", file.stem)
+
+
+@contextmanager
+def _one_line(place: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise OrlaError(
+            f"{place}: the plug-in cannot be imported: {type(error).__name__}: {error}"
+        ) from error
 
 
 def part(kind: str, name: str) -> type[Any]:
@@ -256,13 +276,15 @@ def specification(kind: str, given: str | Mapping[str, Any]) -> tuple[type[Any],
     """
     if isinstance(given, str):
         return _short_form(kind, given)
+    if not isinstance(given, Mapping) or "kind" not in given:
+        raise OrlaError(f"{kind}: {given!r} names none; give a name, or kind: and options")
     options = dict(given)
-    found = part(kind, str(options.pop("kind", "")))
+    found = part(kind, str(options.pop("kind")))
     known = [f.name for f in options_of(found)]
     for key in options:
         if key not in known:
             raise OrlaError(
-                f'{kind} {found.part.name}: "{key}" is no option; {nearest(key, known)}'
+                f'{kind} {found.part.name}: "{key}" is no option; {nearest(str(key), known)}'
             )
     return found, options
 
@@ -271,13 +293,13 @@ def _short_form(kind: str, form: str) -> tuple[type[Any], dict[str, Any]]:
     known = parts(kind)
     if form in known:
         return known[form], {}
-    match = re.fullmatch(r"(.+?)((?:-\d+)+)", form)
-    if match and match[1] in known:
-        found = known[match[1]]
-        numbers = [int(n) for n in match[2].strip("-").split("-")]
-        if len(numbers) == len(found.part.short):
-            return found, dict(zip(found.part.short, numbers, strict=True))
-        raise OrlaError(f"{kind} {form!r}: write {' or '.join(forms(found))}")
+    for name in sorted(known, key=len, reverse=True):
+        if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", form):
+            found = known[name]
+            numbers = [int(n) for n in form[len(name) + 1 :].split("-")]
+            if len(numbers) == len(found.part.short):
+                return found, dict(zip(found.part.short, numbers, strict=True))
+            raise OrlaError(f"{kind} {form!r}: write {' or '.join(forms(found))}")
     raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, all_forms(kind))}")
 
 
@@ -315,20 +337,23 @@ def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
     found, options = specification(kind, given)
     for f in options_of(found):
         if f.name in options:
-            _check(found, f, options[f.name])
+            options[f.name] = _checked(found, f, options[f.name])
         elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
             raise OrlaError(f'{kind} {found.part.name}: option "{f.name}" is missing; give it')
     return found(**options, **context)
 
 
-def _check(found: type[Any], f: dataclasses.Field, value: Any) -> None:
+def _checked(found: type[Any], f: dataclasses.Field, value: Any) -> Any:
+    """The value of an option, of the option's own type: 1 for 1.0, a tuple for a list."""
     from orla.schema import validate
 
-    validate(
-        {f.name: value},
-        {"properties": {f.name: option_schema(found, f)}},
-        f"{found.kind} {found.part.name}",
-    )
+    name = f"{found.kind} {found.part.name}"
+    validate({f.name: value}, {"properties": {f.name: option_schema(found, f)}}, name)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OrlaError(f'{name}: "{f.name}" is {value}; give a finite number')
+    hint = get_type_hints(found).get(f.name)
+    hint = getattr(hint, "__origin__", hint)
+    return hint(value) if hint in (int, float, tuple) else value
 
 
 _TYPES = {
@@ -364,5 +389,8 @@ def _typed(hint: Any) -> dict[str, Any]:
 def label(kind: str, given: str | Mapping[str, Any]) -> str:
     """How a reader sees a part: its label, with the values of its options."""
     found, options = specification(kind, given)
-    defaults = {f.name: f.default for f in options_of(found)}
+    defaults = {
+        f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+        for f in options_of(found)
+    }
     return found.part.label.format_map(defaults | options)

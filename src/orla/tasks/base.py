@@ -13,10 +13,11 @@ from orla.tasks.episode import Episode
 class Task(Part, ABC):
     """Something to be learned online. Its options are the fields that a config may set.
 
-    ``needs_files`` says whether rules prepare files before `episode` can answer.
+    needs_files: Whether rules must prepare files before `episode` can answer.
     """
 
     kind: ClassVar[str] = "task"
+    needs_files: ClassVar[bool] = False
     declares: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from orla.files import atomic
 from orla.tasks.stream import Stream, joined
 
 _PARTS = ("pretraining", "adapt", "heldout", "reference")
+_DIGEST = hashlib.sha256().digest_size  # bytes at the end of a file
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Episode:
     dataset: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.window < 1:
+            raise OrlaError(f"episode: window is {self.window} steps; give 1 at least")
         if not 0 < self.selection_cut < len(self.adapt):
             raise OrlaError(
                 f"episode: selection_cut is {self.selection_cut} of {len(self.adapt)} steps that"
@@ -60,8 +63,39 @@ class Episode:
                 f"episode: reference_from is {self.reference_from} of {len(self.reference)} steps;"
                 " at least one must be scored"
             )
-        if len(self.heldout) == 0:
-            raise OrlaError("episode: heldout is empty; leave steps to score on")
+        for part in _PARTS:
+            if (stream := getattr(self, part)) is not None:
+                self._check(part, stream)
+
+    def _check(self, part: str, stream: Stream) -> None:
+        """Refuse a part that does not fit the others, or that leaves nothing to learn or score."""
+        shapes = [(s.X.shape[:-2], s.n_in, s.categories) for s in (self.adapt, stream)]
+        if shapes[0] != shapes[1]:
+            raise OrlaError(
+                f"episode: {part} has X {stream.X.shape}, Y {stream.Y.dtype} and adapt has X "
+                f"{self.adapt.X.shape}, Y {self.adapt.Y.dtype}; give all parts the same seeds, "
+                "inputs and kind of target"
+            )
+        if not stream.categories and stream.Y.shape[-1] != self.n_out:
+            raise OrlaError(
+                f"episode: {part} has targets of {stream.Y.shape[-1]} values, and n_out is "
+                f"{self.n_out}; make them equal"
+            )
+        if stream.categories and stream.Y.size and stream.Y.max() >= self.n_out:
+            raise OrlaError(
+                f"episode: {part} has category {stream.Y.max()}, and n_out is {self.n_out}; "
+                "categories are 0 to n_out - 1"
+            )
+        cuts = {"adapt": self.selection_cut, "reference": self.reference_from}
+        cut = cuts.get(part, 0)
+        pieces = (slice(cut), slice(cut, None)) if part == "adapt" else (slice(cut, None),)
+        for piece in pieces:
+            counted = np.ones(len(stream), bool) if stream.scored is None else stream.scored
+            if not counted[..., piece].any(-1).all():
+                raise OrlaError(
+                    f"episode: {part} has no scored step from {piece.start or 0} to "
+                    f"{piece.stop or len(stream)}; leave steps to learn from and to score"
+                )
 
     @property
     def whole(self) -> Stream:
@@ -74,12 +108,13 @@ class Episode:
         return self.adapt.n_in
 
     def save(self, path: Path | str) -> None:
-        """Write to an .npz file, whole or not at all, with a digest of all that it holds."""
-        arrays = self._arrays()
+        """Write to an .npz file, whole or not at all, with its SHA-256 at its end."""
         meta = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
-        text = json.dumps(meta, sort_keys=True)
+        data = io.BytesIO()
+        np.savez(data, **self._arrays(), meta=np.array(json.dumps(meta, sort_keys=True)))
         with atomic(Path(path)) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **arrays, meta=np.array(text), digest=np.array(_digest(arrays, text)))
+            file.write(data.getbuffer())
+            file.write(hashlib.sha256(data.getbuffer()).digest())
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {}
@@ -100,11 +135,12 @@ class Episode:
             OrlaError: The file is missing, is no episode, or differs from its digest.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            data = memoryview(Path(path).read_bytes())
+            if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+                raise ValueError("its contents differ from its digest: it is damaged")
+            with np.load(io.BytesIO(data[:-_DIGEST]), allow_pickle=False) as file:
                 held = {name: file[name] for name in file}
-            text, digest = str(held.pop("meta")), str(held.pop("digest"))
-            if digest != _digest(held, text):
-                raise ValueError("its contents differ from its digest: the file is damaged")
+            text = str(held.pop("meta"))
             streams: dict[str, dict[str, np.ndarray]] = {}
             for name, array in held.items():
                 part, _, of = name.partition("_")
@@ -114,14 +150,7 @@ class Episode:
             raise OrlaError(
                 f"{path}: no such file; let snakemake make it: snakemake {path}"
             ) from None
-        except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except OrlaError as error:
+            raise OrlaError(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError, OSError) as error:
             raise OrlaError(f"{path}: not an episode ({error}); delete it and run again") from None
-
-
-def _digest(arrays: dict[str, np.ndarray], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()

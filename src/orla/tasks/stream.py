@@ -47,6 +47,8 @@ class Stream:
                 raise OrlaError(
                     f"stream: {name} is {mask.dtype} {mask.shape}; give bool {lead}, one a step"
                 )
+        if categories and self.Y.size and self.Y.min() < 0:
+            raise OrlaError(f"stream: Y holds category {self.Y.min()}; categories count from 0")
         for name in ("X", "Y"):
             array = getattr(self, name)
             if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -65,6 +67,11 @@ class Stream:
     def n_in(self) -> int:
         """Inputs a step."""
         return self.X.shape[-1]
+
+    @property
+    def categories(self) -> bool:
+        """Whether the targets are categories."""
+        return self.Y.ndim < self.X.ndim
 
     def part(self, span: slice) -> Stream:
         """The steps of `span`, as views."""

@@ -1,0 +1,123 @@
+"""Next-byte prediction on text that ships with Python."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import platform
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from orla.catalogue import option
+from orla.errors import OrlaError
+from orla.tasks.shift import Shift
+from orla.tasks.stream import Stream
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+# Name of a vocabulary -> its bytes; every other byte is one category more, the last.
+VOCABULARIES = {
+    "letters": _LETTERS + b" \n",
+    "printable": bytes([*range(32, 127), ord("\n")]),
+    "all": bytes(range(256)),
+}
+
+
+@dataclass(frozen=True)
+class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
+    """The next byte of a text from the present one: an input (one-hot) and output a category.
+
+    Texts, both from the library of the running Python (its version is recorded): `prose`, its
+    manual (pydoc_data.topics); `code`, its modules' source files in the order of their names. A
+    seed reads each text from an offset of its own (uniform), and on from its start at its end.
+    """
+
+    simulated: ClassVar[bool] = False
+
+    pretraining: int = option(8000, "Steps of the part that networks are pretrained on.", least=1)
+    adapt: int = option(3000, "Steps of the part that they adapt to.", least=2)
+    first: str = option("prose", "Text of pretraining.", choices=("prose", "code"))
+    second: str = option("code", "Text after the shift.", choices=("prose", "code"))
+    vocabulary: str = option(
+        "printable",
+        "Bytes told apart: `letters` without case, blank, newline; `printable` ASCII; `all`.",
+        choices=tuple(VOCABULARIES),
+    )
+
+    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        table, count = _table(self.vocabulary)
+        lengths = self.pretraining + self.after + 1, self.after + 1
+        texts = [table[np.frombuffer(text(name), np.uint8)] for name in (self.first, self.second)]
+        for name, values, length in zip((self.first, self.second), texts, lengths, strict=True):
+            if len(values) < length:
+                raise OrlaError(
+                    f"task bytes: the text {name} has {len(values)} bytes and {length} are needed; "
+                    "shorten pretraining, adapt or heldout"
+                )
+        read = [
+            [
+                np.take(values, draw.integers(len(values)) + np.arange(length), mode="wrap")
+                for values, length in zip(texts, lengths, strict=True)
+            ]
+            for draw in draws
+        ]
+        same, changed = (np.stack(values) for values in zip(*read, strict=True))
+        one_hot = np.eye(count)
+        return tuple(Stream(one_hot[s[:, :-1]], s[:, 1:]) for s in (same, changed))
+
+    def describe(self) -> dict[str, Any]:
+        sums = ", ".join(
+            f"{name} {hashlib.sha256(text(name)).hexdigest()[:12]}"
+            for name in dict.fromkeys((self.first, self.second))
+        )
+        return {
+            "n_out": _table(self.vocabulary)[1],
+            "loss": "cross_entropy",
+            "source": f"library of Python {platform.python_version()} (SHA-256: {sums})",
+        }
+
+
+def _table(vocabulary: str) -> tuple[np.ndarray, int]:
+    """Category of each byte (256,), and how many categories there are."""
+    told_apart = VOCABULARIES[vocabulary]
+    table = np.full(256, len(told_apart), np.int64)
+    table[list(told_apart)] = range(len(told_apart))
+    if vocabulary == "letters":
+        table[list(_LETTERS.upper())] = table[list(_LETTERS)]
+    return table, int(table.max()) + 1
+
+
+@functools.cache
+def text(name: str) -> bytes:
+    """The text `prose` or `code`.
+
+    Raises:
+        OrlaError: This Python comes without it.
+    """
+    found = _prose() if name == "prose" else _code()
+    if not found:
+        raise OrlaError(
+            f"task bytes: the text {name} is missing from the library of this Python, "
+            f"{sysconfig.get_path('stdlib')}; install its documentation and sources, or give "
+            "first and second another text"
+        )
+    return found
+
+
+def _prose() -> bytes:
+    try:
+        topics = importlib.import_module("pydoc_data.topics").topics
+    except ImportError:
+        return b""
+    return "\n".join(topics[name] for name in sorted(topics)).encode()
+
+
+def _code() -> bytes:
+    # Modules whose names begin with _ are left out: some are written at installation.
+    files = sorted(Path(sysconfig.get_path("stdlib")).glob("[!_]*.py"))
+    return b"\n".join(file.read_bytes() for file in files)

@@ -1,0 +1,105 @@
+"""What the synthetic tasks share: a stream that changes once, when pretraining ends."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from orla.catalogue import option
+from orla.errors import OrlaError
+from orla.tasks.base import Task
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
+
+CHANGES, STATIONARY = "shift", "stationary"
+
+
+@dataclass(frozen=True)
+class Shift(Task):
+    """A task with two variants: `shift`, and `stationary`, where nothing changes: the control.
+
+    The reference is the stream as it goes on unchanged, scored at the steps of the held-out part.
+    Each seed has a stream of its own, whatever other seeds are asked for.
+    """
+
+    simulated: ClassVar[bool] = True
+
+    pretraining: int = option(4000, "Steps of the part that networks are pretrained on.", least=1)
+    adapt: int = option(2000, "Steps of the part that they adapt to.", least=2)
+    heldout: int = option(1000, "Steps of the part that follows, scored frozen.", least=1)
+    window: int = option(200, "Steps of a window; every part is a multiple of it.", least=1)
+
+    @abstractmethod
+    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        """The unchanged stream and the changed one, with a first axis of one seed a generator.
+
+        The unchanged one has `pretraining` + `after` steps. The changed one has `after` steps: it
+        branches off the unchanged one where pretraining ends.
+        """
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Fields of `Episode` that the streams do not give: `n_out`, and perhaps `loss`.
+
+        Besides, `source` (text), which goes into the dataset's record.
+        """
+
+    @property
+    def after(self) -> int:
+        """Steps after pretraining."""
+        return self.adapt + self.heldout
+
+    def variants(self) -> list[str]:
+        return [CHANGES, STATIONARY]
+
+    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
+        """What models of these seeds live through, one stream a seed in their order.
+
+        Raises:
+            OrlaError: The variant is unknown, there is no seed, or a part is no whole number of
+                windows.
+        """
+        name = self.part.name
+        if variant not in self.variants():
+            raise OrlaError(f"task {name}: {variant!r} is no variant; give {self.variants()}")
+        if len(seeds) == 0:
+            raise OrlaError(f"task {name}: no seed is asked for; give at least one")
+        for part in ("pretraining", "adapt", "heldout"):
+            if getattr(self, part) % self.window:
+                raise OrlaError(
+                    f'task {name}: "{part}" is {getattr(self, part)} steps, no multiple of the '
+                    f"window of {self.window}; change one of them"
+                )
+        if self.adapt < 2 * self.window:
+            raise OrlaError(
+                f'task {name}: "adapt" is one window of {self.window} steps; give two at least, '
+                "to learn on and to select the learning rate on"
+            )
+        same, changed = self.streams([self._draws(seed) for seed in seeds])
+        unchanged = same.part(slice(self.pretraining, None))
+        lived = changed if variant == CHANGES else unchanged
+        facts = self.describe()
+        source, label = facts.pop("source"), self.part.label.format_map(vars(self))
+        return Episode(
+            pretraining=same.part(slice(None, self.pretraining)),
+            adapt=lived.part(slice(None, self.adapt)),
+            heldout=lived.part(slice(self.adapt, None)),
+            reference=unchanged,
+            reference_from=self.adapt,
+            # 80 % of the part, in whole windows. Source: docs/protocol.md, Parts of a session.
+            selection_cut=max(4 * self.adapt // 5 // self.window, 1) * self.window,
+            window=self.window,
+            label=label,
+            simulated=self.simulated,
+            dataset={"name": name, "source": source, "simulated": self.simulated, "label": label},
+            **facts,
+        )
+
+    def _draws(self, seed: int) -> np.random.Generator:
+        """The random numbers of one seed, other ones for each task."""
+        key = int.from_bytes(self.part.name.encode())
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))

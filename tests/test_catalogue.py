@@ -1,0 +1,375 @@
+import dataclasses
+import math
+import sys
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import ClassVar
+
+import pytest
+
+from orla import catalogue
+from orla.catalogue import Mark, Part, option
+from orla.errors import OrlaError
+
+LOSS = '''
+from orla.losses.squared_error import SquaredError
+
+
+class {cls}(SquaredError, name="{name}", label="a plug-in", order={order}):
+    """Another name for the squared error."""
+'''
+
+
+@pytest.fixture(autouse=True)
+def without_plugins():
+    yield
+    catalogue.use_plugins([])
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    """Writes a plug-in file and uses its folder."""
+
+    def write(file, code, folder="plugins"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / file).write_text(code)
+        catalogue.use_plugins(sorted(p for p in tmp_path.iterdir() if p.is_dir()))
+        return tmp_path / folder / file
+
+    return write
+
+
+def refusal(call, *arguments, **named):
+    with pytest.raises(OrlaError) as refused:
+        call(*arguments, **named)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+# A kind of its own, whose parts stand in this file.
+
+
+class Sort(Part):
+    kind = "sort"
+    declares: ClassVar = {"needs": ()}
+
+
+@dataclass(frozen=True)
+class Wide(Sort, name="wide", label="wide, {steps} steps of {rate:g}", short=("steps", "every")):
+    steps: int = option(200, "Steps.", least=1, most=1000)
+    every: int = option(50, "Every so many.", least=1)
+    rate: float = option(0.5, "A rate.", above=0)
+    word: str = option("one", "A word.", choices=("one", "two"))
+    flag: bool = option(True, "A flag.")
+    pairs: tuple[str, ...] = option((), "Names.")
+    least: float | None = option(None, "None or a number.")
+    table: dict[str, float] = option({"a": 1.0}, "A table.")
+
+
+@dataclass(frozen=True)
+class Wider(Sort, name="wide-2", order=5, short=("steps",), needs=("models",)):
+    steps: int = option(text="Steps; each config gives them.", least=1)
+    network: str = "given"
+
+
+class Bare(Sort, name="bare", mark=Mark("#000000", "o")):
+    pass
+
+
+class Nameless(Wide):
+    pass
+
+
+@pytest.fixture
+def sort(monkeypatch):
+    """The parts of this file as a kind of the catalogue."""
+    monkeypatch.setitem(catalogue._loaded, "sort", catalogue._collected("sort", Sort))
+
+
+# Discovery
+
+
+def test_parts_are_the_classes_that_have_a_name_in_their_order(sort):
+    found = catalogue.parts("sort")
+    assert list(found) == ["wide-2", "bare", "wide"]
+    assert found["wide"] is Wide
+    assert Nameless.part is None
+    assert (Wider.part.order, Wide.part.order) == (5, 1000)
+    assert (Bare.part.label, Bare.part.mark.marker) == ("bare", "o")
+    assert (Wider.part.more, Bare.part.more) == ({"needs": ("models",)}, {"needs": ()})
+
+
+def test_a_class_in_a_function_is_no_part_of_the_catalogue():
+    class Hidden(Sort, name="hidden"):
+        pass
+
+    assert "hidden" not in catalogue._collected("sort", Sort)
+
+
+@pytest.mark.parametrize("kind", ["task", "loss"])
+def test_each_part_of_a_room_says_what_it_is(kind):
+    found = catalogue.parts(kind)
+    assert found
+    for name, part in found.items():
+        assert part.part.name == name
+        assert part.__doc__ and part.part.label
+        assert part.kind == kind
+        for f in catalogue.options_of(part):
+            schema = catalogue.option_schema(part, f)
+            assert schema["description"] and len(schema) > 1, f"{name}.{f.name}"
+
+
+def test_a_declaration_that_the_kind_does_not_have_is_refused():
+    with pytest.raises(TypeError, match='"needs"'):
+        type("Wrong", (Sort,), {}, name="wrong", need=1)
+    with pytest.raises(TypeError, match=r"declares .* and no name"):
+        type("Wrong", (Sort,), {}, label="wrong")
+
+
+# Names
+
+
+def test_a_name_finds_its_part_and_an_unknown_one_the_nearest(sort):
+    assert catalogue.part("sort", "bare") is Bare
+    assert (
+        refusal(catalogue.part, "sort", "bore") == "sort 'bore' is unknown; the nearest is \"bare\""
+    )
+    far = refusal(catalogue.part, "sort", "qqqqqqq")
+    assert '"wide-2"' in far and '"bare"' in far and '"wide"' in far
+
+
+@pytest.mark.parametrize(
+    "form, part, options",
+    [
+        ("wide", Wide, {}),
+        ("wide-100-20", Wide, {"steps": 100, "every": 20}),
+        ("wide-2", Wider, {}),
+        ("wide-2-7", Wider, {"steps": 7}),
+        ("bare", Bare, {}),
+    ],
+)
+def test_a_short_form_is_a_name_and_its_short_options(sort, form, part, options):
+    assert catalogue.specification("sort", form) == (part, options)
+
+
+@pytest.mark.parametrize(
+    "form, message",
+    [
+        ("wide-100", "write wide or wide-STEPS-EVERY"),
+        ("wide-1-2-3", "write wide or wide-STEPS-EVERY"),
+        ("wide-2-3-4", "write wide-2 or wide-2-STEPS"),
+        ("bare-3", "write bare"),
+        ("wide-a-b", 'the nearest is "wide'),
+        ("wide-", 'the nearest is "wide'),
+        ("wide-٣-٤", "is unknown"),
+        ("bear", 'the nearest is "bare"'),
+        ("", "is unknown"),
+    ],
+)
+def test_another_form_is_refused_with_what_to_write(sort, form, message):
+    assert message in refusal(catalogue.specification, "sort", form)
+
+
+@pytest.mark.parametrize("given", [None, 3, ["wide"], {}, {"steps": 3}])
+def test_what_names_no_part_is_refused(sort, given):
+    assert "give a name, or kind: and options" in refusal(catalogue.make, "sort", given)
+
+
+def test_all_forms_are_those_of_all_parts(sort):
+    assert catalogue.all_forms("sort") == [
+        "wide-2",
+        "wide-2-STEPS",
+        "bare",
+        "wide",
+        "wide-STEPS-EVERY",
+    ]
+
+
+# Options
+
+
+def test_options_are_set_and_the_others_keep_their_defaults(sort):
+    made = catalogue.make("sort", {"kind": "wide", "steps": 7, "word": "two", "table": {"b": 2}})
+    assert (made.steps, made.every, made.word, made.table) == (7, 50, "two", {"b": 2})
+    first, second = (catalogue.make("sort", "wide").table for _ in range(2))
+    assert first == {"a": 1.0} and first is not second
+    assert catalogue.make("sort", "bare") is not None
+
+
+def test_context_sets_fields_that_are_no_options(sort):
+    assert catalogue.make("sort", "wide-2-3", network="mine").network == "mine"
+    message = refusal(catalogue.make, "sort", {"kind": "wide-2", "network": "mine"})
+    assert '"network" is no option' in message
+
+
+def test_values_have_the_type_of_their_option(sort):
+    made = catalogue.make("sort", {"kind": "wide", "steps": 7.0, "rate": 1, "pairs": ["a", "b"]})
+    assert [type(v) for v in (made.steps, made.rate, made.pairs)] == [int, float, tuple]
+    assert (made.steps, made.rate, made.pairs) == (7, 1.0, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"stepz": 3}, 'sort wide: "stepz" is no option; the nearest is "steps"'),
+        ({3: 3}, '"3" is no option'),
+        ({"steps": 0}, 'sort wide: "steps" must be at least 1, not 0'),
+        ({"steps": 1001}, '"steps" must be at most 1000, not 1001'),
+        ({"steps": 1.5}, '"steps" must be a whole number, not 1.5'),
+        ({"steps": True}, '"steps" must be a whole number, not true'),
+        ({"steps": None}, '"steps" must be a whole number, not null'),
+        ({"rate": 0}, '"rate" must be greater than 0, not 0'),
+        ({"rate": "1e-3"}, "YAML takes this for text: write 0.001"),
+        ({"rate": math.nan}, '"rate" is nan; give a finite number'),
+        ({"rate": math.inf}, '"rate" is inf; give a finite number'),
+        ({"least": math.nan}, '"least" is nan; give a finite number'),
+        ({"least": "x"}, '"least" must be a number or nothing'),
+        ({"word": "tow"}, '"word" cannot be "tow"; the nearest is "two"'),
+        ({"flag": "yes"}, '"flag" must be true or false'),
+        ({"pairs": "a"}, '"pairs" must be a list'),
+        ({"pairs": [1]}, '"pairs[0]" must be text, not 1'),
+        ({"table": {"a": "b"}}, '"table.a" must be a number'),
+    ],
+)
+def test_options_that_cannot_be_are_refused(sort, options, message):
+    assert message in refusal(catalogue.make, "sort", {"kind": "wide", **options})
+
+
+def test_short_options_are_held_to_their_range(sort):
+    assert '"steps" must be at most 1000' in refusal(catalogue.make, "sort", "wide-2000-1")
+
+
+def test_an_option_without_a_default_must_be_given(sort):
+    message = 'sort wide-2: option "steps" is missing; give it'
+    assert refusal(catalogue.make, "sort", "wide-2") == message
+
+
+def test_a_schema_holds_type_bounds_and_text():
+    schemas = {f.name: catalogue.option_schema(Wide, f) for f in catalogue.options_of(Wide)}
+    assert schemas["steps"] == {
+        "description": "Steps.",
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 1000,
+    }
+    assert schemas["rate"]["exclusiveMinimum"] == 0
+    assert schemas["word"]["enum"] == ["one", "two"]
+    assert schemas["pairs"]["items"] == {"type": "string"}
+    assert schemas["least"]["anyOf"] == [{"type": "number"}, {"type": "null"}]
+    assert schemas["table"]["additionalProperties"] == {"type": "number"}
+
+
+def test_a_label_shows_the_values_of_options(sort):
+    assert catalogue.label("sort", "wide") == "wide, 200 steps of 0.5"
+    assert catalogue.label("sort", "wide-3-1") == "wide, 3 steps of 0.5"
+    assert catalogue.label("sort", {"kind": "wide", "rate": 2}) == "wide, 200 steps of 2"
+
+
+def test_parts_with_the_same_options_are_equal_and_can_be_keys(sort):
+    first, second = (catalogue.make("task", {"kind": "sine", "noise": 1}) for _ in range(2))
+    assert first == second and hash(first) == hash(second)
+    assert first != catalogue.make("task", "sine")
+    assert dataclasses.replace(first, noise=0.0) == catalogue.make("task", "sine")
+
+
+# Plug-ins
+
+
+def test_a_file_in_a_folder_adds_a_part(plugins):
+    assert "planted" not in catalogue.parts("loss")
+    plugins("planted.py", LOSS.format(cls="Planted", name="planted", order=15))
+    assert list(catalogue.parts("loss")) == ["squared_error", "planted", "cross_entropy"]
+    loss = catalogue.make("loss", "planted")
+    assert loss.part.label == "a plug-in"
+    catalogue.use_plugins([])
+    assert "planted" not in catalogue.parts("loss")
+
+
+def test_a_folder_can_be_left_and_used_again(plugins):
+    file = plugins("again.py", LOSS.format(cls="Again", name="again", order=15))
+    first = catalogue.part("loss", "again")
+    catalogue.use_plugins([])
+    assert "again" not in catalogue.parts("loss")
+    catalogue.use_plugins([file.parent])
+    assert catalogue.part("loss", "again") is first
+
+
+def test_a_plugin_may_import_a_file_beside_it(plugins):
+    plugins("_beside_for_test.py", "WORD = 'beside'\n")
+    code = "from _beside_for_test import WORD\n" + LOSS.format(cls="L", name="{WORD}", order=1)
+    plugins("part.py", code.replace('"{WORD}"', "WORD"))
+    assert "beside" in catalogue.parts("loss")
+    del sys.modules["_beside_for_test"]
+
+
+def test_files_whose_names_differ_in_signs_alone_are_both_read(plugins):
+    plugins("a-b.py", LOSS.format(cls="One", name="one", order=1))
+    plugins("a_b.py", LOSS.format(cls="Two", name="two", order=1))
+    assert {"one", "two"} <= set(catalogue.parts("loss"))
+
+
+def test_two_parts_with_one_name_are_refused_with_both_places(plugins):
+    first = plugins("first.py", LOSS.format(cls="First", name="twice", order=1))
+    second = plugins("second.py", LOSS.format(cls="Second", name="twice", order=1), "more")
+    message = refusal(catalogue.parts, "loss")
+    assert "'twice'" in message and "rename one" in message
+    assert str(first) in message and str(second) in message
+
+
+def test_a_plugin_cannot_take_the_name_of_a_built_in_part(plugins):
+    file = plugins("thief.py", LOSS.format(cls="Thief", name="squared_error", order=1))
+    message = refusal(catalogue.parts, "loss")
+    assert str(file) in message and "squared_error.py" in message
+
+
+@pytest.mark.parametrize(
+    "code, reason",
+    [
+        ("import no_such_module_here", "ModuleNotFoundError: No module named"),
+        ("def broken(:", "SyntaxError"),
+        (LOSS.format(cls="Half", name="half", order=1) + "\n1 / 0\n", "ZeroDivisionError"),
+        ("from orla.losses.base import Loss\nclass L(Loss, name='l', units='m'): pass", '"unit"'),
+    ],
+)
+def test_a_broken_plugin_is_one_line_that_names_its_file(plugins, code, reason):
+    file = plugins("broken.py", code)
+    message = refusal(catalogue.parts, "loss")
+    assert message.startswith(f"{file}: the plug-in cannot be imported: ")
+    assert reason in message
+    # It stays refused, and is forgotten where its folder is left.
+    assert reason in refusal(catalogue.parts, "loss")
+    catalogue.use_plugins([])
+    assert list(catalogue.parts("loss")) == ["squared_error", "cross_entropy"]
+
+
+def test_a_broken_plugin_is_read_again_when_it_is_mended(plugins):
+    plugins("mended.py", "1 / 0")
+    refusal(catalogue.parts, "loss")
+    plugins("mended.py", LOSS.format(cls="Mended", name="mended", order=1))
+    assert "mended" in catalogue.parts("loss")
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    message = refusal(catalogue.use_plugins, [tmp_path / "gone"])
+    assert "gone" in message and "plugins" in message
+
+
+def test_a_broken_entry_point_is_one_line(monkeypatch):
+    point = EntryPoint("mine", "no_such_module_here:Thing", catalogue.ENTRY_POINTS)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [point])
+    monkeypatch.delitem(catalogue._loaded, "loss", raising=False)
+    message = refusal(catalogue.parts, "loss")
+    assert message.startswith("entry point mine (no_such_module_here:Thing): the plug-in cannot")
+
+
+def test_an_entry_point_adds_a_part(monkeypatch, tmp_path):
+    (tmp_path / "pointed_at_for_test.py").write_text(
+        LOSS.format(cls="Pointed", name="pointed", order=1)
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("mine", "pointed_at_for_test", catalogue.ENTRY_POINTS)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [point])
+    catalogue._loaded.clear()
+    assert "pointed" in catalogue.parts("loss")
+    del sys.modules["pointed_at_for_test"]
+    catalogue._loaded.clear()
