@@ -71,7 +71,7 @@ class Loop:
         if self.segment % self.learner.stride:
             raise OrlaError(
                 f"a segment of {self.segment} steps does not hold a whole number of updates, one"
-                f" every {self.learner.stride} steps; choose the task's window as a multiple of that"
+                f" every {self.learner.stride} steps; make the task's window a multiple of that"
             )
         for name, observer in self.observers.items():
             if observer.stride not in (1, self.learner.stride):

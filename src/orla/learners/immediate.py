@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
-from orla.derivatives.base import Local, Tape
+from orla.derivatives.base import Local
 from orla.learners.base import Carry, Learner, Step, on_first_axis
 from orla.programs.scan import scan
 
@@ -37,7 +37,7 @@ class Immediate(
             _, local = derivatives.pull(params, step["tape"], step["cotangent"])
             return carry, derivatives.gather(on_first_axis(step["tape"]), on_first_axis(local))
 
-        def pull(last: Tensor, one: tuple[Tape, Tensor], params: Parameters) -> tuple[Tensor, Local]:
+        def pull(last: Tensor, one: tuple, params: Parameters) -> tuple[Tensor, Local]:
             # PyTorch 2.13 compiles no scan without a carry, and a wrong program for vmap here.
             return last, derivatives.pull(params, *one)[1]
 

@@ -39,6 +39,10 @@ class Loss(Part, ABC):
         Y is (steps, ...) shared by the models or (models, steps, ...).
         """
 
+    def mean(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
+        """Mean error (models,) over the scored steps; arguments as those of `scores`."""
+        return mean_scored(self.errors(outputs, Y), scored)
+
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
         """Further scores on a held-out part: {column: (models,)}; `columns` names them all.
 

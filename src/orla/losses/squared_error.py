@@ -28,6 +28,11 @@ class SquaredError(
     def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
         return ((outputs - Y) ** 2).mean(-1)
 
+    def mean(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
+        if scored is None:
+            return ((outputs - Y) ** 2).mean((1, 2))
+        return super().mean(outputs, Y, scored)
+
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
         if scored is None:
             squares = (outputs - Y) ** 2, (Y - Y.mean(-2, keepdim=True)) ** 2

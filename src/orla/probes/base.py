@@ -40,7 +40,7 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Probe(Part, ABC):
-    """A pure pair `init(params) -> state`, `measure(state, update) -> (state, values)`, for one model.
+    """A pure pair: `init(params)` gives a state, `measure(state, update)` the next; for one model.
 
     columns (in the class statement): columns that a sweep's table gets: {name: a sentence with the
     unit}; `summary` makes them of the series.
@@ -64,4 +64,3 @@ class Probe(Part, ABC):
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Its `columns` (models,), from series (models, updates, ...): means over updates."""
         return {name: series[name].mean(1) for name in self.part.more["columns"]}
-

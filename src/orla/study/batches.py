@@ -1,4 +1,4 @@
-"""Batches of models: stacking, choosing and cutting them to a size."""
+"""Batches of models: fresh networks, the streams they see, and cutting them to a size."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 import torch
 
 from orla.architectures.base import Architecture, Parameters
+from orla.engine.loop import Moments
+from orla.starts.base import Start
+from orla.tasks.stream import Stream
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
@@ -16,14 +19,41 @@ def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype
 ) -> Parameters:
     """Fresh networks, one a seed, stacked on the first axis."""
-    networks = [architecture.init(_generator(seed), dtype) for seed in seeds]
+    networks = [architecture.init(_generator(seed, 0), dtype) for seed in seeds]
     return {name: torch.stack([network[name] for network in networks]) for name in networks[0]}
 
 
-def _generator(seed: int) -> torch.Generator:
-    # Spread the small integers that name seeds over the generator's whole space.
-    entropy = np.random.SeedSequence(seed, spawn_key=(0,)).generate_state(1, np.uint64)[0]
+def started(
+    start: Start, architecture: Architecture, networks: Parameters, seeds: Sequence[int]
+) -> Parameters:
+    """The networks, one a seed, as the start lets them begin."""
+    changed = [
+        start.apply(architecture, {n: p[i] for n, p in networks.items()}, _generator(seed, 2))
+        for i, seed in enumerate(seeds)
+    ]
+    return {name: torch.stack([network[name] for network in changed]) for name in networks}
+
+
+def _generator(seed: int, use: int) -> torch.Generator:
+    # Spread the small integers that name seeds over the generator's whole space. The second number
+    # keeps uses apart: 0 fresh networks, 1 learners' draws (engine.state), 2 starts.
+    entropy = np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(entropy >> 1))
+
+
+def moments(
+    stream: Stream, index: np.ndarray, dtype: torch.dtype, device: torch.device | str = "cpu"
+) -> Moments:
+    """A stream as the loop takes it, for the models of seeds `index`; values in `dtype`."""
+    arrays = {"x": stream.X, "y": stream.Y, "scored": stream.scored, "starts": stream.starts}
+    tensors = {}
+    for name, array in arrays.items():
+        if array is None:
+            continue
+        own = np.swapaxes(array[index], 0, 1) if stream.own else array
+        kind = dtype if array.dtype.kind == "f" else None
+        tensors[name] = torch.as_tensor(np.ascontiguousarray(own), dtype=kind, device=device)
+    return tensors
 
 
 def chosen(params: Parameters, index: torch.Tensor) -> Parameters:

@@ -1,4 +1,4 @@
-"""Pretraining on session A: the networks that will have to adapt."""
+"""Pretraining: the networks that will have to adapt."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import torch
 
 from orla import progress
 from orla.architectures.base import Architecture, Parameters
-from orla.engine import forward as evaluation
-from orla.engine.loop import Adapter
+from orla.engine import forward
+from orla.engine.loop import Loop, Moments
 from orla.errors import OrlaError
-from orla.learners import TBPTT
-from orla.optimizers import Adam
-from orla.sessions.streams import Stream
-from orla.study.batches import initial_parameters
+from orla.learners.tbptt import TBPTT
+from orla.losses.base import Loss
+from orla.optimizers.adam import Adam
+from orla.study import scores
+from orla.study.batches import initial_parameters, moments
+from orla.tasks.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -43,27 +45,29 @@ def pretrain(
     stream: Stream,
     seeds: Sequence[int],
     settings: Pretraining,
+    loss: Loss,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> tuple[Parameters, pd.DataFrame]:
-    """Train one network a seed on session A's pretraining part, all at once.
+    """Train one network a seed on an episode's pretraining part, all at once.
 
     Args:
         architecture: Of the networks.
-        stream: The pretraining part of session A.
+        stream: The pretraining part; where seeds have streams of their own, those of `seeds`.
         seeds: Names of the networks; a seed is the same network whatever stands beside it.
         settings: See Pretraining.
+        loss: What is learned.
         dtype: Precision of networks and arithmetic.
         device: Where to compute.
 
     Returns:
         Each network's parameters at its best validation error, (seeds, ...) each, on the CPU; and
-        its learning curve: seed, epoch, training_mse, validation_mse, best (bool).
+        its learning curve: seed, epoch, training_error, validation_error, best (bool).
 
     Raises:
         OrlaError: The part is too short for the window and the validation share.
     """
-    span = max(evaluation.SEGMENT, settings.window)
+    span = max(forward.SEGMENT, settings.window)
     span += -span % settings.window
     learning = int(len(stream) * (1.0 - settings.validation_fraction)) // span * span
     if not 0 < learning < len(stream):
@@ -71,13 +75,16 @@ def pretrain(
             f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
             " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
         )
-    X = torch.as_tensor(stream.X, dtype=dtype, device=device)
-    Y = torch.as_tensor(stream.Y, dtype=dtype, device=device)
+    whole = moments(stream, np.arange(len(seeds)), dtype, device)
+    parts = [
+        {name: m[part] for name, m in whole.items()}
+        for part in (slice(0, learning), slice(learning, None))
+    ]
     params = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
-    trainer = _Trainer(architecture, settings, span, params)
+    trainer = _Trainer(architecture, settings, loss, span, params)
     with progress.bar(settings.max_epochs, f"pretraining {len(seeds)} networks", "epoch") as bar:
         for _ in range(settings.max_epochs):
-            trainer.epoch(X[:learning], Y[:learning], X[learning:], Y[learning:])
+            trainer.epoch(*parts)
             progress.advance(bar, 1)
             if trainer.done:
                 break
@@ -88,10 +95,15 @@ class _Trainer:
     """Epochs over one stream with early stopping, each network for itself."""
 
     def __init__(
-        self, architecture: Architecture, settings: Pretraining, span: int, params: Parameters
+        self,
+        architecture: Architecture,
+        settings: Pretraining,
+        loss: Loss,
+        span: int,
+        params: Parameters,
     ) -> None:
         learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
-        self.adapter = Adapter(learner, Adam(), segment=span)
+        self.loop = Loop(learner, Adam(), loss, segment=span)
         self.architecture, self.settings = architecture, settings
         self.params, self.best = params, {k: p.clone() for k, p in params.items()}
         models = len(params["W_out"])
@@ -105,31 +117,36 @@ class _Trainer:
     def done(self) -> bool:
         return bool((self.stale >= self.settings.patience).all())
 
-    def epoch(
-        self, X: torch.Tensor, Y: torch.Tensor, X_val: torch.Tensor, Y_val: torch.Tensor
-    ) -> None:
+    def epoch(self, part: Moments, validation: Moments) -> None:
         active = self.stale < self.settings.patience
-        result = self.adapter(self.params, self.rates, X, Y, optimizer_state=self.optimizer_state)
-        self.params, self.optimizer_state = result.params, result.optimizer_state
-        run = evaluation.run(self.architecture, self.params, result.state, X_val)
-        error = evaluation.mean_squared_error(run.outputs, Y_val)
+        state = self.loop.start(self.params, optimizer=self.optimizer_state)
+        errors = self.loop.run(state, self.rates, part).errors
+        self.params, self.optimizer_state = state.params, state.optimizer
+        outputs = scores.outputs_of(self.architecture, state.params, state.network, validation)
+        error = scores.mean_error(self.loop.loss, outputs, validation, slice(None))
+        learned = scores.adapted_mean(errors, scores.by_models(part, "scored"))
         better = active & (error < self.best_error)
         self.best_error = np.where(better, error, self.best_error)
         self.stale = np.where(better, 0, self.stale + 1)
-        keep = torch.as_tensor(better, device=X.device)
+        keep = torch.as_tensor(better, device=self.rates.device)
         for name, p in self.best.items():
             p[keep] = self.params[name][keep]
-        self.rows.append((result.losses.mean(1), error, active))
+        self.rows.append((learned, error, active))
 
     def curve(self, seeds: Sequence[int]) -> pd.DataFrame:
         rows = [
-            {"seed": seed, "epoch": epoch, "training_mse": losses[i], "validation_mse": errors[i]}
-            for epoch, (losses, errors, active) in enumerate(self.rows)
+            {
+                "seed": seed,
+                "epoch": epoch,
+                "training_error": learned[i],
+                "validation_error": error[i],
+            }
+            for epoch, (learned, error, active) in enumerate(self.rows)
             for i, seed in enumerate(seeds)
             if active[i]
         ]
         frame = pd.DataFrame(rows)
         frame["best"] = (
-            frame.groupby("seed")["validation_mse"].transform("min") == frame["validation_mse"]
+            frame.groupby("seed")["validation_error"].transform("min") == frame["validation_error"]
         )
         return frame

@@ -1,0 +1,158 @@
+"""What the models of one condition share: networks, an episode and the way they learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orla import catalogue
+from orla.architectures.base import Architecture, Parameters
+from orla.engine.loop import Loop, Moments
+from orla.interventions.base import Intervention
+from orla.learners.base import Learner
+from orla.losses.base import Loss
+from orla.optimizers.base import Optimizer
+from orla.probes.base import Probe
+from orla.study import scores
+from orla.study.batches import batches, chosen, moments
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
+
+
+@dataclass(frozen=True)
+class Study:
+    """One condition.
+
+    Attributes:
+        keys: the columns that name it in every table (`study.keys.KEYS`).
+        architecture: of the networks.
+        networks: parameters to begin with, (seeds, ...) each; their precision is the study's.
+        episode: what the models live through.
+        learner, optimizer, observers, interventions, probes: as `engine.loop.Loop` takes them.
+        batch_models: models that are computed together; another size changes the last digits only.
+        device: where they are computed.
+    """
+
+    keys: Mapping[str, str]
+    architecture: Architecture
+    networks: Parameters
+    episode: Episode
+    learner: Learner
+    optimizer: Optimizer
+    observers: Mapping[str, Learner] = field(default_factory=dict)
+    interventions: Sequence[Intervention] = ()
+    probes: Sequence[Probe] = ()
+    batch_models: int = 5
+    device: torch.device | str = "cpu"
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The episode's loss."""
+        return catalogue.make("loss", self.episode.loss)
+
+    @cached_property
+    def loop(self) -> Loop:
+        """The loop, whose programs serve all batches."""
+        return Loop(
+            self.learner,
+            self.optimizer,
+            self.loss,
+            observers=self.observers,
+            interventions=self.interventions,
+            probes=self.probes,
+            segment=self.episode.window,
+        )
+
+    @property
+    def seeds(self) -> int:
+        """Number of networks."""
+        return len(next(iter(self.networks.values())))
+
+    @property
+    def steps(self) -> int:
+        """Steps that are adapted to."""
+        return len(self.episode.adapt)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of networks and arithmetic."""
+        return next(iter(self.networks.values())).dtype
+
+    def tensor(self, array: np.ndarray) -> Tensor:
+        """Values in the study's precision, on its device."""
+        return torch.as_tensor(array, dtype=self.dtype, device=self.device)
+
+    def batch(self, seed: np.ndarray) -> Parameters:
+        """The networks of these seeds, to begin with."""
+        params = chosen(self.networks, torch.as_tensor(seed))
+        return {name: p.to(self.device) for name, p in params.items()}
+
+    def whole(self, seed: np.ndarray) -> Moments:
+        """The adapt part and the held-out part as one stream, for the models of these seeds."""
+        return moments(self._whole, seed, self.dtype, self.device)
+
+    @cached_property
+    def _whole(self) -> Stream:
+        return self.episode.whole
+
+    @cached_property
+    def baseline(self) -> dict[str, np.ndarray]:
+        """Errors of the networks that do not adapt: (seeds,) each, and by window.
+
+        "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error" and
+        "reference_error" (NaN without a reference); "frozen_trace" (seeds, windows).
+        """
+        collected: list[dict[str, np.ndarray]] = []
+        for index, count in batches(self.seeds, self.batch_models):
+            collected.append({k: v[:count] for k, v in self._frozen(index).items()})
+        return {name: np.concatenate([c[name] for c in collected]) for name in collected[0]}
+
+    def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
+        episode, params = self.episode, self.batch(seed)
+        stream = self.whole(seed)
+        outputs = scores.outputs_of(self.architecture, params, None, stream)
+        adapt = {name: m[: self.steps] for name, m in stream.items()}
+        each = scores.errors(self.loss, outputs[:, : self.steps], adapt)
+        parts = {
+            "heldout": slice(self.steps, None),
+            "adapt": slice(0, self.steps),
+            "validation": slice(episode.selection_cut, self.steps),
+        }
+        errors = {
+            f"frozen_{name}_error": scores.mean_error(self.loss, outputs, stream, part)
+            for name, part in parts.items()
+        }
+        scored = scores.by_models(adapt, "scored")
+        scored = None if scored is None else scored.cpu().numpy()
+        return errors | {
+            "reference_error": self._reference(params, seed),
+            "frozen_trace": scores.window_means(each, scored, episode.window),
+        }
+
+    def _reference(self, params: Parameters, seed: np.ndarray) -> np.ndarray:
+        episode = self.episode
+        if episode.reference is None:
+            return np.full(len(seed), np.nan)
+        stream = moments(episode.reference, seed, self.dtype, self.device)
+        outputs = scores.outputs_of(self.architecture, params, None, stream)
+        return scores.mean_error(self.loss, outputs, stream, slice(episode.reference_from, None))
+
+    def frozen_scores(
+        self, params: Parameters, state: Tensor, seed: np.ndarray, part: slice, since: int
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Error and the loss's scores on `part` of `whole`, weights frozen at step `since`."""
+        stream = {name: m[since : part.stop] for name, m in self.whole(seed).items()}
+        outputs = scores.outputs_of(self.architecture, params, state, stream)
+        scored = slice(part.start - since, None)
+        error = scores.mean_error(self.loss, outputs, stream, scored)
+        return error, scores.further(self.loss, outputs, stream, scored)
+
+    @property
+    def heldout(self) -> slice:
+        """The held-out part of `whole`."""
+        return slice(self.steps, len(self._whole))
