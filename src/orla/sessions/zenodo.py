@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import requests
 from tqdm import tqdm
 
+from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import is_disk_full
 from orla.progress import bar
@@ -22,6 +24,23 @@ _PROGRESS_BYTES = 1 << 20
 _LONGEST_PAUSE_S = 120.0
 _WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
 _RANGE_NOT_SATISFIABLE = 416
+
+
+@dataclass(frozen=True)
+class Source:
+    """The recordings of O'Doherty, Cardoso, Makin and Sabes on Zenodo."""
+
+    base_url: str = option(
+        "https://zenodo.org/records/3854034/files", "Folder on the web that holds the .mat files."
+    )
+    retries: int = option(5, "How often a broken download is resumed.", least=0)
+    timeout_s: float = option(60, "Seconds of silence after which a download is broken.", above=0)
+    spikes_outside: str = option(
+        "refuse",
+        "What becomes of spikes outside the time base of the positions.",
+        choices=("refuse", "drop"),
+    )
+    md5: dict[str, str] = option({}, "MD5 checksum of each file, by the name of its session.")
 
 
 class _Interrupted(Exception):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.files import read_arrays, save_arrays
 from orla.tasks.stream import Stream, joined
 
 _PARTS = ("pretraining", "adapt", "heldout", "reference")
@@ -75,11 +72,8 @@ class Episode:
 
     def save(self, path: Path | str) -> None:
         """Write to an .npz file, whole or not at all, with a digest of all that it holds."""
-        arrays = self._arrays()
-        meta = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
-        text = json.dumps(meta, sort_keys=True)
-        with atomic(Path(path)) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **arrays, meta=np.array(text), digest=np.array(_digest(arrays, text)))
+        about = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
+        save_arrays(path, self._arrays(), about)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {}
@@ -100,28 +94,15 @@ class Episode:
             OrlaError: The file is missing, is no episode, or differs from its digest.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                held = {name: file[name] for name in file}
-            text, digest = str(held.pop("meta")), str(held.pop("digest"))
-            if digest != _digest(held, text):
-                raise ValueError("its contents differ from its digest: the file is damaged")
+            held, about = read_arrays(path)
             streams: dict[str, dict[str, np.ndarray]] = {}
             for name, array in held.items():
                 part, _, of = name.partition("_")
                 streams.setdefault(part, {})[of] = array
-            return cls(**{p: Stream(**a) for p, a in streams.items()}, **json.loads(text))
+            return cls(**{p: Stream(**a) for p, a in streams.items()}, **about)
         except FileNotFoundError:
             raise OrlaError(
                 f"{path}: no such file; let snakemake make it: snakemake {path}"
             ) from None
-        except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except (KeyError, TypeError, ValueError, OrlaError) as error:
             raise OrlaError(f"{path}: not an episode ({error}); delete it and run again") from None
-
-
-def _digest(arrays: dict[str, np.ndarray], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
