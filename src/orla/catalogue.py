@@ -189,7 +189,7 @@ def _collected(kind: str, root: type[Part]) -> dict[str, type[Part]]:
 
 
 def _belongs(part: type[Part]) -> bool:
-    """Whether a part is built in or stands in a plug-in that is in use (not left from an older one)."""
+    """Whether a part is built in or stands in a plug-in folder that is in use."""
     module = sys.modules.get(part.__module__)
     if module is None or getattr(module, part.__name__, None) is not part:
         return False

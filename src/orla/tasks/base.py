@@ -13,13 +13,11 @@ from orla.tasks.episode import Episode
 class Task(Part, ABC):
     """Something to be learned online. Its options are the fields that a config may set.
 
-    ``needs_files`` says that rules prepare streams of files, from which the task's method `cut`
-    makes episodes in place of `episode`.
+    ``needs_files`` says whether rules prepare files before `episode` can answer.
     """
 
     kind: ClassVar[str] = "task"
     declares: ClassVar[Mapping[str, Any]] = {}
-    needs_files: ClassVar[bool] = False
 
     @abstractmethod
     def variants(self) -> list[str]:

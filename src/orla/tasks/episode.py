@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import read_arrays, save_arrays
+from orla.files import atomic
 from orla.tasks.stream import Stream, joined
 
 _PARTS = ("pretraining", "adapt", "heldout", "reference")
@@ -72,8 +75,11 @@ class Episode:
 
     def save(self, path: Path | str) -> None:
         """Write to an .npz file, whole or not at all, with a digest of all that it holds."""
-        about = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
-        save_arrays(path, self._arrays(), about)
+        arrays = self._arrays()
+        meta = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
+        text = json.dumps(meta, sort_keys=True)
+        with atomic(Path(path)) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **arrays, meta=np.array(text), digest=np.array(_digest(arrays, text)))
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {}
@@ -94,15 +100,28 @@ class Episode:
             OrlaError: The file is missing, is no episode, or differs from its digest.
         """
         try:
-            held, about = read_arrays(path)
+            with np.load(path, allow_pickle=False) as file:
+                held = {name: file[name] for name in file}
+            text, digest = str(held.pop("meta")), str(held.pop("digest"))
+            if digest != _digest(held, text):
+                raise ValueError("its contents differ from its digest: the file is damaged")
             streams: dict[str, dict[str, np.ndarray]] = {}
             for name, array in held.items():
                 part, _, of = name.partition("_")
                 streams.setdefault(part, {})[of] = array
-            return cls(**{p: Stream(**a) for p, a in streams.items()}, **about)
+            return cls(**{p: Stream(**a) for p, a in streams.items()}, **json.loads(text))
         except FileNotFoundError:
             raise OrlaError(
                 f"{path}: no such file; let snakemake make it: snakemake {path}"
             ) from None
-        except (KeyError, TypeError, ValueError, OrlaError) as error:
+        except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise OrlaError(f"{path}: not an episode ({error}); delete it and run again") from None
+
+
+def _digest(arrays: dict[str, np.ndarray], text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
