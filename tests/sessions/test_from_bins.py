@@ -16,9 +16,11 @@ def binned_days(columns=(17, 15)):
     rng = np.random.default_rng(4)
     latent = [rng.standard_normal((n, 2)) for n in (900, 830)]
     days = []
-    for z, width in zip(latent, columns, strict=True):
+    for name, z, width in zip("AB", latent, columns, strict=True):
         rates = np.exp(0.6 * z @ rng.standard_normal((2, width)) + 1.0)
-        days.append(Binned(rng.poisson(rates).astype(float), z * 100.0, 0.1))
+        days.append(
+            Binned(rng.poisson(rates).astype(float), z * 100.0, 0.1, name=f"session {name}")
+        )
     return days
 
 

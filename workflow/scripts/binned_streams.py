@@ -21,5 +21,4 @@ with logged(snakemake.log[0]):
         tail_steps=snakemake.params.parts["tail_steps"],
         b_fit_steps=cuts.first_selection_cut,
         dataset=dict(snakemake.params.dataset),
-        names=(snakemake.input.a, snakemake.input.b),
     ).save(snakemake.output.streams)

@@ -58,12 +58,14 @@ class Binned:
         bin_s: seconds a step.
         begins: (steps,) bool, True where a stretch begins, the first step included; None where
             the file is one stretch.
+        name: what messages call it.
     """
 
     inputs: np.ndarray
     targets: np.ndarray
     bin_s: float
     begins: np.ndarray | None = None
+    name: str = "the recording"
 
     def masks(self, state: str) -> tuple[np.ndarray | None, np.ndarray | None]:
         """`scored` and `starts` of a Stream, where the state is "kept" or "reset"."""
@@ -129,6 +131,7 @@ def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned
         targets.astype(np.int64 if source.kind == "categories" else np.float64),
         float(bin_s),
         _begins(steps, arrays, bounds) if order else None,
+        str(path),
     )
 
 

@@ -10,7 +10,7 @@ from orla.errors import OrlaError
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.channels import same_channels
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import TARGETS, Pair, Preparation, columns_of, reduced
+from orla.sessions.preparation import TARGETS, Pair, Preparation, columns_of, kept, reduced
 from orla.sessions.scaling import Scaling
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -63,6 +63,8 @@ def prepare(
     )
     x = Scaling.fit(inputs[0][:n_pretraining], input_names, session_a.name)
     y = Scaling.fit(velocity_a[:n_pretraining], ("velocity x", "velocity y"), session_a.name)
+    a = Stream(x(inputs[0]), y(velocity_a))
+    b = Stream(x(inputs[1]), y(velocity_b))
     record = {
         "features": {
             "reduction": preparation.features.method,
@@ -74,18 +76,10 @@ def prepare(
             "fitted_on": "pretraining part of session A",
         },
         "kept": {
-            side: {
-                "steps": len(counts),
-                "scored": len(counts),
-                "units": len(names),
-                "of_units": len(session.channels),
-                "recording": session.source,
-            }
-            for side, session, counts in (("a", session_a, counts_a), ("b", session_b, counts_b))
+            side: kept(stream, len(names), len(session.channels)) | {"recording": session.source}
+            for side, stream, session in (("a", a, session_a), ("b", b, session_b))
         },
     }
-    a = Stream(x(inputs[0]), y(velocity_a))
-    b = Stream(x(inputs[1]), y(velocity_b))
     return Streams(a, b, preparation.bin_s, dataset | record)
 
 

@@ -10,12 +10,14 @@ of the steps that every split may learn on.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from orla.catalogue import option
 from orla.sessions.channels import require_enough, top_channels
 from orla.sessions.projection import Projection
+from orla.tasks.stream import Stream
 
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 
@@ -87,3 +89,9 @@ def reduced(
     count = preparation.features.count
     projection = Projection.fit(inputs[0][:n_pretraining], count, where)
     return (projection(inputs[0]), projection(inputs[1])), component_names(count)
+
+
+def kept(stream: Stream, units: int, of_units: int) -> dict[str, Any]:
+    """How much of a session a stream holds, for the dataset record."""
+    scored = len(stream) if stream.scored is None else int(stream.scored.sum())
+    return {"steps": len(stream), "scored": scored, "units": units, "of_units": of_units}

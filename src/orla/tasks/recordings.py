@@ -142,7 +142,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             tail_steps=tail,
             b_fit_steps=self._parts(len(a.inputs), len(b.inputs)).first_selection_cut,
             dataset=dataset,
-            names=(str(path_a), str(path_b)),
         )
 
     def _parts(self, steps_a: int, steps_b: int) -> Parts:
