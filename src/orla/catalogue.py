@@ -117,7 +117,8 @@ def option(
         least, most: Bounds that belong to the range; `above`: one that does not.
         choices: The values there are.
     """
-    limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above, "enum": choices}
+    limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
+    limits["enum"] = None if choices is None else list(choices)
     meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=meta)

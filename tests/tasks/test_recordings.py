@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -107,6 +108,22 @@ def test_options_that_cannot_be_are_refused(options, message):
     with pytest.raises(OrlaError, match=message) as caught:
         task(**options)
     assert "\n" not in str(caught.value)
+
+
+def test_every_option_says_what_it_is():
+    def walk(schema, key):
+        assert schema.get("description"), key
+        for name, inner in schema.get("properties", {}).items():
+            walk(inner, f"{key}.{name}")
+
+    options = catalogue.options_of(Recordings)
+    for f in options:
+        schema = catalogue.option_schema(Recordings, f)
+        Draft202012Validator.check_schema(schema)
+        walk(schema, f.name)
+    assert {f.name for f in options} == {
+        "pairs", "source", "simulated", "odoherty", "nwb", "binned", "preparation", "parts"
+    }  # fmt: skip
 
 
 def test_a_pair_has_its_label_and_its_own_seed(tmp_path):

@@ -82,13 +82,16 @@ def download(
             a server's own Retry-After takes its place.
 
     Raises:
-        OrlaError: the server refuses the file, stays unreachable, or serves another one; or the
-            disk is full.
+        OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
+            stands in the file's place; or the disk is full.
     """
     path, md5 = Path(path), md5.lower()
     if path.is_file() and _md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
+    for there in (path, part):
+        if there.is_dir():
+            raise OrlaError(f"{there}: a folder stands where the file goes; remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
     for last_attempt in (False, True):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
@@ -171,7 +174,7 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
 
 def _save(part: Path, answer: requests.Response, start: int) -> None:
     left = answer.headers.get("Content-Length")
-    total = start + int(left) if left and left.isdigit() else None
+    total = start + int(left) if left and left.isdecimal() else None
     try:
         with open(part, "ab" if start else "wb") as file, _progress(part, total, start) as shown:
             for chunk in answer.iter_content(_CHUNK_BYTES):
@@ -198,7 +201,7 @@ def _progress(part: Path, total: int | None, start: int) -> tqdm:
 def _retry_after(answer: requests.Response) -> float | None:
     """Seconds from a Retry-After header, which holds a number or a date; None without one."""
     value = answer.headers.get("Retry-After", "")
-    if value.isdigit():
+    if value.isdecimal():
         return float(value)
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
