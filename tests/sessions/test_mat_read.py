@@ -232,6 +232,20 @@ def test_a_damaged_variable_is_refused(mat):
     assert_refused(mat, "cursor_pos: cannot be read, the file is damaged")
 
 
+def test_no_flipped_byte_ends_in_a_traceback(mat):
+    """Every 97th byte, which meets the headers, the tables of links and the values."""
+    by_hand(mat)
+    whole, refused = mat.read_bytes(), 0
+    for place in range(512, len(whole), 97):
+        mat.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        try:
+            matfile.read_session(mat)
+        except OrlaError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 20
+
+
 @pytest.mark.parametrize("content", [b"", b"MATLAB 5.0 MAT-file" + bytes(1000), b"<html>"])
 def test_a_file_that_is_no_hdf5_is_refused(mat, content):
     mat.write_bytes(content)

@@ -12,7 +12,7 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.progress import bar
-from orla.sessions import checks
+from orla.sessions import checks, hdf5
 from orla.sessions.session import Session
 
 STEP_S = 0.004
@@ -97,9 +97,9 @@ def _opened(path: Path) -> Iterator[h5py.File]:
     except OSError as error:
         raise OrlaError(
             f"{path}: cannot be opened as HDF5, it is cut short or damaged "
-            f"({_first_line(error)}); delete it and download it again"
+            f"({hdf5.first_line(error)}); delete it and download it again"
         ) from error
-    with file:
+    with file, hdf5.damage_told(path, "MATLAB v7.3"):
         yield file
 
 
@@ -127,7 +127,7 @@ def _read(path: Path, variable: str, dataset: h5py.Dataset) -> np.ndarray:
     except OSError as error:
         raise OrlaError(
             f"{path}: {variable}: cannot be read, the file is damaged "
-            f"({_first_line(error)}); delete it and download it again"
+            f"({hdf5.first_line(error)}); delete it and download it again"
         ) from error
 
 
@@ -240,7 +240,3 @@ def _drop_outside(
             f"({time_s[0]:g} to {time_s[-1]:g} s); check that both are in seconds on one clock"
         )
     return [(*unit[:2], times) for unit, times in zip(units, inside, strict=True) if times.size]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -13,6 +13,7 @@ from pynwb.behavior import SpatialSeries
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
+from orla.sessions import hdf5
 from orla.sessions.nwb_fields import numbers
 from orla.sessions.nwb_trim import cut_to_longest, recorded_samples, require_whole
 from orla.sessions.nwb_units import channels_of, sorted_units, spike_times
@@ -98,20 +99,10 @@ def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
     except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
         raise OrlaError(
             f"{path}: cannot be read as NWB, it is another format, cut short or damaged "
-            f"({_first_line(error)}); get the file again"
+            f"({hdf5.first_line(error)}); get the file again"
         ) from error
-    with io:
-        try:
-            yield file
-        except (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
-            raise OrlaError(
-                f"{path}: cannot be read as NWB, a part of it is damaged or of another kind than "
-                f"NWB says ({type(error).__name__}: {_first_line(error)}); get the file again"
-            ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    with io, hdf5.damage_told(path, "NWB"):
+        yield file
 
 
 def _require_units(path: Path, file: pynwb.NWBFile) -> Units:
