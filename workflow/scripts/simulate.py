@@ -1,13 +1,9 @@
 """Write two simulated sessions as MATLAB files."""
 
+from orla.catalogue import settings
 from orla.errors import logged
-from orla.sessions import simulated
+from orla.sessions import simulator
 
 with logged(snakemake.log[0]):
-    values = snakemake.params.settings
-    settings = simulated.Settings(
-        task=simulated.TaskSettings(**values.get("task", {})),
-        array=simulated.ArraySettings(**values.get("array", {})),
-        drift=simulated.DriftSettings(**values.get("drift", {})),
-    )
-    simulated.write(snakemake.output.a, snakemake.output.b, settings, values["seed"])
+    given = settings(simulator.Settings, snakemake.params.settings, "config: dataset.simulated")
+    simulator.write(snakemake.output.a, snakemake.output.b, given)
