@@ -270,6 +270,15 @@ def test_one_seed_has_a_gap_but_no_interval_and_no_equivalence():
     assert row["tost_p"] == 1.0 and not row["equivalent"]
 
 
+def test_two_seeds_are_enough_for_an_interval_and_a_test():
+    frame = models(seeds=2)
+    row = one(table("gaps", frame), comparison="paper")
+    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
+    interval = stats.t.interval(0.9, 1, gap.mean(), stats.sem(gap))
+    assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx(interval)
+    assert row["tost_p"] < 1.0
+
+
 def test_a_missing_learner_takes_only_its_own_comparisons_along():
     assert list(table("gaps", models(["immediate", "rtrl"]))["comparison"]) == ["per_step"]
 
