@@ -10,6 +10,7 @@ import torch
 
 from orla.errors import OrlaError
 from orla.provenance import digest, networks
+from orla.provenance.arrays import read_arrays, write_arrays
 from orla.provenance.tables import read_table, write_table
 
 KEYS = {"task": "recordings", "pair": "", "learner": "rtrl", "precision": "float64"}
@@ -28,7 +29,12 @@ def network(path, source=SOURCE, **more):
     return path, networks.load
 
 
-@pytest.fixture(params=[table, network], ids=["table", "network"])
+def array(path, source=SOURCE, **more):
+    write_arrays({"mse": np.arange(5.0)}, path, source, **more)
+    return path, read_arrays
+
+
+@pytest.fixture(params=[table, network, array], ids=["table", "network", "array"])
 def make(request):
     return request.param
 
@@ -41,11 +47,12 @@ def refused(read, path, words, **more):
 
 
 def test_any_flipped_byte_is_refused(make, tmp_path):
-    path, read = make(tmp_path / "result")
+    path, read = make(tmp_path / "result.npz")
     read(path)
     whole = path.read_bytes()
     places = [*range(0, len(whole), 11), *range(len(whole) - 12, len(whole))]
-    places += range(whole.index(b"orla-digest") - 2, whole.index(b"orla-digest") + 80)
+    mark = whole.index(b"orla-digest")
+    places += range(mark - 2, min(mark + 80, len(whole)))
     for place in places:
         spoilt = bytearray(whole)
         spoilt[place] ^= 1 << (place % 8)
@@ -60,13 +67,13 @@ def test_any_flipped_byte_is_refused(make, tmp_path):
     "spoil", [lambda b: b[:-1], lambda b: b + b"\0", lambda b: b"", lambda b: b + b]
 )
 def test_a_cut_or_longer_file_is_refused(make, tmp_path, spoil):
-    path, read = make(tmp_path / "result")
+    path, read = make(tmp_path / "result.npz")
     path.write_bytes(spoil(path.read_bytes()))
     refused(read, path, "damaged")
 
 
 def test_the_digest_is_sha256_with_zeros_in_its_place(make, tmp_path):
-    path, _ = make(tmp_path / "result")
+    path, _ = make(tmp_path / "result.npz")
     content = path.read_bytes()
     place = content.index(b"orla-digest:") + len(b"orla-digest:")
     stored = content[place : place + 64]
@@ -75,11 +82,11 @@ def test_the_digest_is_sha256_with_zeros_in_its_place(make, tmp_path):
 
 
 def test_another_condition_is_refused(make, tmp_path):
-    path, read = make(tmp_path / "result")
+    path, read = make(tmp_path / "result.npz")
     read(path, expect=KEYS | {"seeds": [0, 1]})
     for name, value in {"learner": "immediate", "pair": "b", "task": "sine", "seeds": [0]}.items():
         refused(read, path, f"another result .*{name} is .*, not ", expect=KEYS | {name: value})
-    bare, read = make(tmp_path / "bare", {})
+    bare, read = make(tmp_path / "bare.npz", {})
     refused(read, bare, "learner is None", expect={"learner": "rtrl"})
 
 
@@ -94,9 +101,9 @@ def test_a_result_of_other_inputs_copied_over_is_refused(make, tmp_path):
         (tmp_path / study / "deep").mkdir(parents=True)
         (tmp_path / study / "stream.npz").write_bytes(study.encode())
         stream = tmp_path / study / "stream.npz"
-        path, read = make(tmp_path / study / "deep" / "result", inputs=[stream])
+        path, read = make(tmp_path / study / "deep" / "result.npz", inputs=[stream])
         read(path)
-    shutil.copy(tmp_path / "one" / "deep" / "result", path)
+    shutil.copy(tmp_path / "one" / "deep" / "result.npz", path)
     refused(read, path, r"made from another .*two/stream\.npz than the one that stands there")
     stream.unlink()
     read(path)
@@ -105,12 +112,12 @@ def test_a_result_of_other_inputs_copied_over_is_refused(make, tmp_path):
 def test_a_folder_of_results_can_be_moved(make, tmp_path):
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "stream.npz").write_bytes(b"a")
-    make(tmp_path / "study" / "result", inputs=[tmp_path / "study" / "stream.npz"])
+    make(tmp_path / "study" / "result.npz", inputs=[tmp_path / "study" / "stream.npz"])
     shutil.move(tmp_path / "study", tmp_path / "elsewhere")
-    _, read = make(tmp_path / "another")
-    read(tmp_path / "elsewhere" / "result")
+    _, read = make(tmp_path / "another.npz")
+    read(tmp_path / "elsewhere" / "result.npz")
     (tmp_path / "elsewhere" / "stream.npz").write_bytes(b"b")
-    refused(read, tmp_path / "elsewhere" / "result", "made from another")
+    refused(read, tmp_path / "elsewhere" / "result.npz", "made from another")
 
 
 def test_inputs_are_named_from_the_result_with_their_sha256(tmp_path, monkeypatch):
@@ -126,6 +133,6 @@ def test_inputs_are_named_from_the_result_with_their_sha256(tmp_path, monkeypatc
 
 
 def test_a_missing_result_says_how_to_make_it(make, tmp_path):
-    _, read = make(tmp_path / "result")
+    _, read = make(tmp_path / "result.npz")
     with pytest.raises(OrlaError, match=r"none: no such result; let snakemake make it"):
         read(tmp_path / "none")
