@@ -22,8 +22,8 @@ def by_hand(frame, row, rtrl="rtrl"):
     ]
     if len(same) != 1:
         return np.nan
-    frozen = row["frozen_heldout_mse"]
-    return 100 * (frozen - row["heldout_mse"]) / (frozen - same[0]["heldout_mse"])
+    frozen = row["frozen_heldout_error"]
+    return 100 * (frozen - row["heldout_error"]) / (frozen - same[0]["heldout_error"])
 
 
 def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
@@ -50,15 +50,15 @@ def test_without_rtrl_it_is_missing():
 def test_rtrl_that_diverged_or_is_no_better_than_frozen_measures_nothing():
     frame = models(["rtrl", "immediate"], seeds=3)
     mine = (frame["learner"] == "rtrl") & frame["selected"]
-    frame.loc[mine & (frame["seed"] == 0), "heldout_mse"] = np.nan
-    frame.loc[mine & (frame["seed"] == 1), "heldout_mse"] = 1.5
+    frame.loc[mine & (frame["seed"] == 0), "heldout_error"] = np.nan
+    frame.loc[mine & (frame["seed"] == 1), "heldout_error"] = 1.5
     found = recovery_vs_rtrl(frame, "rtrl")
     assert np.isnan(found[frame["seed"] < 2]).all() and np.isfinite(found[frame["seed"] == 2]).all()
 
 
 def test_tables_that_cannot_be_read_are_refused():
-    with pytest.raises(OrlaError, match="lacks the column frozen_heldout_mse"):
-        recovery_vs_rtrl(models().drop(columns="frozen_heldout_mse"), "rtrl")
+    with pytest.raises(OrlaError, match="lacks the column frozen_heldout_error"):
+        recovery_vs_rtrl(models().drop(columns="frozen_heldout_error"), "rtrl")
     frame = models(["rtrl"])
     with pytest.raises(OrlaError, match=r"rtrl: selected marks 2 learning rates"):
         recovery_vs_rtrl(frame.assign(selected=True), "rtrl")

@@ -136,7 +136,7 @@ def test_each_gap_is_first_minus_second_paired_by_seed(comparison, learners):
     p_high = stats.ttest_1samp(full - immediate, 3, alternative="less").pvalue
     assert row["tost_p"] == pytest.approx(max(p_low, p_high), abs=1e-12)
     assert row["equivalent"] == (row["delta_star_pp"] < 3)
-    for column, measure in {"r2_gap": "r2_mean", "mse_gap": "heldout_mse"}.items():
+    for column, measure in {"r2_gap": "r2_mean", "error_gap": "heldout_error"}.items():
         first, second = (at(frame, learner, measure, split="50-50") for learner in learners)
         assert row[column] == pytest.approx((first - second).mean(), abs=1e-12)
     points = table("gap_seeds", frame)
@@ -215,7 +215,7 @@ def test_a_diverged_seed_is_left_out_and_counted():
     for column, measure in {
         "gap_pp": "recovery_heldout_percent",
         "r2_gap": "r2_mean",
-        "mse_gap": "heldout_mse",
+        "error_gap": "heldout_error",
     }.items():
         full, immediate = (at(frame, name, measure)[kept] for name in COMPARISONS["paper"])
         assert row[column] == pytest.approx((full - immediate).mean(), abs=1e-12)
@@ -252,8 +252,8 @@ def test_a_task_without_a_reference_has_no_recovery_and_diverged_in_no_seed():
     frame = models(task="bytes").assign(recovery_heldout_percent=np.nan)
     frame = frame.drop(columns=["r2_mean", "r2_weighted"])
     row = one(table("gaps", frame), comparison="paper")
-    expected = at(frame, "tbptt-200-200", "heldout_mse") - at(frame, "immediate", "heldout_mse")
-    assert row["mse_gap"] == pytest.approx(expected.mean(), abs=1e-12)
+    expected = at(frame, "tbptt-200-200", "heldout_error") - at(frame, "immediate", "heldout_error")
+    assert row["error_gap"] == pytest.approx(expected.mean(), abs=1e-12)
     assert row[["gap_pp", "r2_gap"]].isna().all()
     assert (row["n_seeds"], row["n_diverged"]) == (0, 0)
     condition = one(table("conditions", frame), learner="rtrl")

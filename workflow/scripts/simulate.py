@@ -1,9 +1,8 @@
-"""Write two simulated sessions as MATLAB files."""
+"""Write the two simulated sessions of a pair as MATLAB files."""
 
-from orla.catalogue import settings
+from orla import catalogue
 from orla.errors import logged
-from orla.sessions import simulator
 
 with logged(snakemake.log[0]):
-    given = settings(simulator.Settings, snakemake.params.settings, "config: dataset.simulated")
-    simulator.write(snakemake.output.a, snakemake.output.b, given)
+    task = catalogue.make("task", snakemake.params.task)
+    task.simulate(snakemake.params.pair, snakemake.output.a, snakemake.output.b)

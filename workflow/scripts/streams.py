@@ -1,16 +1,11 @@
-"""Bin two sessions and reduce them to the inputs and targets of the networks."""
+"""Make the streams of a pair of sessions: the networks' inputs and targets."""
 
-from orla.catalogue import settings
+from orla import catalogue
 from orla.errors import logged
-from orla.sessions import nwb
-from orla.sessions.from_spikes import prepare
-from orla.sessions.preparation import Preparation
 
 with logged(snakemake.log[0]):
-    prepare(
-        nwb.read_session(snakemake.input.a),
-        nwb.read_session(snakemake.input.b),
-        settings(Preparation, snakemake.params.preparation, "config: preparation"),
-        tail_steps=snakemake.params.tail_steps,
-        dataset=dict(snakemake.params.dataset),
-    ).save(snakemake.output.streams)
+    task = catalogue.make("task", snakemake.params.task)
+    streams = task.streams(
+        snakemake.params.pair, snakemake.input.a, snakemake.input.b, snakemake.params.study
+    )
+    streams.save(snakemake.output.streams)

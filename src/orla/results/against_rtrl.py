@@ -17,7 +17,7 @@ def recovery_vs_rtrl(models: pd.DataFrame, rtrl: str) -> np.ndarray:
 
     Args:
         models: One row a model, over all rates (`orla.results.shared.MODEL_COLUMNS`) with
-            ``frozen_heldout_mse`` and ``heldout_mse``.
+            ``frozen_heldout_error`` and ``heldout_error``.
         rtrl: Name of the learner that is full RTRL.
 
     Returns:
@@ -27,15 +27,15 @@ def recovery_vs_rtrl(models: pd.DataFrame, rtrl: str) -> np.ndarray:
     Raises:
         OrlaError: A column is missing, or RTRL has a seed twice at its selected rate.
     """
-    shared.demand(models, [*shared.MODEL_COLUMNS, "frozen_heldout_mse", "heldout_mse"])
+    shared.demand(models, [*shared.MODEL_COLUMNS, "frozen_heldout_error", "heldout_error"])
     at = [*SETTING, "seed"]
     reference = shared.selected(models)
     reference = reference[reference["learner"] == rtrl]
     for key, rows in shared.groups(reference, list(SETTING)):
         shared.one_rate(rows, key | {"learner": rtrl}, "selected")
-    errors = reference.set_index(at)["heldout_mse"]
+    errors = reference.set_index(at)["heldout_error"]
     full = errors.reindex(pd.MultiIndex.from_frame(models[at])).to_numpy(float)
-    frozen = models["frozen_heldout_mse"].to_numpy(float)
-    adapted = models["heldout_mse"].to_numpy(float)
+    frozen = models["frozen_heldout_error"].to_numpy(float)
+    adapted = models["heldout_error"].to_numpy(float)
     better = np.where(frozen > full, frozen - full, np.nan)
     return 100.0 * (frozen - adapted) / better

@@ -32,7 +32,7 @@ class Gaps(Statistic, name="gaps"):
             "equivalent": "Whether the test passes at the margin.",
             "unreliable": "Whether recovery's denominator is too small in any seed.",
             "r2_gap": "Mean over seeds of the difference of held-out R2 (mean over outputs).",
-            "mse_gap": "Mean over seeds of the difference of held-out mean squared error.",
+            "error_gap": "Mean over seeds of the difference of held-out mean squared error.",
         }
     )
 
@@ -57,7 +57,7 @@ class Gaps(Statistic, name="gaps"):
                 "equivalent": False,
                 "unreliable": bool(shared.either(pairs, "unreliable").any()),
                 "r2_gap": shared.finite_mean(shared.difference(pairs, "r2_mean")),
-                "mse_gap": shared.finite_mean(shared.difference(pairs, "heldout_mse")),
+                "error_gap": shared.finite_mean(shared.difference(pairs, "heldout_error")),
             }
             if finite.size >= 2:
                 margin = settings.margin_pp

@@ -41,7 +41,7 @@ COMPARED = {
 _PAIRED = [
     "recovery_heldout_percent",
     "r2_mean",
-    "heldout_mse",
+    "heldout_error",
     "update_ratio",
     "diverged",
     "unreliable",

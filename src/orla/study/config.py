@@ -32,7 +32,15 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             reports=_said(_TEXT, "Folder of the tables, figures and the page."),
         ),
         "plugins": _said(_LIST, "Folders of parts that are not in the package."),
-        "registrations": _said(_NAMES, "Folders of registrations, each with its own LOCK."),
+        "registrations": _mapping(
+            "What was registered before the results.",
+            folders=_said(_NAMES, "Folders of registrations, each with its own LOCK."),
+            assume=_mapping(
+                "What a registration is about that does not say it.",
+                task=_said(_TEXT, "The task."),
+                pair=_said({"type": ["string", "null"]}, "The pair; null for any."),
+            ),
+        ),
         **{section: _instances(kind, section, parts) for kind, section in SECTIONS.items()},
         "probes_of_all": _said(_LIST, "Probes of every condition whose block names none."),
         "pretraining": _mapping(
@@ -80,7 +88,7 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             "additionalProperties": _mapping(
                 "One comparison.",
                 required=("minus",),
-                minus=_said(_NAMES | {"minItems": 2, "maxItems": 2}, "[learner, what is taken off]"),
+                minus=_said(_NAMES | {"minItems": 2, "maxItems": 2}, "The first minus the second."),
                 label=_said(_TEXT, "What the difference is called."),
             ),
             "propertyNames": {"pattern": _NAME},
@@ -263,8 +271,16 @@ def _named(plan: Plan, kind: str, name: str, place: str) -> None:
         raise OrlaError(f'config: "{place}": {error}') from None
 
 
-def ordered(values: Any) -> Any:
-    """Sort the keys of nested mappings, so that their order in a file changes nothing."""
-    if isinstance(values, Mapping):
-        return {key: ordered(values[key]) for key in sorted(values)}
-    return values
+# Mappings of names, from which an overlay takes an entry away by setting it to null.
+_NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits"}
+
+
+def settled(values: Any, name: str = "") -> Any:
+    """A config with its keys sorted, so that their order in a file changes nothing.
+
+    Where an overlay sets an entry of a mapping of names to null, such as a pair, it is left out.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    kept = {k: v for k, v in values.items() if v is not None or name not in _NAMED}
+    return {key: settled(kept[key], key) for key in sorted(kept)}

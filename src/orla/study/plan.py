@@ -240,14 +240,36 @@ class Plan:
             return spec["parts"]["cut"]
         return spec.get("window", declared["defaults"].get("window", 1))
 
-    @property
-    def horizon_conditions(self) -> list[Condition]:
-        """The conditions whose models are scored after shorter adaptations as well."""
+    def horizons(self, condition: Condition) -> list[int]:
+        """Steps after which a condition's models are scored as well."""
         chosen = self.config["horizons"]
-        return [
-            c
-            for c in self.conditions
-            if c.split == chosen["split"]
-            and c.learner in chosen["learners"]
-            and c.task in chosen["tasks"]
-        ]
+        fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
+        return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
+
+    def job(self, condition: Condition) -> dict[str, Any]:
+        """All that a sweep of `condition` depends on beside its files and code: JSON-ready."""
+        c = condition
+        return {
+            "keys": c.keys,
+            "seeds": c.seeds,
+            "network": self.spec("architecture", c.architecture),
+            "learner": self.spec("learner", c.learner),
+            "optimizer": self.spec("optimizer", c.optimizer),
+            "start": self.spec("start", c.start),
+            "observers": {name: self.spec("learner", name) for name in c.observers},
+            "interventions": [self.spec("intervention", name) for name in c.interventions],
+            "probes": [self.spec("probe", name) for name in c.probes],
+            "learning_rates": self.grid(c),
+            "growth": self.config["grid_growth"],
+            "horizons": self.horizons(c),
+        }
+
+
+def parts_of(job: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(kind, name) of every part that a job's result depends on."""
+    named = [("architecture", job["network"]), ("learner", job["learner"])]
+    named += [("optimizer", job["optimizer"]), ("start", job["start"])]
+    named += [("learner", spec) for spec in job["observers"].values()]
+    named += [("intervention", spec) for spec in job["interventions"]]
+    named += [("probe", spec) for spec in job["probes"]]
+    return sorted({(kind, spec["kind"]) for kind, spec in named})
