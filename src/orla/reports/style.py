@@ -7,6 +7,7 @@ colour-blind readers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from colorsys import hls_to_rgb, rgb_to_hls
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,9 @@ def marks(
 
 def _another(color: str, taken: list[Mark]) -> Mark:
     """A mark that is not taken: a free marker while there is one, then a free pair with a line."""
-    lighter = 0.6 * (1 - 0.7 ** len(taken))
-    shade = to_hex([c + lighter * (1 - c) for c in to_rgb(color)])
+    hue, light, saturation = rgb_to_hls(*to_rgb(color))
+    lighter = 0.62 * (1 - 0.55 ** len(taken))
+    shade = to_hex(hls_to_rgb(hue, light + lighter * (1 - light), saturation))
     used = {(mark.marker, mark.line) for mark in taken}
     markers = {mark.marker for mark in taken}
     free = [pair for pair in _PAIRS if pair not in used] or _PAIRS

@@ -80,7 +80,8 @@ def _with_errors(conditions: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame
     """The conditions with the errors of their networks (means over seeds) and their updates."""
     extra = {"frozen_heldout_mse": "mean", "reference_mse": "mean", "updates": "max"}
     keys = [c for c in conditions.columns if c in models and c in _KEYS]
-    found = models.groupby(keys, as_index=False).agg(extra)
+    extra = {column: how for column, how in extra.items() if column not in conditions}
+    found = models.groupby(keys, as_index=False)[list(extra)].agg(extra)
     return conditions.merge(found, how="left", on=keys)
 
 

@@ -154,9 +154,10 @@ def lost_seeds(row: dict) -> int:
 
 
 def mark_notes(panels: list[Panel]) -> list[str]:
-    """What the marks that occur in these cells mean."""
+    """What the marks that occur in these cells and titles mean."""
     cells = "".join(cell for panel in panels for row in panel.rows for cell in row)
-    return [note for mark, note in _MARK_NOTES.items() if mark in cells]
+    text = cells + "".join(panel.title for panel in panels)
+    return [note for mark, note in _MARK_NOTES.items() if mark in text]
 
 
 def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
