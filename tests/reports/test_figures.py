@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib import colors
+from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 
 from orla import catalogue
@@ -305,5 +306,5 @@ def test_margin_and_seeds_are_the_rows_own(made, simulated):
     assert (band.get_x(), band.get_x() + band.get_width()) == (-4.5, 4.5)
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels[0] == "SGD, 80/20, one" and labels[-1] == "LARS, 80/20, other"
-    dots = [len(c.get_offsets()) for c in axes.collections if len(c.get_offsets()) > 1]
-    assert dots == [2] * len(labels)
+    dots = [len(c.get_offsets()) for c in axes.collections if isinstance(c, PathCollection)]
+    assert dots == [1, 2, 2, 2, 1, 2, 2, 2]  # of SGD one seed diverged

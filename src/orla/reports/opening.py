@@ -97,8 +97,8 @@ def _gaps(gaps: pd.DataFrame | None, study: StudyFacts) -> str:
     ]
     span = f"is {ends[0]}" if len(rows) == 1 else f"runs from {ends[0]} to {ends[1]}"
     return (
-        f"the gap of {study.words(study.main)} {span}, and {int(rows['equivalent'].sum())} of "
-        f"{len(rows)} gaps are equivalent within ±{study.margin_pp:g} pp"
+        f"the gap of {study.words(study.main)} {span}, shown equivalent within "
+        f"±{study.margin_pp:g} pp in {int(rows['equivalent'].sum())} of {len(rows)}"
     )
 
 

@@ -26,7 +26,19 @@ from orla.reports.tables.shared import (
     mark_notes,
     twin,
     with_paper_rows,
+    without_paper,
 )
+
+_COLUMNS = [
+    Column("Optimizer"),
+    Column("Rate", "r"),
+    Column("n", "r"),
+    Column("Recovery (%)", "r", "Held-out"),
+    Column("R²", "r", "Held-out"),
+    Column("Recovery (%)", "r", "Adapt"),
+    Column("Held-out", "r", "The paper"),
+    Column("Rate", "r", "The paper"),
+]
 
 
 class Heldout(
@@ -60,17 +72,7 @@ class Heldout(
             f"rate selected on its validation part. Brackets: {BOOTSTRAP}; n: seeds, and how many "
             "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
             "adapt part, while learning.",
-            columns=[
-                Column("Optimizer"),
-                Column("Rate", "r"),
-                Column("n", "r"),
-                Column("Recovery (%)", "r", "Held-out"),
-                Column("R²", "r", "Held-out"),
-                Column("Recovery (%)", "r", "Adapt"),
-                Column("Held-out", "r", "The paper"),
-                Column("Rate", "r", "The paper"),
-            ],
-            panels=panels,
+            **without_paper(_COLUMNS, panels),
             notes=mark_notes(panels) + [_errors(run) for run in runs(heldout, study)],
             data=twin(records, rows, study),
         )

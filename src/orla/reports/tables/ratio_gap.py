@@ -21,7 +21,17 @@ from orla.reports.tables.shared import (
     paper_gap,
     twin,
     with_paper_rows,
+    without_paper,
 )
+
+_COLUMNS = [
+    Column("Optimizer"),
+    Column("ours", "r", "‖ΔW_hh‖/‖ΔW_out‖"),
+    Column("paper", "r", "‖ΔW_hh‖/‖ΔW_out‖"),
+    Column("ours", "r", "Gap (pp)"),
+    Column("paper", "r", "Gap (pp)"),
+    Column("n", "r"),
+]
 
 
 class RatioGap(
@@ -56,15 +66,7 @@ class RatioGap(
             "Mean over updates of ‖ΔW_hh‖/‖ΔW_out‖ under the comparison's first learner, and the "
             f"held-out recovery gap of {study.words(study.main)}, each at its best rate. "
             f"Brackets: {BOOTSTRAP}; n: seeds.",
-            columns=[
-                Column("Optimizer"),
-                Column("ours", "r", "‖ΔW_hh‖/‖ΔW_out‖"),
-                Column("paper", "r", "‖ΔW_hh‖/‖ΔW_out‖"),
-                Column("ours", "r", "Gap (pp)"),
-                Column("paper", "r", "Gap (pp)"),
-                Column("n", "r"),
-            ],
-            panels=panels,
+            **without_paper(_COLUMNS, panels),
             notes=notes + mark_notes(panels),
             data=twin(records, shown, study),
         )

@@ -11,7 +11,7 @@ import pandas as pd
 from orla.reports.numbers import MISSING, interval, is_missing, number
 from orla.reports.paper import Number
 from orla.reports.study import DEFAULTS, StudyFacts
-from orla.reports.table import Panel
+from orla.reports.table import Column, Panel
 
 BOOTSTRAP = "95 % percentile bootstrap interval over seeds"
 NOT_RUN = "not run"
@@ -139,6 +139,23 @@ def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
     for task, pair in frame[["task", "pair"]].drop_duplicates().itertuples(index=False):
         for values in product(*(frame[kind].unique() for kind in kinds)):
             yield {"task": task, "pair": pair, **dict(zip(kinds, values, strict=True)), **DEFAULTS}
+
+
+def without_paper(
+    columns: list[Column], panels: list[Panel]
+) -> dict[str, list[Column] | list[Panel]]:
+    """Columns and panels of a table, less the paper's columns where no row has its numbers."""
+    theirs = {i for i, c in enumerate(columns) if c.header == "paper" or c.group == "The paper"}
+    if any(row[i] != MISSING for panel in panels for row in panel.rows for i in theirs):
+        theirs = set()
+    kept = [i for i in range(len(columns)) if i not in theirs]
+    return {
+        "columns": [columns[i] for i in kept],
+        "panels": [
+            Panel(panel.title, [tuple(row[i] for i in kept) for row in panel.rows])
+            for panel in panels
+        ],
+    }
 
 
 def is_true(row: dict, column: str) -> bool:
