@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ class Caption:
     alt: str
 
 
-class Figure(Part):
+class Figure(Part, ABC):
     """A figure of the report. Its class statement names it, its title (label) and chapter.
 
     declares:

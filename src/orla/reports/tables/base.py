@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from orla.reports.study import StudyFacts
 from orla.reports.table import TableDocument
 
 
-class Table(Part):
+class Table(Part, ABC):
     """A table of the report. Its class statement names it, its title (label) and chapter.
 
     declares:
