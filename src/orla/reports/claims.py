@@ -111,7 +111,7 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
         return f"{spec['label']}: {' to '.join(ends)}{unit}{_sample(spec, rows)}"
     if len(rows) != 1:
         raise OrlaError(
-            f"paper.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
+            f"claims.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
             f"{spec['result']}, not one; name more columns under 'where'"
         )
     figure = numbers.number(values.iloc[0], **style)
@@ -156,7 +156,7 @@ def _rows(spec: Mapping[str, Any], frame: pd.DataFrame | None) -> pd.DataFrame |
 def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
     if column not in frame:
         raise OrlaError(
-            f"paper.yaml: claim part '{spec['label']}' asks results/{spec['result']} for column "
+            f"claims.yaml: claim part '{spec['label']}' asks results/{spec['result']} for column "
             f"'{column}', which it lacks; it has {', '.join(frame.columns)}"
         )
     return frame[column]

@@ -1,0 +1,209 @@
+"""The paper's own numbers and claims, read from the YAML files of this folder.
+
+One file holds one table or figure of the paper:
+
+    label    its LaTeX label (that of the section, where the table has none)
+    title    what it shows
+    place    where it stands; a row may name a place of its own
+    common   what holds for every row; the numbers in it are read from ``quotes``
+    across   for a table whose rows hold several conditions: what each condition is, left to
+             right; ``head`` is its LaTeX, from which their numbers are read
+    rows     one mapping for one row of the printed table. Lists hold a value for each condition
+             of ``across``, null where the paper has none. ``quote`` is the LaTeX that the row's
+             numbers are read from, in their order; ``also`` holds what another sentence adds.
+
+Rows use the names of our results: columns task, architecture, learner, optimizer, precision, split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from orla.errors import OrlaError
+from orla.schema import nearest
+
+# Where the paper has several figures for one condition, the first of these that has one stands
+# beside ours; float64 falls back to the float32 pilot, which is then marked as such.
+_PREFERENCE = {
+    "float64": ("local-f64", "kaggle-f64", "pilot-f32"),
+    "float32": ("local-f32", "pilot-f32"),
+}
+_RECOVERIES = ("headtohead", "text", "heldout", "lstm_structure")
+_GAPS = ("precision_best", "text")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of the paper.
+
+    Attributes:
+        value: the number, in percent or percentage points, or None where the paper only has words.
+        text: the paper's words, where it gives no single number.
+        low, high: its 95 % interval, or None where it prints none.
+        learning_rate: the rate it calls best, or None.
+        configuration: a key of ``Paper.configurations`` (machine and precision).
+        place: section, table or figure of the paper.
+    """
+
+    value: float | None
+    text: str | None
+    low: float | None
+    high: float | None
+    learning_rate: float | None
+    configuration: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's numbers; ``document`` holds paper.yaml and, by file name, the other files."""
+
+    document: dict[str, Any]
+
+    @property
+    def tables(self) -> list[str]:
+        """The names that ``table`` takes."""
+        return [
+            name
+            for name, file in self.document.items()
+            if isinstance(file, dict) and "rows" in file
+        ]
+
+    def table(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a table or figure, one a condition; what the paper lacks is absent.
+
+        Args:
+            name: the table's file, such as "heldout" (see ``tables``).
+
+        Returns:
+            Mappings with the columns of our results, the numbers (unit in the name), ``quote``
+            and ``place``.
+
+        Raises:
+            OrlaError: there is no such table.
+        """
+        if name not in self.tables:
+            raise OrlaError(
+                f'the paper\'s numbers have no table "{name}"; {nearest(name, self.tables)}'
+            )
+        file = self.document[name]
+        return [row for entry in file["rows"] for row in _conditions(entry, file)]
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """The claims: id, text, paper, place, optional registration, and ``ours``."""
+        return self.document["claims"]
+
+    @property
+    def registrations(self) -> list[str]:
+        """The registrations that test a claim, the weightiest claim first."""
+        return [claim["registration"] for claim in self.claims if "registration" in claim]
+
+    def claim_of(self, registration: str) -> dict[str, Any] | None:
+        """The claim that a registration tests, or None."""
+        found = (claim for claim in self.claims if claim.get("registration") == registration)
+        return next(found, None)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Where the paper disagrees with itself or leaves a thing open, a sentence or two each."""
+        return [remark["text"] for remark in self.document["remarks"]]
+
+    @property
+    def configurations(self) -> dict[str, str]:
+        """What each configuration (machine and precision) was."""
+        return self.document["configurations"]
+
+    @property
+    def headline(self) -> dict[str, Any]:
+        """The equivalence test: gap_pp, delta_star_pp, margin_pp, n_seeds, recoveries, place."""
+        return self.document["headline"]
+
+    @property
+    def horizon(self) -> dict[str, Any]:
+        """The range of the LARS gap over adapt horizons: low_pp, high_pp, horizons_steps."""
+        return next(row for row in self.table("horizon_gap") if row["optimizer"] == "lars")
+
+    def recovery(
+        self, learner: str, optimizer: str, precision: str, split: str, architecture: str = "rnn"
+    ) -> Number | None:
+        """The paper's held-out recovery (percent) of a condition, or None where it has none.
+
+        The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.
+        """
+        wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}
+        rows = [row for name in _RECOVERIES for row in self.table(name)]
+        rows = [row for row in rows if learner in (row.get("learner"), row.get("beside"))]
+        return _preferred(rows, "recovery", "percent", precision, wanted)
+
+    def gap(
+        self, optimizer: str, precision: str, split: str, architecture: str = "rnn"
+    ) -> Number | None:
+        """The paper's gap (pp, full RTRL minus d=0) of an optimizer, or None."""
+        wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}
+        rows = [row for name in _GAPS for row in self.table(name)]
+        return _preferred(rows, "gap", "pp", precision, wanted)
+
+    def ratio_gap(self, optimizer: str) -> dict[str, Any] | None:
+        """The row of the paper's ratio table (RNN, float64, 80/20): update_ratio, gap_pp."""
+        rows = self.table("ratio_gap")
+        return next((row for row in rows if row["optimizer"] == optimizer), None)
+
+
+def _conditions(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """One row, or one for each condition of ``across`` that the entry has a value for."""
+    entry = entry | {key: value for key, value in entry.get("also", {}).items() if key != "quote"}
+    entry.pop("also", None)
+    shared = {"place": file.get("place")} | file.get("common", {})
+    lists = [key for key, value in entry.items() if isinstance(value, list) and key != "quote"]
+    if "across" not in file or not lists:
+        yield _present(shared | entry)
+        return
+    for column, condition in enumerate(file["across"]):
+        cells = _present({key: entry[key][column] for key in lists})
+        if cells:
+            alike = {key: value for key, value in entry.items() if key not in lists}
+            yield _present(shared | condition | alike | cells)
+
+
+def _present(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _preferred(
+    rows: list[dict[str, Any]], name: str, unit: str, precision: str, wanted: dict[str, str]
+) -> Number | None:
+    wanted = {"task": "recordings"} | wanted
+    rows = [row for row in rows if wanted.items() <= row.items()]
+    rows = [row for row in rows if f"{name}_{unit}" in row or f"{name}_text" in row]
+    for configuration in _PREFERENCE.get(precision, ()):
+        for row in rows:
+            if row.get("configuration") == configuration:
+                return Number(
+                    value=row.get(f"{name}_{unit}"),
+                    text=row.get(f"{name}_text"),
+                    low=row.get(f"low_{unit}"),
+                    high=row.get(f"high_{unit}"),
+                    learning_rate=row.get("learning_rate"),
+                    configuration=configuration,
+                    place=row["place"],
+                )
+    return None
+
+
+@cache
+def load() -> Paper:
+    """Read the paper's numbers from the package."""
+    found = sorted(files(__package__).iterdir(), key=lambda file: file.name)
+    read = {
+        file.name.removesuffix(".yaml"): yaml.safe_load(file.read_text(encoding="utf-8"))
+        for file in found
+        if file.name.endswith(".yaml")
+    }
+    return Paper(read.pop("paper") | read)

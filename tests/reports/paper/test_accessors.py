@@ -1,0 +1,172 @@
+"""What the reports ask the paper for."""
+
+from pathlib import Path
+
+import pytest
+
+from orla.errors import OrlaError
+from orla.reports.paper import load
+
+ROOT = Path(__file__).parents[3]
+
+
+def row_of(name, **wanted):
+    found = [row for row in load().table(name) if wanted.items() <= row.items()]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_row_of_the_table_becomes_one_row_a_condition():
+    rows = [row for row in load().table("decay_grid") if row["optimizer"] == "adam"]
+    assert [(row["learner"], row["decay"], row["recovery_percent"]) for row in rows] == [
+        ("immediate", 0.0, 100.0),
+        ("trace-01", 0.1, 99.3),
+        ("trace-05", 0.5, 100.2),
+        ("trace-095", 0.95, 90.2),
+    ]
+    assert {row["place"] for row in rows} == {"Table 9 (tab:decay_grid)"}
+    assert all(row["task"] == "sine" and "quote" in row for row in rows)
+
+
+def test_a_cell_without_a_number_is_no_row():
+    configurations = [
+        row["configuration"]
+        for row in load().table("precision_best")
+        if row["optimizer"] == "adafactor"
+    ]
+    assert configurations == ["pilot-f32", "local-f32", "kaggle-f64", "local-f64"]
+    diverged = row_of("delays", architecture="lstm", delay_steps=100, learner="rtrl")
+    assert diverged["diverged"] is True and "mse" not in diverged
+
+
+def test_a_second_sentence_adds_to_its_own_cell():
+    sgd = row_of("precision_best", optimizer="sgd", configuration="local-f64")
+    assert (sgd["gap_pp"], sgd["low_pp"], sgd["high_pp"]) == (-9.93, -16.4, -3.5)
+    assert "low_pp" not in row_of("precision_best", optimizer="sgd", configuration="pilot-f32")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "gap"),
+    [("kaggle-f64", -6.05), ("kaggle-f64-avx2", -2.47), ("pilot-f32", 7.1)],
+)
+def test_adams_gaps_on_the_other_machine(configuration, gap):
+    assert row_of("precision_best", optimizer="adam", configuration=configuration)["gap_pp"] == gap
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "recovery"), [("adam", 61), ("sgd", 160), ("lars", 123), ("adafactor", 201)]
+)
+def test_recoveries_over_the_adapt_part(optimizer, recovery):
+    row = row_of("optimizers", optimizer=optimizer, task="recordings")
+    assert row["adapt_recovery_percent"] == recovery
+
+
+@pytest.mark.parametrize(
+    ("table", "wanted", "column", "number"),
+    [
+        ("capacity", {"architecture": "rnn"}, "gap_pp", 17.76),
+        ("text", {"configuration": "kaggle-f64-coarse"}, "recovery_percent", 30.0),
+        ("text", {"shortfall_pp": 5.2}, "recovery_full_percent", 25.4),
+    ],
+)
+def test_numbers_of_other_optimizers_grids_and_interventions(table, wanted, column, number):
+    assert row_of(table, **wanted)[column] == number
+
+
+def test_the_pilots_full_rtrl_has_a_window_of_50():
+    full = [row for row in load().table("heldout") if row["learner"] != "immediate"]
+    assert [row["learner"] for row in full] == ["tbptt-50-50"] * 4
+    for name in ("precision_grid", "precision_best"):
+        pilot = [row for row in load().table(name) if row["configuration"] == "pilot-f32"]
+        assert {(row["comparison"], row["learner_full"]) for row in pilot} == {
+            ("pilot", "tbptt-50-50")
+        }
+    assert all(
+        row["learner_full"] == "tbptt-200-200"
+        for row in load().table("precision_best")
+        if row["comparison"] == "paper"
+    )
+
+
+def test_an_unknown_table_is_refused_with_the_nearest():
+    with pytest.raises(OrlaError, match='no table "held-out"; the nearest is "heldout"'):
+        load().table("held-out")
+    with pytest.raises(OrlaError, match='"claims"'):
+        load().table("claims")
+
+
+def test_rows_are_copies():
+    load().table("heldout")[0]["recovery_percent"] = 0.0
+    assert load().table("heldout")[0]["recovery_percent"] == 44.9
+
+
+def test_horizon_is_the_row_of_lars():
+    horizon = load().horizon
+    assert (horizon["low_pp"], horizon["high_pp"]) == (17, 27)
+    assert horizon["horizons_steps"] == [5000, 8000, 11000, 13000]
+
+
+def test_float64_goes_before_the_pilot():
+    paper = load()
+    assert paper.recovery("immediate", "adam", "float64", "80-20").value == 41.7
+    assert paper.recovery("immediate", "adam", "float32", "80-20").value == 44.9
+    sgd = paper.recovery("tbptt-200-200", "sgd", "float64", "80-20")
+    assert (sgd.value, sgd.configuration) == (30.9, "pilot-f32")
+
+
+def test_the_finer_grids_recovery_goes_before_the_coarse_ones():
+    found = load().recovery("immediate", "adafactor", "float64", "80-20")
+    assert (found.value, found.learning_rate, found.configuration) == (37.6, 3e-4, "kaggle-f64")
+
+
+def test_words_stand_where_the_paper_has_no_number():
+    assert load().gap("sgd", "float64", "50-50").text == "within CI of 0"
+    assert load().gap("sgd", "float64", "50-50").value is None
+    found = load().recovery("immediate", "lars", "float64", "80-20")
+    assert (found.value, found.text) == (12.5, "12 to 13")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        ("rtrl", "adam", "float64", "80-20"),
+        ("immediate-200", "adam", "float64", "80-20"),
+        ("immediate", "sgd", "float64", "50-50"),
+        ("immediate", "adam", "bfloat16", "80-20"),
+    ],
+)
+def test_no_number_where_the_paper_has_none(condition):
+    assert load().recovery(*condition) is None
+
+
+def test_no_lstm_number_borrowed_from_the_rnn():
+    assert load().recovery("immediate", "adam", "float64", "80-20", "lstm") is None
+    assert load().gap("adam", "float64", "80-20", "lstm") is None
+
+
+def test_lstm_numbers_are_the_lstms():
+    found = load().recovery("tbptt-200-200", "adafactor", "float64", "80-20", "lstm")
+    assert (found.value, found.low, found.high) == (66.4, 63.3, 69.0)
+    assert load().recovery("tbptt-200-200", "adafactor", "float64", "80-20").value == 32.9
+
+
+def test_claims_name_the_registrations_that_exist():
+    registered = {path.stem for path in (ROOT / "prereg").glob("*.yaml")}
+    assert set(load().registrations) == registered
+
+
+def test_rows_use_the_words_of_our_results():
+    words = {
+        "precision": {"float64", "float32"},
+        "split": {"50-50", "80-20", "stationary"},
+        "comparison": {"paper", "pilot"},
+        "configuration": set(load().configurations),
+        "optimizer": {
+            *("sgd", "adam", "lars", "adafactor", "rmsprop"),
+            *("signsgd", "signsgd-momentum", "gradnorm"),
+        },
+    }
+    rows = [row for name in load().tables for row in load().table(name)]
+    for column, known in words.items():
+        found = {row[column] for row in rows if column in row}
+        assert found and found <= known, column
