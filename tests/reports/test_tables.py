@@ -97,7 +97,7 @@ def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
     immediate = "RNN, float64, 80/20: immediate, per step"
     assert line(table, immediate, "LARS")[1].endswith("*")
     assert line(table, immediate, "SGD")[6] == "42.2ᵖ"
-    assert line(table, "RNN, float64, 80/20: full (TBPTT", "SGD")[2] == "4 (1 div.)"
+    assert line(table, "RNN, float64, 80/20: full (TBPTT 200", "SGD")[2] == "4 (1 div.)"
     assert not line(table, immediate, "Adam")[1].endswith("*")
     assert {note[0] for note in table.notes} == {"*", "ᵖ", "ᵏ", "R"}
 
@@ -105,19 +105,21 @@ def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
 def test_heldout_marks_what_is_unreliable(results, simulated):
     conditions = results["conditions"].assign(unreliable=True)
     table = build("heldout", {**results, "conditions": conditions}, simulated)
-    assert all("‡" in row[3] for panel in table.panels for row in panel.rows)
+    rows = [row for panel in table.panels for row in panel.rows if row[3] != "not run"]
+    assert len(rows) == len(conditions) and all("‡" in row[3] for row in rows)
     assert any(note.startswith("‡") for note in table.notes)
 
 
 def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
     both = build_results(n_seeds=2, architectures=("rnn", "lstm"), splits=("80-20",))
     titles = [p.title for p in build("heldout", both, simulated).panels]
-    assert [title[:4] for title in titles] == ["RNN,"] * 5 + ["LSTM"] * 5
+    starts = [title[:4] for title in titles]
+    assert starts.count("LSTM") == 5 and starts == sorted(starts, reverse=True)
 
 
 def test_all_diverged_is_said(results, simulated):
     table = build("heldout", with_losses(results), simulated)
-    assert line(table, "RNN, float64, 80/20: full (TBPTT", "Adam")[3] == "diverged"
+    assert line(table, "RNN, float64, 80/20: full (TBPTT 200", "Adam")[3] == "diverged"
 
 
 def test_two_by_two_has_all_five_differences(results, simulated):

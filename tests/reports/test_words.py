@@ -92,3 +92,4 @@ def test_the_paper_has_its_learners_and_optimizers():
     assert {"immediate", "tbptt-200-200", "last-layer"} <= set(in_paper("learner"))
     assert {"sgd", "adafactor", "adam", "lars"} <= set(in_paper("optimizer"))
     assert in_paper("no such key") == []
+    assert None not in in_paper("learner") + in_paper("optimizer")

@@ -173,14 +173,6 @@ class StudyFacts:
 @cache
 def in_paper(kind: str) -> list[str]:
     """The learners, or optimizers, that the paper has a number of, in the order of its rows."""
-    return list(dict.fromkeys(_values(load().document, kind)))
-
-
-def _values(node: Any, key: str) -> Iterator[str]:
-    if isinstance(node, Mapping):
-        named = node.get(key)
-        yield from [named] if isinstance(named, str) else named or ()
-        node = list(node.values())
-    if isinstance(node, list):
-        for child in node:
-            yield from _values(child, key)
+    paper = load()
+    rows = (row for name in paper.tables for row in paper.table(name))
+    return list(dict.fromkeys(row[kind] for row in rows if row.get(kind)))

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 
 from orla.catalogue import Mark
 from orla.reports import style
-from orla.reports.claims import condition_of
 from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import THOUSANDS, say, seed_counts, span
 from orla.reports.numbers import number
@@ -97,10 +96,9 @@ class HorizonGap(
 def _band(study: StudyFacts, keys: Mapping[str, str]) -> dict[str, Any] | None:
     """The paper's range, which is of one condition only."""
     paper = study.paper(keys, study.main) if keys else None
-    of = condition_of("horizon_gaps")
-    if paper is None or any(keys[key] != value for key, value in of.items() if key in keys):
-        return None
-    return paper.horizon
+    same = ("architecture", "precision", "split")
+    fits = paper is not None and all(keys[key] == paper.horizon[key] for key in same)
+    return paper.horizon if fits else None
 
 
 def _horizon_lines(

@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.claims import condition_of
 from orla.reports.numbers import MISSING, count, estimate, number
-from orla.reports.paper import Number, load
+from orla.reports.paper import Number
 from orla.reports.study import StudyFacts, in_paper
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
@@ -75,18 +74,24 @@ class RatioGap(
 def _paper_row(study: StudyFacts, row: Mapping[str, Any]) -> dict | None:
     """The row of the paper's ratio table, which is of one condition only."""
     paper = study.paper(row, study.main)
-    of = condition_of("ratio_gap_order")
-    if paper is None or any(row[key] != value for key, value in of.items()):
-        return None
-    return paper.ratio_gap(row["optimizer"])
+    theirs = paper.ratio_gap(row["optimizer"]) if paper else None
+    same = ("architecture", "precision", "split")
+    return theirs if theirs and all(row[key] == theirs[key] for key in same) else None
 
 
 def _theirs_gap(study: StudyFacts, row: Mapping[str, Any]) -> PaperCell:
     theirs = _paper_row(study, row)
     if theirs is None:
         return paper_gap(study, row)
-    place = theirs.get("place") or load().document["ratio_gap"]["place"]
-    gap = Number(theirs["gap_pp"], theirs.get("gap_text"), None, None, None, "local-f64", place)
+    gap = Number(
+        theirs["gap_pp"],
+        theirs.get("gap_text"),
+        None,
+        None,
+        None,
+        theirs["configuration"],
+        theirs["place"],
+    )
     return PaperCell(gap, digits=0, signed=True)
 
 
