@@ -10,6 +10,8 @@ from report_results import build
 from orla import catalogue
 from orla.reports import page
 from orla.reports.study import Comparison
+from orla.reports.table import Column, Panel
+from orla.reports.tables.base import Table
 from orla.reports.words import GLOSSARY, OUTCOME_SIGNS
 
 NAMES = ("heldout", "bci_gap", "ratio_gap", "selection_price")
@@ -236,3 +238,19 @@ def test_nothing_and_one_condition(tmp_path, results, simulated):
     text = Outline(write(tmp_path, one, {}, simulated)).text
     assert "of 1 registered hypothesis: 1 supported" in text.lower()
     assert "paper's diagonal" in text and "in 0 of 1" in text
+
+
+def test_a_table_from_outside_has_its_own_chapter(tmp_path, results, simulated, monkeypatch):
+    class Mine(Table, name="mine", label="My own table", chapter="my_room", needs=("gaps",)):
+        def build(self, gaps, *, study):
+            rows = [Panel("", [(str(len(gaps)),)])]
+            return self.document(study, "Rows.", columns=[Column("n")], panels=rows)
+
+    known = {**catalogue.parts("table"), "mine": Mine}
+    own = catalogue.parts
+    monkeypatch.setattr(catalogue, "parts", lambda kind: known if kind == "table" else own(kind))
+    html = write(tmp_path, results, {}, simulated)
+    assert html.index('id="chapter-rates"') < html.index('<h2 id="chapter-my_room">My room</h2>')
+    assert "My own table" in html
+    del known["mine"]
+    assert "My own table" not in write(tmp_path, results, {}, simulated)
