@@ -92,7 +92,8 @@ def draw(measured: pd.DataFrame, *paths: Path) -> None:
     ]
     with style.house():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
-        palette = {name: style.mark(style.LEARNERS, name).color for name in ("immediate", "rtrl")}
+        marks = style.marks("learner", ("immediate", "rtrl"))
+        palette = {name: mark.color for name, mark in marks.items()}
         sns.lineplot(
             pd.DataFrame(rows), x="hidden", y="MB", hue="learner", palette=palette, ax=axes
         )
