@@ -37,7 +37,7 @@ CONDITION = {
     "update_ratio": 5.9,
     "unreliable": False,
 }
-MODEL = {"frozen_heldout_mse": 1.13, "reference_mse": 0.57, "updates": 4321}
+MODEL = {"frozen_heldout_error": 1.13, "reference_error": 0.57, "updates": 4321}
 GAP = {
     "optimizer": "sgd",
     "n_seeds": 6,

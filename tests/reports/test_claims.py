@@ -48,8 +48,8 @@ def test_range_and_difference(results):
         "label": "d",
         "result": "heldout",
         "where": {"learner": "immediate"},
-        "estimate": "frozen_heldout_mse",
-        "minus": "reference_mse",
+        "estimate": "frozen_heldout_error",
+        "minus": "reference_error",
         "aggregate": "mean",
         "digits": 2,
     }

@@ -107,8 +107,8 @@ def _runs(heldout: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str,
         yield {
             "title": run.title,
             "networks": str(run.networks),
-            "frozen": number(run.frozen_mse, 2),
-            "reference": number(run.reference_mse, 2),
+            "frozen": number(run.frozen_error, 2),
+            "reference": number(run.reference_error, 2),
             "steps": f"{run.steps:,}" if run.steps else "–",
             "few": any(n < FEW_UPDATES for n in updates.values()),
             "updates": "\n".join(

@@ -17,15 +17,15 @@ class Run:
     Attributes:
         title: network, precision, split, and what else varies.
         networks: how many pretrained networks were adapted.
-        frozen_mse, reference_mse: mean over networks; missing where the task has none.
+        frozen_error, reference_error: mean over networks; missing where the task has none.
         steps: adapted to, or None where no learner says its cadence.
         updates: learner -> updates of one model.
     """
 
     title: str
     networks: int
-    frozen_mse: float
-    reference_mse: float
+    frozen_error: float
+    reference_error: float
     steps: int | None
     updates: dict[str, int]
 
@@ -40,8 +40,8 @@ def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
         yield Run(
             title=title,
             networks=len(networks),
-            frozen_mse=networks["frozen_heldout_mse"].mean(),
-            reference_mse=networks["reference_mse"].mean(),
+            frozen_error=networks["frozen_heldout_error"].mean(),
+            reference_error=networks["reference_error"].mean(),
             steps=max(steps, default=None),
             updates=updates,
         )

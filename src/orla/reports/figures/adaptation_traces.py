@@ -106,7 +106,7 @@ def _ends(rows: pd.DataFrame, study: StudyFacts) -> Iterator[str]:
             + span(part.loc[part["learner"] == learner, "mse"], digits=2)
             for learner in study.present(part, "learner")
         )
-        frozen = number(part["frozen_mse"].mean(), 2)
+        frozen = number(part["frozen_error"].mean(), 2)
         yield f"{study.called('split', split)}: frozen {frozen}; {ends}"
 
 
@@ -116,7 +116,7 @@ def _trace_facet(axes: Axes, facet: pd.DataFrame, looks: dict[str, Mark]) -> Non
     if facet.empty:
         say(axes, "not run")
         return
-    frozen = _smooth(facet.groupby("step")["frozen_mse"].mean())
+    frozen = _smooth(facet.groupby("step")["frozen_error"].mean())
     axes.plot(
         frozen.index, frozen, color="#8f8f8f", linestyle=(0, (2, 1)), linewidth=1.1, zorder=1.5
     )
@@ -159,7 +159,7 @@ def _every(count: int, turn: int, turns: int) -> tuple[int, int]:
 def _mse_limits(rows: pd.DataFrame) -> tuple[float, float]:
     """All of the mean traces, save those of models on their way to divergence."""
     means = rows.groupby(["learner", "optimizer", "split", "step"])["mse"].mean().dropna()
-    frozen = rows["frozen_mse"]
+    frozen = rows["frozen_error"]
     high = 1.1 * frozen.max()
     if len(means):
         high = max(high, min(1.05 * means.quantile(0.995), 2 * frozen.max()))

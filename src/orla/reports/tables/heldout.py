@@ -80,7 +80,7 @@ class Heldout(
 
 def _with_errors(conditions: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """The conditions with the errors of their networks (means over seeds) and their updates."""
-    extra = {"frozen_heldout_mse": "mean", "reference_mse": "mean", "updates": "max"}
+    extra = {"frozen_heldout_error": "mean", "reference_error": "mean", "updates": "max"}
     keys = [c for c in conditions.columns if c in models and c in _KEYS]
     extra = {column: how for column, how in extra.items() if column not in conditions}
     found = models.groupby(keys, as_index=False)[list(extra)].agg(extra)
@@ -134,6 +134,6 @@ def _updates(rows: list[dict]) -> str:
 def _errors(run: Any) -> str:
     steps = f", {run.steps:,} steps adapted to" if run.steps else ""
     return (
-        f"{run.title}: held-out MSE {number(run.frozen_mse, 2)} frozen, "
-        f"{number(run.reference_mse, 2)} reference{steps}."
+        f"{run.title}: held-out MSE {number(run.frozen_error, 2)} frozen, "
+        f"{number(run.reference_error, 2)} reference{steps}."
     )
