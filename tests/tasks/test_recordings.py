@@ -1,3 +1,4 @@
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,8 +87,9 @@ def test_masks_and_categories_are_cut_with_the_steps():
     [
         ({"pairs": {}}, '"pairs" is empty'),
         ({"pairs": {"x": {"a": "one"}}}, r'"pairs\.x\.b" is missing'),
-        ({"pairs": {"x/y": PAIRS["day2"]}}, r'"x/y" becomes part of a path'),
-        ({"pairs": {"x": {"a": "..", "b": "two"}}}, r'"\.\." becomes part of a path'),
+        ({"pairs": {2: PAIRS["day2"]}}, "recordings: 2 becomes part of a path; give a text"),
+        ({"pairs": {"x/y": PAIRS["day2"]}}, r"'x/y' becomes part of a path"),
+        ({"pairs": {"x": {"a": "..", "b": "two"}}}, r"'\.\.' becomes part of a path"),
         ({"source": "nwbs"}, '"source" cannot be "nwbs"; the nearest is "nwb"'),
         ({"source": "nwb"}, r'"nwb\.files" has no session one'),
         ({"source": "odoherty"}, r'"odoherty\.md5" has no session one'),
@@ -98,6 +100,9 @@ def test_masks_and_categories_are_cut_with_the_steps():
         ({"binned": {"boundaries": {"state": "gone"}}}, r'"binned\.boundaries\.state" cannot be'),
         ({"binned": {"bounds": {}}}, r'"binned\.bounds" is not a known key'),
         ({"parts": {"splits": {"stationary": 0.5}}}, 'a split cannot be called "stationary"'),
+        ({"parts": {"splits": {"all": 1.0}}}, r'"parts\.splits\.all" is 1\.0'),
+        ({"odoherty": {"base_url": "file:///etc"}}, '"base_url" is file:///etc'),
+        ({"odoherty": {"md5": {"one": "0" * 31}}}, r'"md5\.one" is 0{31}; give 32 digits'),
         ({"parts": {"tail_steps": "many"}}, r'"parts\.tail_steps" must be a whole number or a num'),
         ({"preparation": {"features": {"count": 0}}}, r'"preparation\.features\.count" must be at'),
         ({"simulated": {"drift": {"lost": 2}}}, r'"simulated\.drift\.lost" must be at most 1'),
@@ -138,6 +143,7 @@ def test_a_pair_has_its_label_and_its_own_seed(tmp_path):
     record = made.dataset("other", "tiny")
     assert record["label"].startswith("SIMULATED") and record["label"].endswith(": one, two")
     assert (record["name"], record["simulated"], record["source"]) == ("tiny", True, "simulated")
+    assert (record["seed"], made.dataset("first", "tiny")["seed"]) == (2, 1)
     written = {}
     for pair in pairs:
         paths = tmp_path / f"{pair}_a.mat", tmp_path / f"{pair}_b.mat"
@@ -194,6 +200,10 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
     # Selection on the shortest adapt part, 340 of 700 steps, learns on 260.
     assert "first 260 steps" in found.dataset["features"]["fitted_on"]
     assert len(made.cut(found, "50-50").adapt) == 340
+    assert (
+        found.dataset["files"]["b"] == hashlib.sha256(Path(paths["two"]).read_bytes()).hexdigest()
+    )
+    assert "seed" not in found.dataset
     with pytest.raises(
         OrlaError, match=r"one\.npz: bin_s is 0\.1, but preparation\.bin_s .* 0\.05"
     ):

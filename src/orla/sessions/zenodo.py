@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,6 +42,17 @@ class Source:
         choices=("refuse", "drop"),
     )
     md5: dict[str, str] = option({}, "MD5 checksum of each file, by the name of its session.")
+
+    def __post_init__(self) -> None:
+        if not self.base_url.startswith(("http://", "https://")):
+            raise OrlaError(
+                f'odoherty: "base_url" is {self.base_url}; give an address with https://'
+            )
+        for session, md5 in self.md5.items():
+            if not re.fullmatch("[0-9a-f]{32}", md5):
+                raise OrlaError(
+                    f'odoherty: "md5.{session}" is {md5}; give 32 digits from 0 to 9 and a to f'
+                )
 
 
 class _Interrupted(Exception):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from orla.catalogue import option
 from orla.errors import OrlaError
+from orla.files import sha256
 from orla.schema import nearest
 from orla.sessions import nwb, simulator, zenodo
 from orla.sessions.binned import Source as BinnedSource
@@ -73,10 +74,16 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             raise OrlaError(
                 f'recordings: a split cannot be called "{STATIONARY}", as the control is; rename it'
             )
-        for name in (*self.pairs, *self.sessions, *self.parts.splits):
-            if not _NAME.fullmatch(name):
+        for name, fraction in self.parts.splits.items():
+            if not 0 < fraction < 1:
                 raise OrlaError(
-                    f'recordings: "{name}" becomes part of a path; use letters, digits, _, - and .'
+                    f'recordings: "parts.splits.{name}" is {fraction}; give one between 0 and 1'
+                )
+        for name in (*self.pairs, *self.sessions, *self.parts.splits):
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise OrlaError(
+                    f"recordings: {name!r} becomes part of a path; give a text of letters, digits, "
+                    "_, - and ."
                 )
         known = self.files
         if known is not None:
@@ -105,42 +112,51 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     def dataset(self, pair: str, study: str) -> dict[str, Any]:
         """The record that stands with every result of a pair; `study` is the config's name."""
         sessions = self.pairs[pair]
-        return {
+        record = {
             "name": study,
             "source": self.source,
             "simulated": self.source == "simulated",
             "label": f"{_LABELS[self.source]}: {sessions.a}, {sessions.b}",
         }
+        return record | ({"seed": self.seed(pair)} if record["simulated"] else {})
+
+    def seed(self, pair: str) -> int:
+        """Seed of the simulation of a pair."""
+        seed = self.pairs[pair].seed
+        return self.simulated.seed if seed is None else seed
 
     def simulate(self, pair: str, path_a: Path | str, path_b: Path | str) -> None:
         """Write the two simulated sessions of a pair as MATLAB files."""
-        seed = self.pairs[pair].seed
-        settings = self.simulated if seed is None else replace(self.simulated, seed=seed)
-        simulator.write(path_a, path_b, settings)
+        simulator.write(path_a, path_b, replace(self.simulated, seed=self.seed(pair)))
 
     def streams(
         self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""
     ) -> Streams:
         """The streams of a pair, from two NWB files in our form or two binned .npz files.
 
+        The dataset record holds the SHA-256 of both files under "files".
+
         Raises:
             OrlaError: what `prepare` and `prepare_binned` refuse, or parts that would be empty.
         """
-        dataset, tail = self.dataset(pair, study), self.parts.tail_steps
+        if self.source == "binned":
+            transform = self.preparation.transform
+            a, b = (read_binned(p, self.binned, transform=transform) for p in (path_a, path_b))
+        else:
+            a, b = nwb.read_session(path_a), nwb.read_session(path_b)
+        files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
+        dataset = self.dataset(pair, study) | {"files": files}
+        tail = self.parts.tail_steps
         if self.source != "binned":
-            sessions = nwb.read_session(path_a), nwb.read_session(path_b)
-            return prepare(*sessions, self.preparation, tail_steps=tail, dataset=dataset)
-        a, b = (
-            read_binned(path, self.binned, transform=self.preparation.transform)
-            for path in (path_a, path_b)
-        )
+            return prepare(a, b, self.preparation, tail_steps=tail, dataset=dataset)
+        cuts = self._parts(len(a.inputs), len(b.inputs))
         return prepare_binned(
             a,
             b,
             self.binned,
             self.preparation,
             tail_steps=tail,
-            b_fit_steps=self._parts(len(a.inputs), len(b.inputs)).first_selection_cut,
+            b_fit_steps=cuts.first_selection_cut,
             dataset=dataset,
         )
 
