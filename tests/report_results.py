@@ -123,10 +123,10 @@ def _sweep(
                     "learning_rate": rate,
                     "diverged": lost,
                     "diverged_step": 4200 if lost else -1,
-                    "validation_mse": np.nan if lost else 1.1 - 0.006 * recovery,
-                    "heldout_mse": np.nan if lost else 1.1 - 0.0067 * recovery,
-                    "frozen_heldout_mse": 1.1,
-                    "reference_mse": 0.43,
+                    "validation_error": np.nan if lost else 1.1 - 0.006 * recovery,
+                    "heldout_error": np.nan if lost else 1.1 - 0.0067 * recovery,
+                    "frozen_heldout_error": 1.1,
+                    "reference_error": 0.43,
                     "recovery_heldout_percent": np.nan if lost else recovery,
                     "recovery_adapt_percent": np.nan if lost else recovery + 8,
                     "r2_mean": np.nan if lost else 0.01 * recovery,
@@ -148,7 +148,7 @@ def _sweep(
 def _lose_selected(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
     lost = frame["selected"] & (frame["seed"] == seed)
     measures = [name for name in frame if name.startswith(("recovery_", "r2_", "validation"))]
-    frame.loc[lost, [*measures, "heldout_mse"]] = np.nan
+    frame.loc[lost, [*measures, "heldout_error"]] = np.nan
     frame.loc[lost, "diverged"] = True
     return frame
 
@@ -282,8 +282,8 @@ def _traces(heldout: pd.DataFrame) -> pd.DataFrame:
         mse = frozen - fall * (1 - np.exp(-steps / 3000)) + generator.normal(0, 0.03, len(steps))
         if row["diverged"]:
             mse[len(mse) // 3 :] = np.nan
-        part = pd.DataFrame({"step": steps, "mse": mse, "frozen_mse": frozen})
-        parts.append(part.assign(**row[keys].to_dict())[[*keys, "step", "mse", "frozen_mse"]])
+        part = pd.DataFrame({"step": steps, "error": mse, "frozen_error": frozen})
+        parts.append(part.assign(**row[keys].to_dict())[[*keys, "step", "error", "frozen_error"]])
     return pd.concat(parts, ignore_index=True)
 
 

@@ -27,10 +27,10 @@ rule models:
         mem_mb=1000,
     params:
         conditions=len(CONDITIONS),
-        keys=[job["keys"] for job in JOBS.values()],
+        expected=[job["keys"] for job in JOBS.values()],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
-        code=code("orla.study.traces", "orla.results.against_rtrl", "orla.provenance.merge"),
+        code=code("orla.study.traces", "orla.results.against_rtrl"),
     message:
         "Gathering the sweeps of {params.conditions} conditions"
     script:

@@ -13,7 +13,7 @@ with logged(snakemake.log[0]):
     study, output = snakemake.params.study, snakemake.output
     sweeps = {
         path: read_table(path, expect=keys)
-        for path, keys in zip(snakemake.input.models, snakemake.params.keys, strict=True)
+        for path, keys in zip(snakemake.input.models, snakemake.params.expected, strict=True)
     }
     laid_out = []
     for models, path in zip(sweeps.values(), snakemake.input.traces, strict=True):
@@ -25,11 +25,10 @@ with logged(snakemake.log[0]):
     models = pd.concat(sweeps.values(), ignore_index=True)
     models[COLUMN] = recovery_vs_rtrl(models, "rtrl")
 
-    def written(frame, path, made_from):
+    def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
+        """Write a table with the provenance of all that it was made from."""
         tables = {file: table.attrs["provenance"] for file, table in made_from.items()}
-        source = merge.merged(
-            tables | {path: here}, allow_mixed=study["provenance"]["allow_mixed"]
-        )
+        source = merge.merged(tables | {path: here}, allow_mixed=study["provenance"]["allow_mixed"])
         write_table(frame, path, source, made_from)
 
     written(models, output.lr_curves, sweeps)

@@ -7,9 +7,8 @@ seconds. The file it is kept in is named by the sources of the package and of th
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 

@@ -15,6 +15,7 @@ from orla.study.keys import KEYS
 from orla.study.study import Study
 from orla.tasks.episode import Episode
 
+
 def architecture_of(network: Mapping[str, Any], episode: Episode) -> Architecture:
     """The network of a specification, with an episode's inputs and outputs."""
     return catalogue.make("architecture", network, n_in=episode.n_in, n_out=episode.n_out)

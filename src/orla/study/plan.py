@@ -7,7 +7,7 @@ is imported for it, so that a workflow can ask while it is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -62,8 +62,9 @@ class Condition:
     @property
     def path(self) -> str:
         """``TASK/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT``, and what differs from the defaults."""
-        defaults = {self.precision: FLOAT64, self.intervention: NO_INTERVENTION}
-        more = [name for name, default in (defaults | {self.start: PRETRAINED}).items() if name != default]
+        given = (self.precision, self.intervention, self.start)
+        defaults = (FLOAT64, NO_INTERVENTION, PRETRAINED)
+        more = [name for name, default in zip(given, defaults, strict=True) if name != default]
         parts = (self.domain, "sweeps", self.architecture, self.learner, self.optimizer, self.split)
         return "/".join((*parts, *more))
 
@@ -75,7 +76,9 @@ class Condition:
     @property
     def interventions(self) -> tuple[str, ...]:
         """The chain of interventions, the first one first."""
-        return () if self.intervention == NO_INTERVENTION else tuple(self.intervention.split(_CHAIN))
+        return (
+            () if self.intervention == NO_INTERVENTION else tuple(self.intervention.split(_CHAIN))
+        )
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def _ends(rows: pd.DataFrame, study: StudyFacts) -> Iterator[str]:
     for split, part in last.groupby("split", sort=False):
         ends = "; ".join(
             f"{study.called('learner', learner)} "
-            + span(part.loc[part["learner"] == learner, "mse"], digits=2)
+            + span(part.loc[part["learner"] == learner, "error"], digits=2)
             for learner in study.present(part, "learner")
         )
         frozen = number(part["frozen_error"].mean(), 2)
@@ -124,7 +124,7 @@ def _trace_facet(axes: Axes, facet: pd.DataFrame, looks: dict[str, Mark]) -> Non
         if not (facet["learner"] == learner).any():
             continue
         models = facet[facet["learner"] == learner].pivot(
-            index="step", columns="seed", values="mse"
+            index="step", columns="seed", values="error"
         )
         models = _smooth(models).where(models.notna())
         mean, spread = models.mean(axis=1), models.std(axis=1, ddof=1).fillna(0)
@@ -158,7 +158,7 @@ def _every(count: int, turn: int, turns: int) -> tuple[int, int]:
 
 def _mse_limits(rows: pd.DataFrame) -> tuple[float, float]:
     """All of the mean traces, save those of models on their way to divergence."""
-    means = rows.groupby(["learner", "optimizer", "split", "step"])["mse"].mean().dropna()
+    means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean().dropna()
     frozen = rows["frozen_error"]
     high = 1.1 * frozen.max()
     if len(means):
