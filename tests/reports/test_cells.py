@@ -164,6 +164,14 @@ def test_bci_gap_of_an_lstm_has_not_the_rnns_paper_gap(simulated):
     assert shown["RNN,"][-1].startswith("−9.9") and shown["LSTM"][-1] == "–"
 
 
+def test_the_csv_has_the_papers_interval_and_place(simulated):
+    data = gaps(simulated, {**GAP, "comparison": "paper"}).data.set_index("optimizer")
+    row = data.loc["sgd"]
+    assert (row["paper_gap_pp"], row["paper_low"], row["paper_high"]) == (-9.93, -16.4, -3.5)
+    assert row["paper_configuration"] == "local-f64" and "Table 8" in row["paper_place"]
+    assert (row["gap_pp"], row["low_pp"], row["high_pp"]) == (-4.1, -5.2, -3.3)
+
+
 def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
     own = {"mine": Comparison("short windows", "tbptt-20-20", "immediate-20")}
     study = replace(simulated, comparisons=own, main="mine")
@@ -173,8 +181,11 @@ def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
     assert [row[0] for row in table.panels[0].rows] == ["SGD"]  # the paper has no such gap
 
 
-def test_the_papers_gap_stands_only_beside_its_learners(simulated):
-    other = {"paper": Comparison("diagonal", "tbptt-20-20", "immediate")}
+@pytest.mark.parametrize(
+    "learners", [("tbptt-20-20", "immediate"), ("tbptt-200-200", "immediate-200")]
+)
+def test_the_papers_gap_stands_only_beside_its_learners(learners, simulated):
+    other = {"paper": Comparison("diagonal", *learners)}
     table = gaps(replace(simulated, comparisons=other), {**GAP, "comparison": "paper"})
     assert heads(table) == ["Optimizer", "n", "diagonal"]
 
