@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pytest
 import torch
 from harness import HIDDEN, N_IN, N_OUT, NETWORKS, all_learn, distance, networks, stream, watch
+from orla.derivatives.derivatives import AutomaticDerivatives, StructuredDerivatives, derivatives
 
 from orla.architectures import LSTM, RNN
-from orla.derivatives.derivatives import AutomaticDerivatives, StructuredDerivatives, derivatives
 from orla.learners import Learner, learner
 
 LEARNERS = ["immediate", "immediate-6", "tbptt-6-6", "tbptt-5-3", "tbptt-4-1", "last-layer", "rtrl"]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 import torch
 from harness import NETWORKS, distance, networks, stream, watch
+from orla.derivatives.derivatives import derivatives
 from torch.utils import _pytree as pytree
 
 from orla.architectures import LSTM, RNN
-from orla.derivatives.derivatives import derivatives
 from orla.learners import RTRL
 from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for, units_act_alone
 from orla.programs import kernels

@@ -245,9 +245,8 @@ def test_red_and_green_would_not_do():
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import report_parts, report_results
+import report_results
 from orla import catalogue
-catalogue.parts = report_parts.stand_in_parts
 results = report_results.make_results(n_seeds=2, splits=("80-20",))
 few = "optimizer in ('adam', 'lars') and learner in ('immediate', 'tbptt-200-200')"
 results["lr_curves"] = results["lr_curves"].query(few)
