@@ -307,12 +307,13 @@ def test_settings_that_cannot_be_are_refused():
         settings({"paper": ("rtrl", "rtrl")})
 
 
-def test_pairs_are_the_seeds_that_both_ran():
+@pytest.mark.parametrize("fewer", ["rtrl", "immediate"])
+def test_pairs_are_the_seeds_that_both_ran(fewer):
     frame = models(["immediate", "rtrl"], seeds=6)
-    frame = frame[~((frame["learner"] == "rtrl") & (frame["seed"] >= 3))]
+    frame = frame[~((frame["learner"] == fewer) & (frame["seed"] >= 3))]
     row = one(table("gaps", frame))
     assert (row["n_seeds"], row["n_diverged"]) == (3, 0)
-    expected = at(frame, "rtrl") - at(frame, "immediate")[:3]
+    expected = at(frame, "rtrl")[:3] - at(frame, "immediate")[:3]
     assert row["gap_pp"] == pytest.approx(expected.mean(), abs=1e-12)
 
 
@@ -405,6 +406,16 @@ def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
     assert row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
     interval = percentile_interval(gap, 200, 0)
     assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval)
+
+
+def test_a_seed_without_a_ratio_is_in_neither_mean():
+    frame = put(models(), "tbptt-200-200", 1, update_ratio=np.nan)
+    row = one(table("ratio_gap", frame))
+    kept = [0, 2, 3, 4]
+    gap = (at(frame, "tbptt-200-200") - at(frame, "immediate"))[kept]
+    ratio = at(frame, "tbptt-200-200", "update_ratio")[kept]
+    assert row["n_seeds"] == 4 and row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
+    assert row["update_ratio"] == pytest.approx(ratio.mean(), abs=1e-12)
 
 
 def ordered(gap_of):
