@@ -35,8 +35,10 @@ def main() -> None:
         parser.error("versions, and nothing else, takes the folder of another checkout")
     if arguments.what == "versions":
         from benchmarks.versions import versions
+        from orla.errors import one_line
 
-        versions(Path(arguments.other), arguments.repeats, arguments.learner)
+        with one_line():
+            versions(Path(arguments.other), arguments.repeats, arguments.learner)
         return
     from orla.programs import compiling
 

@@ -22,7 +22,7 @@ from benchmarks.problem import Problem
 def _configure() -> None:
     try:
         from orla.programs import compiling
-    except ModuleNotFoundError:  # where it stood before
+    except ImportError:  # where it stood before
         from orla import compiling
     compiling.configure(threads=1)
 

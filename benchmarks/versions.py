@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class _Engine:
     """A process that runs the engine of one checkout."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
-        self.folder, self.made = folder, 0
+        self.checkout, self.folder, self.made = checkout, folder, 0
         path = os.pathsep.join([str(checkout), str(checkout / "src")])
         # -P: the folder of timed.py is this version's and must not be searched.
         self.process = subprocess.Popen(
@@ -40,14 +40,14 @@ class _Engine:
         )
 
     def ask(self, request: Any) -> Any:
-        try:
+        with suppress(BrokenPipeError):  # the missing answer tells
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # the missing answer tells
         answer = self.process.stdout.readline()
         if not answer:
-            raise OrlaError(f"versions: the engine of {self.process.args[-1]} ended; see above")
+            raise OrlaError(
+                f"versions: the engine of {self.checkout} ended; mend what it says above"
+            )
         return json.loads(answer)
 
     def make(self, case: Case) -> dict[str, np.ndarray]:
@@ -71,7 +71,8 @@ class _Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
 
 
@@ -92,7 +93,9 @@ def versions(other: Path, repeats: int, only: str | None = None) -> None:
         raise OrlaError(f"versions: {other} has no benchmarks/engine.py and src; name a checkout")
     rows = [c for table in TABLES for c in cases(*table) if only in (None, c.learner)]
     if not rows:
-        raise OrlaError(f"versions: {only} is not timed; choose one of {[t[0] for t in TABLES]}")
+        raise OrlaError(
+            f"versions: {only} is not timed; choose one of {sorted({t[0] for t in TABLES})}"
+        )
     with ExitStack() as stack:
         old, new = (
             stack.enter_context(
