@@ -3,8 +3,8 @@
 import pandas as pd
 
 from orla.errors import logged
-from orla.files import read_arrays
 from orla.provenance import collect, merge
+from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
 from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
 from orla.study import traces
@@ -17,8 +17,8 @@ with logged(snakemake.log[0]):
     }
     laid_out = []
     for models, path in zip(sweeps.values(), snakemake.input.traces, strict=True):
-        arrays, about = read_arrays(path)
-        window = snakemake.params.windows[about["keys"]["task"]]
+        arrays, source = read_arrays(path)
+        window = snakemake.params.windows[source["keys"]["task"]]
         laid_out.append(traces.selected(models, window=window, **arrays))
     horizons = {path: read_table(path) for path in snakemake.input.horizons}
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
