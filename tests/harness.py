@@ -8,9 +8,12 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.architectures.base import Architecture
+from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
+from orla.interventions.base import Intervention
+from orla.learners.base import Learner
 from orla.probes.base import Probe
-from orla.programs.scan import scan
+from orla.programs.scan import scan, stacked
 from orla.study.batches import initial_parameters
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2
@@ -42,6 +45,41 @@ class Adapting(Architecture):
         drive = params["W"] @ torch.tanh(h) + params["U"] @ x - params["inhibition"] * slow
         h = (1 - share) * h + share * torch.tanh(drive)
         return torch.cat([h, 0.8 * slow + 0.2 * h * h])
+
+
+@dataclass(frozen=True)
+class Normalised(RNN):
+    """Units that meet before they act: each answers to how far it lies from their mean.
+
+    As an RNN it says of itself that they do not: a wrong yes, to be noticed.
+    """
+
+    def activate(self, preactivation, state):
+        h = torch.tanh(preactivation - preactivation.mean())
+        return h, 1.0 - h * h
+
+    def pull(self, cache, cotangent):
+        on_gates = cache * cotangent
+        return on_gates - on_gates.mean(-1, keepdim=True), torch.zeros_like(cotangent)
+
+
+@dataclass(frozen=True)
+class SometimesNormalised(Normalised):
+    """Units that meet only where the last one's pre-activation is negative; a wrong yes as well."""
+
+    def activate(self, preactivation, state):
+        meet = (preactivation[-1:] < 0).to(preactivation.dtype)
+        h = torch.tanh(preactivation - meet * preactivation.mean())
+        return h, torch.cat([1.0 - h * h, meet])
+
+    def pull(self, cache, cotangent):
+        on_gates = cache[:-1] * cotangent
+        met = cache[-1] * on_gates.mean(-1, keepdim=True)
+        return on_gates - met, torch.zeros_like(cotangent)
+
+    @property
+    def cache_size(self):
+        return self.hidden + 1
 
 
 _TEXTBOOK = {"rnn": oracles.rnn_step, "lstm": oracles.lstm_step}
@@ -130,6 +168,66 @@ class Recorder(Probe):
         for name, gradient in update.observers.items():
             seen |= {f"of {name} {n}": g for n, g in gradient.items()}
         return state, seen
+
+
+@dataclass(frozen=True)
+class Smoothing(Intervention):
+    """The running sum of gradients, each past one halved at every update: a chain with a state."""
+
+    def init(self, params):
+        return {n: torch.zeros_like(p) for n, p in params.items()}
+
+    def update(self, gradients, state, params):
+        after = dict(state)
+        for name, g in gradients.own.items():
+            after[name] = 0.5 * state[name] + g
+        return {name: after[name] for name in gradients.own}, after
+
+
+@dataclass(frozen=True)
+class Counting(Probe):
+    """The sum of the errors so far, and of all gradients that observers answered."""
+
+    def init(self, params):
+        zero = params["W_out"].new_zeros(())
+        return {"errors": zero, "observed": zero}
+
+    def measure(self, state, update):
+        seen = [g.sum() for one in update.observers.values() for g in one.values()]
+        after = {
+            "errors": state["errors"] + update.error.sum(),
+            "observed": state["observed"] + sum(seen),
+        }
+        return after, {f"so far {name}": value for name, value in after.items()}
+
+
+@dataclass(frozen=True)
+class Drawing(Learner):
+    """Immediate's gradient, each step's share times the mean of the numbers that it drew."""
+
+    numbers: int = 2
+    window: int = 1
+
+    @property
+    def stride(self):
+        return self.window
+
+    @property
+    def noise(self):
+        return self.numbers
+
+    def gradient(self, carry, params, step):
+        alone = self.window == 1
+        tape, cotangent, noise = (
+            pytree.tree_map(lambda t: t[None] if alone else t, step[name])
+            for name in ("tape", "cotangent", "noise")
+        )
+        scaled = cotangent * noise.mean(-1, keepdim=True)
+        pulled = [
+            self.derivatives.pull(params, {n: t[at] for n, t in tape.items()}, scaled[at])[1]
+            for at in range(self.window)
+        ]
+        return carry, self.derivatives.gather(tape, stacked(pulled))
 
 
 @dataclass
