@@ -4,13 +4,6 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-<<<<<<< HEAD
-from harness import HIDDEN, N_IN, N_OUT, NETWORKS, all_learn, distance, networks, stream, watch
-from orla.derivatives.derivatives import AutomaticDerivatives, StructuredDerivatives, derivatives
-
-from orla.architectures import LSTM, RNN
-from orla.learners import Learner, learner
-=======
 from harness import (
     HIDDEN,
     LEARNERS,
@@ -33,7 +26,6 @@ from orla.derivatives.automatic import AutomaticDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 from orla.learners.base import Learner
 from orla.learners.sensitivity import SensitivityLearner
->>>>>>> refs/heads/enginetests
 
 LINEAR = [kind for kind, (network, _) in NETWORKS.items() if isinstance(network, LinearGates)]
 STEPS = 24

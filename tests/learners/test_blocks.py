@@ -6,15 +6,6 @@ from typing import ClassVar
 import oracles
 import pytest
 import torch
-<<<<<<< HEAD
-from harness import NETWORKS, distance, networks, stream, watch
-from orla.derivatives.derivatives import derivatives
-from torch.utils import _pytree as pytree
-
-from orla.architectures import LSTM, RNN
-from orla.learners import RTRL
-from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for, units_act_alone
-=======
 from harness import NETWORKS, Normalised, distance, networks, stream, watch
 from torch.utils import _pytree as pytree
 
@@ -24,7 +15,6 @@ from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
 from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for
 from orla.learners.rtrl import RTRL
->>>>>>> refs/heads/enginetests
 from orla.programs import kernels
 
 # Widths of a vector register, a tile and a panel: below, at and beyond, with something left over.

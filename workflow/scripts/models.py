@@ -16,9 +16,11 @@ with logged(snakemake.log[0]):
         for path, keys in zip(snakemake.input.models, snakemake.params.expected, strict=True)
     }
     laid_out = []
-    for models, path in zip(sweeps.values(), snakemake.input.traces, strict=True):
-        arrays, source = read_arrays(path)
-        window = snakemake.params.windows[source["keys"]["task"]]
+    for models, path, keys in zip(
+        sweeps.values(), snakemake.input.traces, snakemake.params.expected, strict=True
+    ):
+        arrays, _ = read_arrays(path, expect=keys)
+        window = snakemake.params.windows[keys["task"]]
         laid_out.append(traces.selected(models, window=window, **arrays))
     horizons = {path: read_table(path) for path in snakemake.input.horizons}
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
