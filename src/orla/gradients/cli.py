@@ -49,11 +49,11 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 def _run(arguments: argparse.Namespace) -> None:
     # PyTorch takes seconds to load, and the other commands do without it.
     from orla import progress
+    from orla.engine.state import PRECISIONS
     from orla.gradients import files
     from orla.gradients.frozen import gradients
     from orla.learners import learner
     from orla.programs.compiling import configure
-    from orla.study.batches import PRECISIONS
 
     configure(compile=False)
     X, Y = files.read_stream(arguments.stream)

@@ -17,7 +17,9 @@ from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
 from orla.programs import kept as programs
+from orla.programs import torch_private
 from orla.programs.cuda_graphs import Graphed
+from orla.programs.store import say
 
 _settings: dict[str, Any] = {"enabled": False}
 
@@ -63,11 +65,7 @@ def _keep_freed_memory() -> None:
 def _has_compiler() -> bool:
     if shutil.which(os.environ.get("CXX", "g++")):
         return True  # found without a second's import of PyTorch's compiler
-    from torch._inductor import cpp_builder, exc
-
-    try:
-        cpp_builder.get_cpp_compiler()
-    except exc.InvalidCxxCompiler:
+    if torch_private.compiler() is None:
         say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
         return False
     return True
@@ -136,8 +134,3 @@ def _shapes(arguments: tuple[Any, ...]) -> Any:
     leaves, structure = pytree.tree_flatten(arguments)
     described = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
     return described, str(structure)
-
-
-def say(message: str) -> None:
-    """Tell whoever watches the job, on standard error."""
-    print(f"orla: {message}", file=sys.stderr, flush=True)
