@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from harness import cumulative
+from programs.support import cumulative
 
-from orla.programs import compiling
+from orla.programs import compiling, sources, store
 from orla.programs import kept as programs
 from orla.programs.compiling import Compiled
 
@@ -73,6 +73,29 @@ def test_a_spoilt_file_is_made_again(folder, capsys):
     assert programs.load(kept) is not None
 
 
+def test_what_has_right_sums_and_does_not_load_is_replaced(folder, capsys):
+    value(2.0)
+    (kept,) = programs_in(folder)
+    (library,) = kept.glob("*.so")
+    library.unlink()
+    library.write_text("no library")
+    (kept / store._SUMS).write_text(store._sums(kept))
+    library.chmod(0o600)
+    assert store.whole(kept)
+    assert value(2.0) == value(2.0) == [3.0, 3.0]
+    assert capsys.readouterr().err.count("affine: compiled in") == 2
+
+
+def test_a_program_that_others_may_write_is_made_again(folder, capsys):
+    value(2.0)
+    (kept,) = programs_in(folder)
+    next(kept.glob("*.so")).chmod(0o666)
+    assert value(2.0) == value(2.0) == [3.0, 3.0]
+    said = capsys.readouterr().err
+    assert said.count("affine: compiled in") == 2 and said.count("can be written by others") == 1
+    assert store.whole(kept)
+
+
 def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").touch()
     monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "file"))
@@ -95,11 +118,26 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
         programs.path("what", "shapes", [Affine(2.5), *made[1:]]),
         programs.path("what", "shapes", [test_without_a_description_nothing_is_kept]),
     ]
-    monkeypatch.setattr(programs, "processor", lambda: "another")
-    programs._here.cache_clear()
+    changes = [
+        (programs, "processor", lambda: "another"),
+        (torch.backends.cpu, "get_cpu_capability", lambda: "another"),
+        (sources, "digest", lambda: "another"),
+    ]
+    for change in changes:
+        with monkeypatch.context() as patch:
+            patch.setattr(*change)
+            others.append(programs.path("what", "shapes", made))
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
     others.append(programs.path("what", "shapes", made))
-    programs._here.cache_clear()
-    assert len({name, *others}) == 6
+    assert len({name, *others}) == 9
+
+
+def test_a_program_of_another_instruction_set_is_not_served(folder, monkeypatch, capsys):
+    value(2.0)
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert value(2.0) == [3.0, 3.0]
+    assert capsys.readouterr().err.count("affine: compiled in") == 2
+    assert len(programs_in(folder)) == 2
 
 
 def test_what_is_changed_in_place_is_changed():
