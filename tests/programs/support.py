@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from orla import catalogue
-from orla.architectures.base import Architecture
+from orla.architectures.base import Architecture, matvec
 from orla.engine.loop import Loop
 from orla.programs.scan import scan
 from orla.study.batches import initial_parameters
@@ -28,7 +28,7 @@ class Leaky(Architecture):
 
     def step(self, params, state, x):
         share = torch.sigmoid(params["leak"])
-        drive = params["W"] @ torch.tanh(state) + params["U"] @ x
+        drive = matvec(params["W"], torch.tanh(state)) + matvec(params["U"], x)
         return (1 - share) * state + share * torch.tanh(drive)
 
 
