@@ -54,7 +54,8 @@ def enabled() -> bool:
 
 @functools.cache
 def _keep_freed_memory() -> None:
-    # A loop that gets megabytes anew at each step would otherwise mostly wait for empty pages.
+    # A loop allocates megabytes at each step. The C library would return them to the system each
+    # time, and the system would clear the pages before it gives them out again.
     if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
         return
     if any(library.mallopt(_MMAP_THRESHOLD, size) for size in _KEPT_BYTES):
@@ -77,7 +78,7 @@ class Compiled:
     Args:
         function: What is compiled; pure but for changes in place of what it is given. It looks at
             no value on a CUDA device, where it is recorded as a CUDA graph instead.
-        what: What is announced as being compiled.
+        what: Its name in messages.
         made_of: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
             arguments' shapes and by the machine. With None they last as long as the process.
@@ -118,7 +119,7 @@ class Compiled:
             say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
-        # The compiler leaves a million objects for good: later collections need not meet them.
+        # The compiler leaves a million objects for good: later collections skip them.
         gc.collect()
         gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""
