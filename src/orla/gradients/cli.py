@@ -57,10 +57,10 @@ def _help(parser: argparse.ArgumentParser) -> str:
 def _run(arguments: argparse.Namespace) -> None:
     # PyTorch takes seconds to load, and the other commands do without it.
     from orla import progress
+    from orla.engine.state import PRECISIONS
     from orla.gradients import files
     from orla.gradients.frozen import gradients
     from orla.programs.compiling import configure
-    from orla.study.batches import PRECISIONS
 
     configure(compile=False)
     X, Y = files.read_stream(arguments.stream)
