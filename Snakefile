@@ -1,4 +1,4 @@
-# The study, from two recordings to a verdict. Each chapter is a file in workflow/rules.
+# The study, from recordings and synthetic tasks to verdicts. Each chapter is a file in workflow/rules.
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -19,8 +19,8 @@ report: "workflow/report/study.rst"
 
 
 include: "workflow/rules/config.smk"
-include: "workflow/rules/resources.smk"
-include: "workflow/rules/sessions.smk"
+include: "workflow/rules/recordings.smk"
+include: "workflow/rules/episodes.smk"
 include: "workflow/rules/pretraining.smk"
 include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/statistics.smk"
@@ -32,9 +32,9 @@ include: "workflow/rules/reports.smk"
 rule headline:
     input:
         SESSION_FILES,
-        expand("<results>/pretraining/{path}.safetensors", path=NETWORKS),
-        expand("<results>/sweeps/{c.path}.{form}", c=CONDITIONS, form=["parquet", "npz"]),
-        expand("<results>/horizons/{c.path}.parquet", c=HORIZON_CONDITIONS),
+        expand("<results>/{path}.safetensors", path=NETWORKS),
+        expand("<results>/{path}.{form}", path=CONDITIONS, form=["parquet", "npz"]),
+        expand("<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS),
         expand("<results>/{name}.parquet", name=PAGE_RESULTS),
         REPORT_FILES,
     message:

@@ -16,7 +16,7 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import measure
-from orla import memory as model
+from orla.engine import memory as model
 from orla.reports import style
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
@@ -92,7 +92,8 @@ def draw(measured: pd.DataFrame, *paths: Path) -> None:
     ]
     with style.house():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
-        palette = {name: style.mark(style.LEARNERS, name).color for name in ("immediate", "rtrl")}
+        marks = style.marks("learner", ("immediate", "rtrl"))
+        palette = {name: mark.color for name, mark in marks.items()}
         sns.lineplot(
             pd.DataFrame(rows), x="hidden", y="MB", hue="learner", palette=palette, ax=axes
         )

@@ -67,7 +67,7 @@ def draw(frame: pd.DataFrame, *paths: Path) -> None:
     fitted = slopes(frame)
     names = {name: f"{name} (slope {fitted.get(name, np.nan):.2f})" for name in frame["learner"]}
     shown = frame.assign(learner=frame["learner"].map(names))
-    marks = {label: style.mark(style.LEARNERS, name) for name, label in names.items()}
+    marks = {names[name]: mark for name, mark in style.marks("learner", names).items()}
     with style.house():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.6), layout="constrained")
         sns.lineplot(

@@ -5,10 +5,16 @@ from pathlib import Path
 
 from orla.errors import one_line
 from orla.provenance.tables import read_table
+from orla.reports.study import StudyFacts
 from orla.reports.terminal import verdict_table
 
 with one_line():
     results, reports = map(Path, sys.argv[1:3])
     verdicts = read_table(results / "verdicts.parquet")
-    dataset = verdicts.attrs["provenance"]["dataset"]
-    print(verdict_table(verdicts, dataset, report=reports / "index.html"))
+    datasets = verdicts.attrs["provenance"]["datasets"].values()
+    facts = StudyFacts(
+        name=results.name,
+        label="; ".join(dict.fromkeys(dataset["label"] for dataset in datasets)),
+        simulated=any(dataset["simulated"] for dataset in datasets),
+    )
+    print(verdict_table(verdicts, facts, report=reports / "index.html"))

@@ -340,7 +340,8 @@ def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
             options[f.name] = _checked(found, f, options[f.name])
         elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
             raise OrlaError(f'{kind} {found.part.name}: option "{f.name}" is missing; give it')
-    return found(**options, **context)
+    hints = get_type_hints(found) if options else {}
+    return found(**{k: _built(hints[k], value) for k, value in options.items()}, **context)
 
 
 def _checked(found: type[Any], f: dataclasses.Field, value: Any) -> Any:
@@ -371,7 +372,8 @@ _TYPES = {
 def option_schema(found: type[Any], f: dataclasses.Field) -> dict[str, Any]:
     """The JSON schema of one option, from its type, bounds and text."""
     hint = get_type_hints(found).get(f.name, Any)
-    return {"description": f.metadata["text"]} | _typed(hint) | dict(f.metadata["limits"])
+    text = {"description": f.metadata["text"]} if "text" in f.metadata else {}
+    return text | _typed(hint) | dict(f.metadata.get("limits", {}))
 
 
 def _typed(hint: Any) -> dict[str, Any]:
@@ -381,9 +383,53 @@ def _typed(hint: Any) -> dict[str, Any]:
         return {"anyOf": [_typed(a) for a in arguments]}
     if origin in (list, tuple) and arguments:
         return {"type": "array", "items": _typed(arguments[0])}
+    if dataclasses.is_dataclass(hint):
+        return _schema_of(hint)
     if origin is dict and len(arguments) == 2:
         return {"type": "object", "additionalProperties": _typed(arguments[1])}
     return dict(_TYPES.get(origin or hint, {}))
+
+
+def _schema_of(settings: type[Any]) -> dict[str, Any]:
+    """The JSON schema of a dataclass of settings, such as an option that is a mapping."""
+    named = dataclasses.fields(settings)
+    schema = {
+        "type": "object",
+        "description": " ".join((settings.__doc__ or "").split("\n\n")[0].split()),
+        "additionalProperties": False,
+        "properties": {f.name: option_schema(settings, f) for f in named},
+    }
+    silent = (f for f in named if f.default is f.default_factory is dataclasses.MISSING)
+    return schema | {"required": [f.name for f in silent]}
+
+
+def settings(kind: type[Any], given: Any, name: str) -> Any:
+    """A dataclass of settings from a mapping, those inside it too.
+
+    Args:
+        kind: A dataclass; its fields are options or dataclasses of settings.
+        given: A mapping as a config has it, or the settings themselves.
+        name: What messages call it.
+
+    Raises:
+        OrlaError: A key is unknown or missing, or a value is not what it may be.
+    """
+    from orla.schema import validate
+
+    if isinstance(given, kind):
+        return given
+    validate(given, _schema_of(kind), name)
+    return _built(kind, given)
+
+
+def _built(hint: Any, given: Any) -> Any:
+    """A value of a config, with dataclasses where the type hint has them."""
+    if dataclasses.is_dataclass(hint) and isinstance(given, Mapping):
+        hints = get_type_hints(hint)
+        return hint(**{name: _built(hints[name], value) for name, value in given.items()})
+    if getattr(hint, "__origin__", None) is dict and isinstance(given, Mapping):
+        return {name: _built(hint.__args__[1], value) for name, value in given.items()}
+    return given
 
 
 def label(kind: str, given: str | Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from orla.statistics.comparisons import COLUMNS
+from orla.results.base import columns
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def orla(write):
 @pytest.fixture
 def fitting(document):
     """The document with columns that the study's own tables have."""
-    assert {"gap_pp", "low_pp", "high_pp", "n_seeds"} <= set(COLUMNS["gaps"])
+    assert {"gap_pp", "low_pp", "high_pp", "n_seeds"} <= set(columns()["gaps"])
     return document
 
 
@@ -56,8 +56,8 @@ def test_any_table_in_results_can_be_named(orla, write, fitting):
     fitting["criteria"][0]["result"] = "structure"
     write(fitting)
     assert "there is no result" in orla("lock", "prereg/small-gap.yaml").stderr
-    columns = [*fitting["criteria"][0]["columns"].values(), "optimizer", "split"]
+    named = [*fitting["criteria"][0]["columns"].values(), "optimizer", "split"]
     results = write.folder.parent / "results"
     results.mkdir()
-    pd.DataFrame(columns=columns, dtype=float).to_parquet(results / "structure.parquet")
+    pd.DataFrame(columns=named, dtype=float).to_parquet(results / "structure.parquet")
     assert orla("lock", "prereg/small-gap.yaml").returncode == 0

@@ -4,6 +4,7 @@ import datetime
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
@@ -108,6 +109,51 @@ def test_every_obstacle_makes_it_untestable(judged, tables, document, change, re
     assert reason in verdict.reason
     assert verdict.meaning == document["outcomes"]["untestable"]
     assert "\n" not in verdict.reason
+
+
+def test_what_was_registered_as_least_and_most_is_enough(judged, tables):
+    put("gaps", 0, "n_seeds", 18)(tables)
+    put("gaps", 0, "n_diverged", 2)(tables)
+    verdict = judged()
+    assert (verdict.outcome, verdict.n) == ("supported", 18)
+
+
+def test_every_value_of_a_check_counts_not_the_first_alone(judged, tables):
+    """Two rows of one condition: the first holds, the second fails."""
+    rows = tables["conditions"]
+    again = rows.iloc[[0]].assign(low_percent=-7.0, edge=True)
+    tables["conditions"] = pd.concat([rows, again], ignore_index=True)
+    verdict = judged()
+    assert verdict.outcome == "untestable"
+    assert "low_percent is -7" in verdict.reason and "edge is true" in verdict.reason
+
+
+@pytest.mark.parametrize("blocked", [0, 2])
+def test_an_untestable_verdict_holds_the_numbers_of_the_criterion_that_is_blocked(
+    judged, tables, document, blocked
+):
+    second = {"optimizer": "lars", "split": "50-50"}
+    document["criteria"].append(
+        {**document["criteria"][0], "where": second, "region": {"at_least": 40, "strict": True}}
+    )
+    put("gaps", 2, "n_seeds", 19)(tables)
+    assert judged().outcome == "supported"
+    put("gaps", blocked, "unreliable", True)(tables)
+    verdict = judged()
+    row = tables["gaps"].loc[blocked]
+    assert verdict.outcome == "untestable"
+    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == tuple(
+        row[["gap_pp", "low_pp", "high_pp", "n_seeds"]]
+    )
+    threshold = {0: "strictly between -3 and 3 pp", 2: "above 40 pp"}[blocked]
+    assert verdict.threshold == threshold
+
+
+def test_an_untestable_verdict_by_a_check_holds_the_first_criterions_numbers(judged, tables):
+    put("conditions", 0, "edge", True)(tables)
+    verdict = judged()
+    assert verdict.outcome == "untestable"
+    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == (0.2, -1.0, 1.5, 20)
 
 
 def test_an_obstacle_comes_before_falsification(judged, tables):

@@ -92,6 +92,11 @@ def test_an_amendment_lets_the_change_stand_and_marks_it(locked, document):
     assert verified.amended and verified.sha256 == original
 
 
+def test_an_amendment_may_be_of_the_day_of_locking(locked, document):
+    amend(locked.folder, locked({**document, "title": "Changed"}), date=str(DAY))
+    assert lock.verify(locked.folder)["small-gap"].amended
+
+
 def test_amended_is_for_ever(locked, document):
     first = locked({**document, "title": "Changed"})
     amend(locked.folder, first)

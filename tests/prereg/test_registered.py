@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import CONDITION, settings
 
 from orla.prereg import lock, registration
 from orla.prereg.judge import judge
-from orla.statistics import comparisons
-from orla.statistics.comparisons import COLUMNS, Resampling
+from orla.results import base
 from orla.statistics.equivalence import tost_power
 
 FOLDER = Path(__file__).parents[2] / "prereg"
@@ -35,7 +35,7 @@ def test_the_six_claims_are_registered():
 
 @pytest.mark.parametrize("known", REGISTRATIONS, ids=NAMES)
 def test_every_column_exists(known):
-    registration.check_columns(known, COLUMNS)
+    registration.check_columns(known, base.columns())
 
 
 def test_the_power_stated_with_the_headline():
@@ -67,13 +67,13 @@ def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, **columns):
     generator = np.random.default_rng(3)
     models = pd.DataFrame(
         {
-            "architecture": "rnn",
+            **CONDITION,
             "learner": learner,
             "optimizer": optimizer,
-            "precision": "float64",
             "split": split,
             "seed": seed,
             "learning_rate": 1e-3,
+            "diverged": False,
             "selected": True,
             "selected_on_test": True,
             "edge": False,
@@ -89,12 +89,8 @@ def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, **columns):
         for split in ("50-50", "80-20")
         for seed in range(seeds)
     )
-    few = Resampling(resamples=300)
-    return {
-        "conditions": comparisons.conditions(models, few),
-        "gaps": comparisons.gaps(models, resampling=few),
-        "ratio_gap_order": comparisons.ratio_gap_order(models, resampling=few),
-    }
+    named = ("conditions", "gaps", "ratio_gap_order")
+    return {name: base.build(name, {"models": models}, settings(resamples=300)) for name in named}
 
 
 STUDIES = {

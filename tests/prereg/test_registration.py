@@ -24,6 +24,11 @@ def test_a_bare_yaml_date_is_the_same_date(document, write):
     assert registration.read(path).date == "2026-11-21"
 
 
+def test_all_units_may_be_asked_for(document, write):
+    document["sample"] |= {"size": 20, "minimum": 20}
+    assert registration.read(write(document)).sample["minimum"] == 20
+
+
 PARTS = yaml.safe_load((SCHEMAS / "registration.schema.yaml").read_text())["required"]
 
 
@@ -101,6 +106,14 @@ def test_files_that_are_no_yaml(write):
         (
             spoil(["criteria", 0, "columns", "diverged"], "diverged"),
             'has no column "diverged"; the nearest is "n_diverged"',
+        ),
+        (
+            spoil(["criteria", 0, "columns", "unreliable"], "unreliabl"),
+            'has no column "unreliabl"; the nearest is "unreliable"',
+        ),
+        (
+            spoil(["criteria", 0, "columns", "n"], "n_seed"),
+            'has no column "n_seed"; the nearest is "n_seeds"',
         ),
         (
             spoil(["criteria", 0, "where"], {"optimiser": "adam"}),

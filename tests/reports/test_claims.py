@@ -1,17 +1,21 @@
 """Claims find their rows, and say so where there is none."""
 
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.reports.claims import answer, lines
+from orla.reports.claims import answer, apply, lines
 from orla.reports.paper import load
+from orla.reports.study import Comparison
 
 GAP = {"label": "gap", "result": "gaps", "estimate": "gap_pp", "unit": "pp", "signed": True}
 WHERE = {"optimizer": "lars", "split": "80-20", "comparison": "paper"}
 
 
-def test_every_answer_finds_its_row(results):
-    parts = [part for line in lines(results) for part in line.ours]
+def test_every_answer_finds_its_row(results, simulated):
+    parts = [part for line in lines(results, simulated) for part in line.ours]
     unanswered = [part for part in parts if part.endswith("not run")]
     assert unanswered == ["immediate − last layer: not run"]  # the fixture has no such gap
     assert len(parts) > 12
@@ -44,8 +48,8 @@ def test_range_and_difference(results):
         "label": "d",
         "result": "heldout",
         "where": {"learner": "immediate"},
-        "estimate": "frozen_heldout_mse",
-        "minus": "reference_mse",
+        "estimate": "frozen_heldout_error",
+        "minus": "reference_error",
         "aggregate": "mean",
         "digits": 2,
     }
@@ -64,9 +68,47 @@ def test_a_wrong_question_is_refused(spec, message, results):
         answer(spec, results)
 
 
-def test_verdicts_stand_beside_their_claims(results):
-    by_registration = {line.registration: line for line in lines(results) if line.registration}
+def test_verdicts_stand_beside_their_claims(results, simulated):
+    by_registration = {
+        line.registration: line for line in lines(results, simulated) if line.registration
+    }
     assert by_registration["adam-equivalence"].outcome == "supported"
     assert by_registration["lars-advantage"].amended
     assert by_registration["last-layer-floor"].outcome == ""  # not among the fixture's verdicts
-    assert len(lines(results)) == len(load().claims)
+    assert len(lines(results, simulated)) == len(load().claims)
+
+
+def test_only_what_the_paper_may_stand_beside_answers(results, simulated):
+    assert apply(results, simulated)
+    other = {
+        name: frame.assign(task="sine") if "task" in frame else frame
+        for name, frame in results.items()
+    }
+    assert not apply(other, simulated)
+    assert all(part.endswith("not run") for line in lines(other, simulated) for part in line.ours)
+
+
+def test_each_pair_of_sessions_answers_for_itself(results, simulated):
+    gaps = results["gaps"]
+    both = pd.concat([gaps, gaps.assign(pair="second", gap_pp=gaps["gap_pp"] + 50)])
+    [line] = [
+        found
+        for found in lines({"gaps": both}, simulated)
+        if found.registration == "lars-advantage"
+    ]
+    row = gaps.query("optimizer == 'lars' and split == '80-20' and comparison == 'paper'")
+    gap = row["gap_pp"].item()
+    assert [part[: part.index(" pp")] for part in line.ours] == [
+        f"default: gap: +{gap:.1f}",
+        f"second: gap: +{gap + 50:.1f}",
+    ]
+
+
+def test_windows_of_ones_own_do_not_answer_for_the_papers(results, simulated):
+    own = {"paper": Comparison("diagonal", "tbptt-20-20", "immediate")}
+    [line] = [
+        found
+        for found in lines(results, replace(simulated, comparisons=own))
+        if found.registration == "lars-advantage"
+    ]
+    assert line.ours == ["gap: not run"]

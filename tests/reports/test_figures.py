@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,21 +12,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib import colors
+from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 
-from orla.reports import figures, style
+from orla import catalogue
+from orla.reports import style
 from orla.reports.paper import load
-from orla.reports.words import name
+from orla.reports.study import Comparison
 
-NAMES = {
-    "horizon_gap": ("horizon_gaps",),
-    "lr_curves": ("lr_curves",),
-    "adaptation_traces": ("traces",),
-    "tost_interval": ("gaps", "gap_seeds"),
-}
+NAMES = list(catalogue.parts("figure"))
 CASES = {
     "two seeds": {"n_seeds": 2, "splits": ("80-20",)},
     "five and twenty": {"n_seeds": 5, "headline_seeds": 20},
+    "two pairs": {"n_seeds": 2, "pairs": ("one", "other"), "splits": ("80-20",)},
     "two architectures": {"n_seeds": 2, "architectures": ("rnn", "lstm"), "splits": ("80-20",)},
 }
 # Machado, Oliveira and Fernandes 2009, severity 1, linear RGB.
@@ -37,21 +36,29 @@ BLINDNESS = {
 }
 
 
-def draw(name, results, dataset):
+def draw(name, results, study):
     """The figure itself, caught on its way to the disk, laid out as it would be saved."""
     caught = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(style, "save", lambda figure, *paths: caught.append(figure))
-        caption = getattr(figures, name)(*(results[key] for key in NAMES[name]), [], dataset)
+        figure = catalogue.part("figure", name)
+        needed = [results[need] for need in figure.part.more["needs"]]
+        figure().draw(*needed, paths=[], study=study)
+        caption = figure().describe(*needed, study=study)
     caught[0].canvas.draw()
     return caught[0], caption
 
 
+def test_the_reports_have_their_figures():
+    assert set(NAMES) >= {"horizon_gap", "lr_curves", "adaptation_traces", "tost_interval"}
+    for part in catalogue.parts("figure").values():
+        assert part.part.chapter and part.part.more["needs"] and part.part.label != part.part.name
+
+
 @pytest.fixture(scope="module")
-def drawn(results):
+def drawn(results, simulated):
     """Each figure of the usual results, drawn once for the module."""
-    dataset = {"name": "simulated", "simulated": True, "label": "made"}
-    found = {name: draw(name, results, dataset) for name in NAMES}
+    found = {name: draw(name, results, simulated) for name in NAMES}
     yield found
     plt.close("all")
 
@@ -141,11 +148,12 @@ def test_nothing_run_is_said(name, results, simulated):
     assert "nan" not in (caption.caption + caption.alt).lower()
 
 
-def test_horizon_lines_are_the_data(results, drawn):
+def test_horizon_lines_are_the_data(results, drawn, simulated):
     figure, _ = drawn["horizon_gap"]
     axes = figure.axes[0]
     rows = {
-        name("optimizer", slug): part for slug, part in results["horizon_gaps"].groupby("optimizer")
+        simulated.called("optimizer", slug): part
+        for slug, part in results["horizon_gaps"].groupby("optimizer")
     }
     assert {bars.get_label() for bars in axes.containers} == set(rows)
     for bars in axes.containers:
@@ -189,19 +197,45 @@ def test_tost_row_of_the_paper_is_its_interval(results, drawn):
     assert "Adam, RNN, float64, 50/50" in caption.alt
 
 
-@pytest.mark.parametrize("palette", [style.OPTIMIZERS, style.LEARNERS], ids=["opt", "learn"])
-def test_palettes_rise_in_lightness(palette):
-    light = [lab(mark.color)[0] for mark in palette.values()]
-    assert min(np.diff(light)) > 8
+SERIES = {
+    "optimizer": ["sgd", "adafactor", "adam", "lars"],
+    "learner": ["immediate", "rtrl", "last-layer", "immediate-200", "tbptt-200-200"],
+}
+
+
+@pytest.mark.parametrize("kind", SERIES)
+def test_palettes_rise_in_lightness(kind, simulated):
+    looks = simulated.marks(kind, SERIES[kind]).values()
+    light = sorted(lab(mark.color)[0] for mark in looks)
+    assert min(np.diff(light)) > 5
     assert max(light) < 80  # still seen on white
-    assert len({mark.marker for mark in palette.values()}) == len(palette)
+    assert len({mark.marker for mark in looks}) == len(looks)
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize("palette", [style.OPTIMIZERS, style.LEARNERS], ids=["opt", "learn"])
-def test_palettes_differ_to_every_eye(palette, blindness):
-    seen = [lab(mark.color, blindness) for mark in palette.values()]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
+@pytest.mark.parametrize("kind", SERIES)
+def test_palettes_differ_to_every_eye(kind, blindness, simulated):
+    looks = simulated.marks(kind, SERIES[kind]).values()
+    seen = [lab(mark.color, blindness) for mark in looks]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 12
+
+
+def test_no_two_series_look_the_same(simulated):
+    windows = [f"immediate-{n}" for n in range(2, 20)] + [f"tbptt-{n}-{n}" for n in range(2, 20)]
+    slugs = [*SERIES["learner"], *windows, "from-outside", "from-elsewhere"]
+    looks = simulated.marks("learner", slugs)
+    assert len({(mark.marker, mark.line) for mark in looks.values()}) == len(slugs) > 40
+    for slug in SERIES["learner"]:
+        if slug != "immediate-200":
+            name = slug.partition("-200")[0]
+            assert looks[slug] == catalogue.part("learner", name).part.mark
+    assert looks == simulated.marks("learner", reversed(slugs))
+
+
+def test_an_unlisted_series_is_grey(simulated):
+    looks = simulated.marks("optimizer", ["mine", "yours"])
+    assert all(len(set(colors.to_rgb(mark.color))) == 1 for mark in looks.values())
+    assert looks["mine"].marker != looks["yours"].marker
 
 
 def test_red_and_green_would_not_do():
@@ -209,29 +243,29 @@ def test_red_and_green_would_not_do():
 
 
 SCRIPT = """
-import sys, importlib.util
-spec = importlib.util.spec_from_file_location("made", sys.argv[1])
-made = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(made)
-from orla.reports import figures
-results = made.make_results(n_seeds=2, splits=("80-20",))
+import sys
+sys.path.insert(0, sys.argv[1])
+import report_results
+from orla import catalogue
+results = report_results.make_results(n_seeds=2, splits=("80-20",))
 few = "optimizer in ('adam', 'lars') and learner in ('immediate', 'tbptt-200-200')"
 results["lr_curves"] = results["lr_curves"].query(few)
 results["traces"] = results["traces"].query(few)
-for name, keys in {names!r}.items():
-    paths = [f"{{sys.argv[2]}}/{{name}}.{{kind}}" for kind in ("pdf", "png")]
-    getattr(figures, name)(*(results[key] for key in keys), paths, made.SIMULATED)
+for name, figure in catalogue.parts("figure").items():
+    paths = [f"{sys.argv[2]}/{name}.{kind}" for kind in ("pdf", "png")]
+    needed = [results[need] for need in figure.part.more["needs"]]
+    figure().draw(*needed, paths=paths, study=report_results.SIMULATED)
 """
 
 
 def test_rebuilt_bit_for_bit_and_fonts_embedded(tmp_path):
-    made = Path(__file__).with_name("conftest.py")
+    made = Path(__file__).parents[1]
     sums = []
     for salt in ("1", "2"):
         folder = tmp_path / salt
         folder.mkdir()
         subprocess.run(
-            [sys.executable, "-c", SCRIPT.format(names=NAMES), str(made), str(folder)],
+            [sys.executable, "-c", SCRIPT, str(made), str(folder)],
             check=True,
             env={**os.environ, "PYTHONHASHSEED": salt, "OMP_NUM_THREADS": "1"},
         )
@@ -245,3 +279,31 @@ def test_rebuilt_bit_for_bit_and_fonts_embedded(tmp_path):
         assert b"CreationDate" not in data
         assert b"/FontFile2" in data
         assert b"/Subtype /Type3" not in data
+
+
+def test_captions_take_window_level_and_comparison_from_the_study(made, recorded):
+    own = {"mine": Comparison("short windows", "tbptt-20-20", "immediate")}
+    study = replace(recorded, comparisons=own, main="mine", alpha=0.1, margin_pp=7.0)
+    results = dict(made["two seeds"])
+    results["traces"] = results["traces"].query("step % 400 == 0")
+    results["gaps"] = results["gaps"].query("comparison == 'per_step'").assign(comparison="mine")
+    captions = {name: draw(name, results, study)[1] for name in NAMES}
+    plt.close("all")
+    assert "per window of 400 steps" in captions["adaptation_traces"].caption
+    tost = captions["tost_interval"]
+    assert "80 % t interval" in tost.caption and "α = 0.1" in tost.caption
+    for name in ("tost_interval", "horizon_gap"):
+        assert "full (TBPTT 20), per 20 steps − immediate, per step" in captions[name].caption
+        assert "paper" not in captions[name].caption + captions[name].alt
+
+
+def test_margin_and_seeds_are_the_rows_own(made, simulated):
+    figure, _ = draw("tost_interval", made["two pairs"], replace(simulated, margin_pp=4.5))
+    plt.close(figure)
+    axes = figure.axes[0]
+    band = axes.patches[0]
+    assert (band.get_x(), band.get_x() + band.get_width()) == (-4.5, 4.5)
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels[0] == "SGD, 80/20, one" and labels[-1] == "LARS, 80/20, other"
+    dots = [len(c.get_offsets()) for c in axes.collections if isinstance(c, PathCollection)]
+    assert dots == [1, 2, 2, 2, 1, 2, 2, 2]  # of SGD one seed diverged

@@ -1,13 +1,20 @@
 """The page: one file, nothing loaded from outside, accessible, true to the results."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from report_results import build
 
-from orla.reports import figures, page
-from orla.reports.words import OUTCOME_SIGNS
+from orla import catalogue
+from orla.reports import page
+from orla.reports.study import Comparison
+from orla.reports.table import Column, Panel
+from orla.reports.tables.base import Table
+from orla.reports.words import GLOSSARY, OUTCOME_SIGNS
 
+NAMES = ("heldout", "bci_gap", "ratio_gap", "selection_price")
 PICTURES = ("horizon_gap", "lr_curves", "adaptation_traces", "tost_interval")
 PROVENANCE = {
     "code": {"commit": "0123abc", "dirty": False},
@@ -45,19 +52,20 @@ class Outline(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory, results):
+def pictures(tmp_path_factory, results, simulated):
     folder = tmp_path_factory.mktemp("pictures")
     paths = {name: folder / f"{name}.png" for name in PICTURES}
-    dataset = {"name": "simulated", "simulated": True, "label": "made"}
-    figures.horizon_gap(results["horizon_gaps"], [paths["horizon_gap"]], dataset)
-    figures.tost_interval(results["gaps"], results["gap_seeds"], [paths["tost_interval"]], dataset)
+    for name in ("horizon_gap", "tost_interval"):
+        figure = catalogue.part("figure", name)
+        needed = [results[need] for need in figure.part.more["needs"]]
+        figure().draw(*needed, paths=[paths[name]], study=simulated)
     # The page only embeds; two real pictures stand for all four.
     return paths | {"lr_curves": paths["horizon_gap"], "adaptation_traces": paths["tost_interval"]}
 
 
-def write(tmp_path, results, pictures, dataset, provenance=PROVENANCE):
+def write(tmp_path, results, pictures, study, provenance=PROVENANCE):
     path = tmp_path / "index.html"
-    page.write(path, results, pictures, dataset, provenance)
+    page.write(path, results, pictures, study, provenance)
     return path.read_text(encoding="utf-8")
 
 
@@ -77,6 +85,7 @@ def test_accessible(tmp_path, results, pictures, simulated):
     assert len(outline.all("img")) == 4
     assert all(len(image["alt"]) > 40 for image in outline.all("img"))
     assert all("scope" in cell for cell in outline.all("th"))
+    assert len(outline.all("summary")) == len(outline.all("details")) > 4
     assert outline.all("html")[0]["lang"] == "en"
     ids = [a["id"] for _, a in outline.tags if "id" in a]
     assert len(ids) == len(set(ids))
@@ -119,14 +128,14 @@ def test_verdicts_claims_tables_and_provenance(tmp_path, results, pictures, simu
     for verdict in results["verdicts"].to_dict("records"):
         assert verdict["registration"] in text
         assert f"{OUTCOME_SIGNS[verdict['outcome']]} {verdict['outcome']}" in text
-    order = ["The paper’s claims", "Held-out recovery", "Equivalence within the margin", "0123abc"]
+    order = ["The paper’s claims", "Equivalence within the margin", "Held-out recovery", "0123abc"]
     places = [text.index(part) for part in order]
     assert text.index("3 of 5 seeds diverged") < places[0]
     assert places == sorted(places)
     assert "gap −0.3\u00a0pp, δ* = 2.70\u00a0pp" in text
     for part in ("0123abc", "AVX2", "2.13.0+cpu", "3f" * 32, "config, seeds", "amended"):
         assert part in text
-    for title in ("Held-out recovery", "Gradient and cadence", "Update-magnitude ratio and gap"):
+    for title in ("Held-out recovery", "Gaps between learners", "Update-magnitude ratio and gap"):
         assert title in text
     assert not re.search(r"\bnan\b|\bNone\b", text)
 
@@ -141,10 +150,107 @@ def test_words_of_others_are_escaped(tmp_path, results, pictures, simulated):
 def test_a_study_with_little_run_still_has_a_page(tmp_path, results, simulated):
     text = Outline(write(tmp_path, {"gaps": results["gaps"]}, {}, simulated, {})).text
     assert "No registration has been judged" in text
-    assert "No figure has been drawn" in text
-    assert "not run" in text and "Gradient and cadence" in text
+    assert "No model has been run" in text
+    assert "not run" in text and "Gaps between learners" in text
 
 
 def test_same_results_same_bytes(tmp_path, results, pictures, simulated):
     first = write(tmp_path, results, pictures, simulated)
     assert first == write(tmp_path, results, pictures, simulated)
+
+
+def test_opening_says_what_was_asked_done_and_found(tmp_path, results, pictures, simulated):
+    text = Outline(write(tmp_path, results, pictures, simulated)).text
+    opening = " ".join(text[text.index("Asked") : text.index("What was run")].split())
+    gaps = results["gaps"].query("comparison == 'paper'")
+    models = len(results["heldout"])
+    assert "Whether immediate derivatives" in opening
+    assert f"by 5 learners with SGD, Adafactor, Adam and LARS: {models} models" in opening
+    assert "20 pretrained RNN networks" in opening
+    assert "Of 5 registered hypotheses: 2 supported, 1 falsified, 1 inconclusive and" in opening
+    ends = [f"{gaps['gap_pp'].min():.1f}".replace("-", "−"), f"+{gaps['gap_pp'].max():.1f}"]
+    assert f"runs from {ends[0]} pp (SGD, RNN, float64, 80/20) to {ends[1]} pp (LARS" in opening
+    assert f"equivalent within ±3 pp in {gaps['equivalent'].sum()} of 8" in opening
+
+
+def test_a_study_of_ones_own_is_not_called_a_reproduction(tmp_path, results, pictures, recorded):
+    own = {"mine": Comparison("mine", "rtrl", "immediate")}
+    study = replace(recorded, reproduces=False, comparisons=own, main="mine", recordings=())
+    html = write(tmp_path, results, pictures, study)
+    text = Outline(html).text
+    assert "<h1>Online adaptation to indy, M1</h1>" in html
+    assert "Whether “full (RTRL), per step” recovers more than “immediate, per step”" in text
+    for word in ("Shalev", "the paper", "The paper", "Claims"):
+        assert word not in text
+    study = replace(study, title="Does it keep up?")
+    assert "<h1>Does it keep up?</h1>" in write(tmp_path, results, pictures, study)
+
+
+def test_words_are_explained_and_chapters_listed(tmp_path, results, pictures, simulated):
+    outline = Outline(write(tmp_path, results, pictures, simulated))
+    for word in ("recovery", "held-out", "cadence", "diagonal", "TOST", "δ*", "edge"):
+        assert word in GLOSSARY and word in outline.text
+    links = [a["href"] for a in outline.all("a")]
+    for name in ("drift", "horizon", "ratio", "rates"):
+        assert f"#chapter-{name}" in links
+
+
+def test_figures_come_first_and_long_tables_are_folded(tmp_path, results, pictures, simulated):
+    html = write(tmp_path, results, pictures, simulated)
+    drift = html[html.index('id="chapter-drift"') : html.index('id="chapter-horizon"')]
+    assert drift.index("<figure>") < drift.index('id="table-heldout"')
+    folded = re.findall(r"<summary>Show the table: (\d+) rows</summary>", html)
+    rows = [sum(len(p.rows) for p in build(name, results, simulated).panels) for name in NAMES]
+    assert folded == [str(n) for n in rows if n > 12] and min(rows) <= 12
+    details = html[html.index('id="provenance"') :]
+    assert details.index("0123abc") < details.index("<details>") < details.index("config, seeds")
+
+
+def test_errors_steps_and_updates_appear(tmp_path, results, pictures, simulated):
+    text = Outline(write(tmp_path, results, pictures, simulated)).text
+    run = text[text.index("The error to beat") : text.index("Each hypothesis")]
+    first, second = run.split("RNN, float64, ")[1:]
+    assert all(word in first for word in ("80/20", "1.10", "0.43", "13,200", "200 steps: 66"))
+    assert all(word in second for word in ("50/50", "1.10", "0.43", "8,200", "200 steps: 41"))
+    few = results["heldout"].assign(updates=3)
+    assert "§ fewer than 20 updates" not in text
+    text = Outline(write(tmp_path, {**results, "heldout": few}, pictures, simulated)).text
+    assert "immediate, per step: 3§" in text and "§ fewer than 20 updates" in text
+
+
+def test_the_same_cause_is_said_once(tmp_path, results, pictures, simulated):
+    cause = "gaps has no row with split = 50-50 (it has 80-20)"
+    verdicts = results["verdicts"].assign(
+        outcome="untestable", reason=f"{cause}; {cause}. It cannot be known."
+    )
+    text = Outline(write(tmp_path, {**results, "verdicts": verdicts}, pictures, simulated)).text
+    cards = text[text.index("Each hypothesis") : text.index("The paper’s claims")]
+    assert cards.count(cause) == 1 and cards.count("As for “") == len(verdicts) - 1
+    assert cards.count("It cannot be known.") == len(verdicts)
+
+
+def test_nothing_and_one_condition(tmp_path, results, simulated):
+    nothing = {name: frame.iloc[:0] for name, frame in results.items()}
+    text = Outline(write(tmp_path, nothing, {}, simulated)).text
+    assert "No model was run." in text and "No condition of this table was run." in text
+    query = "optimizer == 'adam' and split == '80-20'"
+    one = {n: f.query(query) if "optimizer" in f else f.iloc[:1] for n, f in results.items()}
+    text = Outline(write(tmp_path, one, {}, simulated)).text
+    assert "of 1 registered hypothesis: 1 supported" in text.lower()
+    assert "paper's diagonal" in text and "in 0 of 1" in text
+
+
+def test_a_table_from_outside_has_its_own_chapter(tmp_path, results, simulated, monkeypatch):
+    class Mine(Table, name="mine", label="My own table", chapter="my_room", needs=("gaps",)):
+        def build(self, gaps, *, study):
+            rows = [Panel("", [(str(len(gaps)),)])]
+            return self.document(study, "Rows.", columns=[Column("n")], panels=rows)
+
+    known = {**catalogue.parts("table"), "mine": Mine}
+    own = catalogue.parts
+    monkeypatch.setattr(catalogue, "parts", lambda kind: known if kind == "table" else own(kind))
+    html = write(tmp_path, results, {}, simulated)
+    assert html.index('id="chapter-rates"') < html.index('<h2 id="chapter-my_room">My room</h2>')
+    assert "My own table" in html
+    del known["mine"]
+    assert "My own table" not in write(tmp_path, results, {}, simulated)

@@ -1,10 +1,12 @@
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from orla import files
 from orla.errors import OrlaError
-from orla.sessions import binned
+from orla.sessions.binned import Boundaries, Source, read
 
 CHEWIE = Path(__file__).parents[3] / "shared" / "data" / "chewie"
 
@@ -25,20 +27,48 @@ def saved(tmp_path, **changes):
     return tmp_path / "day.npz"
 
 
-def test_reads_counts_velocities_and_the_order_of_bins(tmp_path):
-    recording = binned.read(saved(tmp_path, target=np.array([1, 2, 3, 4])))
-    np.testing.assert_array_equal(recording.counts, np.arange(12).reshape(4, 3))
-    np.testing.assert_array_equal(recording.velocities, np.arange(8).reshape(4, 2))
-    assert (recording.counts.dtype, recording.velocities.dtype) == (np.int64, np.float64)
+def test_reads_inputs_targets_and_the_width_of_a_bin(tmp_path):
+    recording = read(saved(tmp_path, target=np.array([1, 2, 3, 4])), Source())
+    np.testing.assert_array_equal(recording.inputs, np.arange(12).reshape(4, 3))
+    np.testing.assert_array_equal(recording.targets, np.arange(8).reshape(4, 2))
+    assert (recording.inputs.dtype, recording.targets.dtype) == (np.float64, np.float64)
     assert recording.bin_s == 0.1
-    np.testing.assert_array_equal(recording.trial, [0, 0, 1, 1])
-    np.testing.assert_array_equal(recording.timestep, [0, 1, 0, 1])
+    assert recording.begins is None and recording.masks("kept") == (None, None)
 
 
-def test_trials_may_be_absent(tmp_path):
-    recording = binned.read(saved(tmp_path, trial=None, timestep=None))
-    assert recording.trial is None
-    assert recording.timestep is None
+def test_other_arrays_and_one_output_can_be_named(tmp_path):
+    path = saved(tmp_path, events=np.full((4, 3), -0.5), position=np.arange(4.0, dtype=np.float32))
+    recording = read(path, Source(inputs="events", target="position"), transform="none")
+    np.testing.assert_array_equal(recording.inputs, np.full((4, 3), -0.5))
+    np.testing.assert_array_equal(recording.targets, [[0], [1], [2], [3]])
+    labels = read(path, Source(target="trial", kind="categories"))
+    assert labels.targets.tolist() == [0, 0, 1, 1] and labels.targets.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("boundaries", "begins"),
+    [
+        (Boundaries(["trial"]), [0, 3, 5]),
+        (Boundaries(["trial", "label"]), [0, 3, 5, 6]),
+        (Boundaries(counter="timestep"), [0, 2, 3]),
+        (Boundaries(["trial"], "timestep"), [0, 2, 3, 5]),
+    ],
+)
+def test_a_stretch_begins_where_an_array_changes_or_the_counter_jumps(tmp_path, boundaries, begins):
+    path = saved(
+        tmp_path,
+        counts=np.ones((8, 2)),
+        vel=np.ones((8, 2)),
+        trial=np.array([1, 1, 1, 2, 2, 9, 9, 9]),
+        label=np.array([0, 0, 0, 4, 4, 4, 5, 5]),
+        timestep=np.array([0, 1, 3, 0, 1, 2, 3, 4], dtype=np.uint8),
+    )
+    recording = read(path, Source(boundaries=boundaries))
+    assert np.flatnonzero(recording.begins).tolist() == begins
+    scored, starts = recording.masks("kept")
+    assert starts is None and np.flatnonzero(~scored).tolist() == begins[1:]
+    scored, starts = recording.masks("reset")
+    assert scored is None and np.flatnonzero(starts).tolist() == begins
 
 
 @pytest.mark.parametrize(
@@ -48,8 +78,8 @@ def test_trials_may_be_absent(tmp_path):
         ({"vel": None, "bin_s": None}, "vel, bin_s missing"),
         ({"counts": np.zeros(4)}, r"counts: shape \(4,\), expected \(4, units\)"),
         ({"counts": np.zeros((0, 3)), "vel": np.zeros((0, 2))}, "counts: the recording is empty"),
-        ({"vel": np.zeros((4, 3))}, r"vel: shape \(4, 3\), expected \(4, 2\)"),
-        ({"vel": np.zeros((5, 2))}, r"vel: shape \(5, 2\), expected \(4, 2\)"),
+        ({"vel": np.zeros((4, 3, 1))}, r"vel: shape \(4, 3, 1\), expected \(4, outputs\)"),
+        ({"vel": np.zeros((5, 2))}, r"vel: shape \(5, 2\), expected \(4, outputs\)"),
         ({"vel": np.full((4, 2), np.nan)}, "vel: 8 values are NaN"),
         ({"counts": -np.ones((4, 3))}, "counts: negative or fractional"),
         ({"counts": np.full((4, 3), 0.5)}, "counts: negative or fractional"),
@@ -58,11 +88,14 @@ def test_trials_may_be_absent(tmp_path):
         ({"bin_s": np.array(0.0)}, "bin_s: 0 is no length of a bin"),
         ({"bin_s": np.zeros(2)}, r"bin_s: shape \(2,\)"),
         ({"trial": np.zeros(3)}, r"trial: shape \(3,\), expected \(4\)"),
+        ({"trial": None}, "trial missing"),
+        ({"trial": np.array(["a"] * 4)}, "trial: holds <U1, not numbers"),
+        ({"counts": np.full((4, 3), None)}, r"not an \.npz of numeric arrays"),
     ],
 )
 def test_bad_input_is_one_line_that_names_file_and_variable(tmp_path, changes, message):
     with pytest.raises(OrlaError, match=rf"day\.npz: {message}") as caught:
-        binned.read(saved(tmp_path, **changes))
+        read(saved(tmp_path, **changes), Source(boundaries=Boundaries(["trial"])))
     assert "\n" not in str(caught.value)
 
 
@@ -70,15 +103,15 @@ def test_a_file_that_is_no_npz_is_an_error(tmp_path):
     path = saved(tmp_path)
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(OrlaError, match=r"day\.npz: not an \.npz"):
-        binned.read(path)
+        read(path, Source())
     path.write_bytes(b"not a zip")
     with pytest.raises(OrlaError, match=r"day\.npz: not an \.npz"):
-        binned.read(path)
+        read(path, Source())
     np.save(tmp_path / "one.npy", np.zeros(3))
     with pytest.raises(OrlaError, match=r"one\.npy: not an \.npz"):
-        binned.read(tmp_path / "one.npy")
+        read(tmp_path / "one.npy", Source())
     with pytest.raises(OrlaError, match=r"none\.npz: there is no such file"):
-        binned.read(tmp_path / "none.npz")
+        read(tmp_path / "none.npz", Source())
 
 
 @pytest.mark.skipif(not CHEWIE.is_dir(), reason="the Chewie recordings are not beside the project")
@@ -87,16 +120,18 @@ def test_a_file_that_is_no_npz_is_an_error(tmp_path):
     [("2013-10-03", 895, 174, 159, (0.74, 0.60)), ("2013-12-19", 835, 155, 180, (0.67, 0.51))],
 )
 def test_the_chewie_recordings_decode_as_their_description_says(day, bins, units, trials, r2):
-    recording = binned.read(CHEWIE / f"chewie_{day}.npz")
-    assert recording.counts.shape == (bins, units)
-    assert recording.velocities.shape == (bins, 2)
+    path = CHEWIE / f"chewie_{day}.npz"
+    recording = read(path, Source(boundaries=Boundaries(["trial"])))
+    assert recording.inputs.shape == (bins, units)
+    assert recording.targets.shape == (bins, 2)
     assert recording.bin_s == pytest.approx(0.1)
-    assert len(np.unique(recording.trial)) == trials
-    assert (np.linalg.norm(recording.velocities, axis=1) > 5).all()
+    assert recording.begins.sum() == trials
+    trial = np.load(path)["trial"]
+    assert (np.linalg.norm(recording.targets, axis=1) > 5).all()
     # Ridge regression, penalty 20, from the square roots of one bin, every fifth trial held out.
-    x = np.sqrt(recording.counts)
-    held = np.isin(recording.trial, np.unique(recording.trial)[::5])
-    mean, target = x[~held].mean(axis=0), recording.velocities
+    x = np.sqrt(recording.inputs)
+    held = np.isin(trial, np.unique(trial)[::5])
+    mean, target = x[~held].mean(axis=0), recording.targets
     train = x[~held] - mean
     weights = np.linalg.solve(
         train.T @ train + 20 * np.eye(units), train.T @ (target[~held] - target[~held].mean(axis=0))
@@ -105,3 +140,27 @@ def test_the_chewie_recordings_decode_as_their_description_says(day, bins, units
     residual = ((target[held] - predicted) ** 2).sum(axis=0)
     total = ((target[held] - target[held].mean(axis=0)) ** 2).sum(axis=0)
     np.testing.assert_allclose(1 - residual / total, r2, atol=0.06)
+
+
+def test_categories_are_whole_numbers(tmp_path):
+    path = saved(tmp_path, label=np.array([0.0, 1.0, 1.5, 2.0]))
+    with pytest.raises(OrlaError, match="label: fractional values are no categories"):
+        read(path, Source(target="label", kind="categories"))
+    with pytest.raises(OrlaError, match=r"vel: shape \(4, 2\), expected \(4\)"):
+        read(path, Source(kind="categories"))
+
+
+def test_an_array_is_not_read_before_its_size_is_known(tmp_path, monkeypatch):
+    path = saved(tmp_path)
+    header = np.lib.format.header_data_from_array_1_0(np.zeros((4, 3)))
+    with zipfile.ZipFile(path, "a") as file, file.open("huge.npy", "w") as member:
+        np.lib.format.write_array_header_1_0(member, header | {"shape": (10**12,)})
+        member.write(bytes(96))
+    with pytest.raises(
+        OrlaError, match=r"huge\.npy says that it has 8000000000000 bytes and has 96"
+    ):
+        read(path, Source(inputs="huge"))
+    read(path, Source())
+    monkeypatch.setattr(files, "MOST_BYTES", 12 + 32 + 8 - 1)
+    with pytest.raises(OrlaError, match="bin_s and those before it take more than 51 bytes"):
+        read(path, Source())

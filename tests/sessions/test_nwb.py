@@ -216,15 +216,26 @@ def test_the_longest_stretch_is_kept_where_recordings_have_holes(path, tmp_path)
     assert "1.201 to 2.999 s of 0 to 2.999 s" in read.source
 
 
-def test_stretches_without_observation_are_cut_as_well(path):
+def test_stretches_without_observation_are_cut_as_well(path, capsys):
     file = foreign()
     behavior = file.create_processing_module("behavior", "b")
     behavior.add(cursor())
-    for intervals in ([[0.0, 0.1], [0.1, 0.6], [0.8, 1.0]], [[0.2, 2.0]]):
+    for intervals in ([[0.0, 0.1], [0.1, 0.7], [0.8, 1.0]], [[0.1, 2.0]]):
         file.add_unit(spike_times=[0.05, 0.3, 0.9], obs_intervals=intervals)
     read = nwb.read_session(save(file, path), trim=True)
-    np.testing.assert_allclose(read.time_s[[0, -1]], [0.2, 0.6])
+    np.testing.assert_allclose(read.time_s[[0, -1]], [0.1, 0.7])
     np.testing.assert_array_equal(read.unit_spikes[0], [0.3])
+    kept = "0.1 to 0.7 s of 0 to 1 s, 61 of 101 samples"
+    assert kept in read.source and kept in capsys.readouterr().err
+
+
+def test_less_than_half_of_a_recording_is_refused(path):
+    trials = [[0.1 * i, 0.1 * i + 0.08] for i in range(10)]
+    file = with_series(cursor(), spikes=())
+    file.add_unit(spike_times=[0.05, 0.3], obs_intervals=trials)
+    message = "less than half is the longest stretch .*9 of 101 samples; .* mend obs_intervals"
+    with pytest.raises(OrlaError, match=message):
+        nwb.read_session(save(file, path), trim=True)
 
 
 def cursor(name="cursor_pos", k=101, **changes):
@@ -246,12 +257,17 @@ def with_series(*series, spikes=((0.5,),)):
     return file
 
 
-def test_the_only_position_is_the_cursor_wherever_it_stands(path):
+def test_the_only_position_is_the_cursor_wherever_it_stands(path, capsys):
     file = foreign(session_id=None)
     file.create_processing_module("kinematics", "k").add(Position(spatial_series=cursor("stylus")))
     add_unit_table(file, [[0.5], [0.25]])
     read = nwb.read_session(save(file, path))
+    assert "stylus, the only 2-D SpatialSeries, is taken as the cursor" in capsys.readouterr().err
     assert read.name == "session"
+    assert read.cursor == "stylus"
+    # What it was called survives our own form, where it stands as cursor_pos.
+    nwb.convert(path, path.with_name("ours.nwb"))
+    assert nwb.read_session(path.with_name("ours.nwb")).cursor == "stylus"
     np.testing.assert_allclose(read.behavior["cursor_pos"], 0.01)
     assert read.channels == ["unit 0", "unit 1"]
     assert read.areas == ["unknown", "unknown"]
@@ -267,6 +283,118 @@ def test_the_cursor_can_be_named(path):
     np.testing.assert_allclose(read.behavior["left"], 0.01)
     with pytest.raises(OrlaError, match="no 2-D SpatialSeries middle; there are: left, right"):
         nwb.read_session(path, cursor="middle")
+
+
+def test_no_finger_is_taken_for_a_cursor_in_silence(path):
+    save(with_series(cursor("finger_pos"), cursor("hand_pos")), path)
+    with pytest.raises(OrlaError, match=r"which 2-D .* finger_pos, hand_pos; name one of them"):
+        nwb.read_session(path)
+
+
+def test_an_unrelated_series_in_another_unit_is_left_out(path):
+    volts = cursor("eye_pos", unit="volts")
+    save(with_series(cursor("hand_pos"), volts, cursor("tip", unit="m")), path)
+    read = nwb.read_session(path, cursor="hand_pos")
+    assert sorted(read.behavior) == ["cursor_pos", "tip"]
+    # A length given for the cursor's unit says nothing of the others.
+    read = nwb.read_session(path, cursor="hand_pos", metres_per_unit=0.5)
+    np.testing.assert_allclose(read.behavior["cursor_pos"], 0.5)
+    np.testing.assert_allclose(read.behavior["tip"], 1.0)
+    for length in (0.0, -1.0, np.nan):
+        with pytest.raises(OrlaError, match=r"metres_per_unit: .* is no length"):
+            nwb.read_session(path, metres_per_unit=length)
+
+
+def probes(labels, groups=("p0", "p0", "p1", "p1")):
+    file = with_series(cursor(), spikes=())
+    device = file.create_device("d")
+    made = {
+        g: file.create_electrode_group(g, g, location="M1", device=device)
+        for g in sorted(set(groups))
+    }
+    file.add_electrode_column("label", "name")
+    for label, group in zip(labels, groups, strict=True):
+        file.add_electrode(location="M1", group=made[group], label=label)
+    add_unit_table(file, [[0.5], [0.25]], electrodes=[[0], [2]])
+    return file
+
+
+def test_labels_that_repeat_from_probe_to_probe_get_the_probes_name(path):
+    read = nwb.read_session(save(probes(["1", "2", "1", "2"]), path))
+    assert read.channels == ["p0 1", "p0 2", "p1 1", "p1 2"]
+
+
+def test_two_channels_of_one_name_are_refused(path):
+    save(probes(["1", "1", "1", "2"]), path)
+    with pytest.raises(OrlaError, match="electrodes, label: two channels are called 'p0 1'"):
+        nwb.read_session(path)
+
+
+def change(name, value):
+    """Write a value over part of a dataset of a file, or put another dataset in its place."""
+
+    def edit(file):
+        if isinstance(value, tuple):
+            file[name][value[0]] = value[1]
+        else:
+            attributes = dict(file[name].attrs)
+            del file[name]
+            file[name] = value
+            file[name].attrs.update(attributes)
+
+    return edit
+
+
+INDEX = "units/spike_times_index"
+CURSOR = "processing/behavior/cursor_pos"
+DAMAGE = {
+    "index ends early": (change(INDEX, (-1, 8)), "spike_times_index: does not share 9 values out"),
+    "index ends late": (change(INDEX, (-1, 90)), "spike_times_index: holds 5 to 90, .* 0 to 9"),
+    "index steps back": (change(INDEX, (1, 4)), "spike_times_index: does not share"),
+    "sorted is text": (change("units/sorted", [b"no"] * 4), "units, sorted: holds .* not true or"),
+    "sorted is 7": (change("units/sorted", [7, 0, 1, 0]), "units, sorted: holds numbers but 0"),
+    "sorted is nan": (change("units/sorted", [np.nan] * 4), "units, sorted: holds float64"),
+    "electrode": (change("units/electrodes", (0, 9)), "units, electrodes: holds 0 to 9, .* 0 to 2"),
+    "nan time": (change(f"{CURSOR}/timestamps", (3, np.nan)), "timestamps: not finite and asc"),
+    "text": (change(f"{CURSOR}/data", np.full((K, 2), b"x")), "cursor_pos: holds .*, not numbers"),
+    "times": (change("units/spike_times", np.full(9, b"x")), "spike_times: holds .*, not numbers"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("edit", "message"), DAMAGE.values(), ids=DAMAGE)
+def test_damage_inside_a_file_is_one_line(path, edit, message):
+    nwb.write_session(session(), path)
+    with h5py.File(path, "r+") as file:
+        edit(file)
+    with pytest.raises(OrlaError, match=rf"session\.nwb: .*{message}") as caught:
+        nwb.read_session(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_part_that_cannot_be_decompressed_is_one_line(path):
+    nwb.write_session(session(), path)
+    with h5py.File(path) as file:
+        chunk = file[f"{CURSOR}/data"].id.get_chunk_info(0)
+    with open(path, "r+b") as file:
+        file.seek(chunk.byte_offset)
+        file.write(b"\xff" * chunk.size)
+    with pytest.raises(OrlaError, match=r"a part of it is damaged .*get the file again") as caught:
+        nwb.read_session(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_series_too_large_to_read_is_refused(path):
+    nwb.write_session(session(), path)
+    with h5py.File(path, "r+") as file:
+        del file[f"{CURSOR}/data"], file[f"{CURSOR}/timestamps"]
+        for name, shape in (("data", (1 << 29, 2)), ("timestamps", (1 << 29,))):
+            # Chunks that nobody wrote take no room on the disk.
+            file[CURSOR].create_dataset(name, shape, "f8", chunks=(4096, *shape[1:]))
+        file[f"{CURSOR}/data"].attrs.update({"unit": "meters", "conversion": 1.0})
+        file[f"{CURSOR}/timestamps"].attrs.update({"unit": "seconds", "interval": 1})
+    with pytest.raises(OrlaError, match=r"cursor_pos, timestamps: 4\.0 GiB, more than the 2 GiB"):
+        nwb.read_session(path)
 
 
 def test_series_on_other_times_are_left_out(path):

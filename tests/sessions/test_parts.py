@@ -1,7 +1,7 @@
 import pytest
 
 from orla.errors import OrlaError
-from orla.sessions.parts import parts, pretraining_steps
+from orla.sessions.parts import parts, pretraining_steps, stationary
 
 SPLITS = {"50-50": 0.5, "80-20": 0.8}
 
@@ -79,3 +79,14 @@ def test_an_empty_part_is_named_with_its_mend(arguments, names):
 
 def test_what_barely_fits_is_no_error():
     parts(6_251, 400, tail_steps=6_250, tail_stream_steps=6_249, cut=100, splits={"s": 0.5})
+
+
+def test_the_stationary_control_adapts_to_the_tail_stream_of_a():
+    p = parts(26_700, 16_500, splits=SPLITS)
+    control = stationary(p, 200, 0.8)
+    assert control.adapt == slice(20_450, 25_450)
+    assert control.heldout == slice(25_450, 26_700)
+    assert control.selection_cut == 4_000
+    assert stationary(p, 300, 0.8).selection_cut == 3_900
+    with pytest.raises(OrlaError, match="split stationary: the part on which selection learns"):
+        stationary(p, 4_500, 0.8)

@@ -1,26 +1,59 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from orla.errors import OrlaError
-from orla.sessions.streams import Stream, Streams
+from orla.sessions.streams import Streams
+from orla.tasks.stream import Stream
 
 
-def streams() -> Streams:
-    rng = np.random.default_rng(5)
-    a = Stream(rng.standard_normal((30, 4)), rng.standard_normal((30, 2)))
-    b = Stream(rng.standard_normal((20, 4)), rng.standard_normal((20, 2)))
-    return Streams(a, b, 0.05, {"name": "x", "simulated": True, "channels": ["M1 001"]})
+def session(steps, seed, **changes):
+    rng = np.random.default_rng(seed)
+    whole = {"X": rng.standard_normal((steps, 4)), "Y": rng.standard_normal((steps, 2))}
+    return Stream(**whole | changes)
 
 
-def test_what_is_saved_is_loaded(tmp_path):
-    saved = streams()
+def streams(**changes) -> Streams:
+    about = {"name": "x", "simulated": True, "channels": ["M1 001"]}
+    whole = {"a": session(30, 1), "b": session(20, 2), "bin_s": 0.05, "dataset": about}
+    return Streams(**whole | changes)
+
+
+def categories() -> Streams:
+    a, b = (
+        session(
+            n, n, Y=np.arange(n) % 3, scored=np.arange(n) % 5 > 0, starts=np.arange(n) % 10 == 0
+        )
+        for n in (30, 20)
+    )
+    return streams(a=a, b=b, categories=3)
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        streams(),
+        categories(),
+        streams(a=session(9, 1, Y=np.ones((9, 1))), b=session(4, 1, Y=np.ones((4, 1)))),
+    ],
+)
+def test_what_is_saved_is_loaded(tmp_path, saved):
     saved.save(tmp_path / "streams.npz")
     loaded = Streams.load(tmp_path / "streams.npz")
     for one, other in ((saved.a, loaded.a), (saved.b, loaded.b)):
-        np.testing.assert_array_equal(one.X, other.X)
-        np.testing.assert_array_equal(one.Y, other.Y)
-        assert other.X.dtype == np.float64
-    assert loaded.bin_s == 0.05 and loaded.dataset == saved.dataset
+        for name in ("X", "Y", "scored", "starts"):
+            ours, theirs = getattr(one, name), getattr(other, name)
+            assert (ours is None) == (theirs is None)
+            if ours is not None:
+                np.testing.assert_array_equal(ours, theirs)
+                assert ours.dtype == theirs.dtype
+    assert (loaded.bin_s, loaded.dataset) == (saved.bin_s, saved.dataset)
+    assert (loaded.categories, loaded.n_out) == (saved.categories, saved.n_out)
+
+
+def test_outputs_are_columns_or_categories():
+    assert (streams().n_out, categories().n_out) == (2, 3)
 
 
 def test_the_same_streams_give_the_same_bytes(tmp_path):
@@ -29,16 +62,31 @@ def test_the_same_streams_give_the_same_bytes(tmp_path):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_part_takes_the_same_steps_of_both():
-    stream = streams().a
-    part = stream.part(slice(10, 15))
-    assert len(part) == 5
-    np.testing.assert_array_equal(part.Y, stream.Y[10:15])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"b": session(20, 2, X=np.ones((20, 3)))}, "give both the same inputs and targets"),
+        ({"b": session(20, 2, Y=np.ones((20, 1)))}, "give both the same inputs and targets"),
+        ({"b": session(20, 2, Y=np.arange(20))}, "give both the same inputs and targets"),
+        ({"categories": 2}, "categories is 2; give their number for categories, and None for val"),
+        ({"a": session(0, 1)}, "session A has no steps"),
+        ({"bin_s": 0.0}, "bin_s is 0.0"),
+        ({"bin_s": float("nan")}, "bin_s is nan"),
+        ({"a": session(30, 1, X=np.ones((2, 30, 4)), Y=np.ones((2, 30, 2)))}, "an axis of seeds"),
+    ],
+)
+def test_sessions_that_do_not_go_together_are_refused(changes, message):
+    with pytest.raises(OrlaError, match=message):
+        streams(**changes)
 
 
-def test_inputs_and_targets_of_different_length_are_refused():
-    with pytest.raises(OrlaError, match="do not fit"):
-        Stream(np.zeros((5, 4)), np.zeros((4, 2)))
+@pytest.mark.parametrize("label", [-1, 3])
+def test_a_category_beyond_their_number_is_refused(label):
+    whole = categories()
+    Y = whole.b.Y.copy()
+    Y[7] = label
+    with pytest.raises(OrlaError, match=r"categor(y|ies) .* from 0"):
+        replace(whole, b=replace(whole.b, Y=Y))
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -59,3 +107,45 @@ def test_a_foreign_npz_is_named(tmp_path):
     np.savez(tmp_path / "other.npz", counts=np.zeros(3))
     with pytest.raises(OrlaError, match="not a streams file"):
         Streams.load(tmp_path / "other.npz")
+
+
+def edited(path, **changes):
+    with np.load(path) as file:
+        held = {name: file[name] for name in file}
+    np.savez(path, **held | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"a_X": np.ones((30, 4))},
+        {"b_scored": np.ones(20, dtype=bool)},
+        {"meta": np.array('{"bin_s": 0.1, "dataset": {}, "categories": null}')},
+    ],
+)
+def test_what_differs_from_its_digest_is_refused(tmp_path, changes):
+    path = tmp_path / "streams.npz"
+    streams().save(path)
+    edited(path)
+    Streams.load(path)
+    edited(path, **changes)
+    with pytest.raises(OrlaError, match=r"streams\.npz: .*differ from its digest"):
+        Streams.load(path)
+
+
+def test_no_flipped_byte_changes_what_is_loaded(tmp_path):
+    path, loaded = tmp_path / "streams.npz", 0
+    streams().save(path)
+    whole, refused = path.read_bytes(), 0
+    for place in range(0, len(whole), 37):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        try:
+            found = Streams.load(path)
+        except OrlaError:
+            refused += 1
+        else:  # a byte of the archive that says nothing of the arrays, such as a time stamp
+            loaded += 1
+            np.testing.assert_array_equal(found.a.X, streams().a.X)
+            np.testing.assert_array_equal(found.b.Y, streams().b.Y)
+            assert found.dataset == streams().dataset
+    assert refused > 10 * loaded

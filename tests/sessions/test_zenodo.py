@@ -34,6 +34,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, body[::-1], {})
         if mode == "silent":
             return server.released.wait(5)
+        if mode == "superscript":
+            self.send_response(200)
+            self.send_header("Content-Length", "\N{SUPERSCRIPT TWO}")
+            self.end_headers()
+            return self.wfile.write(body)
         start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted else 0
         if wanted and start >= len(body):
             return self.answer(416, b"", {"Content-Range": f"bytes */{len(body)}"})
@@ -283,3 +288,22 @@ def test_an_unreachable_server_is_one_error(target):
 def test_an_address_that_is_none_is_one_error_without_retry(target):
     with pytest.raises(OrlaError, match="mend the base URL"):
         zenodo.download("zenodo/a.mat", target, MD5, retries=5, backoff_s=30.0)
+
+
+@pytest.mark.parametrize("place", ["file", "part"])
+def test_a_folder_in_the_files_place_is_refused(server, target, place):
+    there = target if place == "file" else part_of(target)
+    there.mkdir(parents=True)
+    with pytest.raises(OrlaError, match="a folder stands where the file goes; remove it"):
+        fetch(server, target)
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("name", ["Retry-After", "Content-Length"])
+def test_digits_that_are_no_number_in_a_header_end_in_no_traceback(server, target, name):
+    if name == "Retry-After":
+        server.retry_after, server.modes = "\N{SUPERSCRIPT TWO}", [503, "serve"]
+    else:
+        server.modes = ["superscript", "serve"]
+    fetch(server, target)
+    assert target.read_bytes() == BODY

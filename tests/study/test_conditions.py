@@ -1,6 +1,4 @@
 import pytest
-
-from orla.errors import OrlaError
 from orla.study.conditions import (
     cadence,
     check,
@@ -11,6 +9,8 @@ from orla.study.conditions import (
     ordered,
     tree,
 )
+
+from orla.errors import OrlaError
 
 BLOCK = {
     "architectures": ["rnn"],

@@ -12,7 +12,7 @@ from orla.architectures import ARCHITECTURES
 from orla.errors import OrlaError
 from orla.optimizers import OPTIMIZERS
 from orla.schema import validate
-from orla.sessions import simulated
+from orla.sessions import simulator
 from orla.study import conditions
 from orla.study.pretraining import Pretraining
 
@@ -101,9 +101,9 @@ def test_the_schema_names_the_architectures_and_optimizers_there_are():
 @pytest.mark.parametrize(
     ("section", "settings"),
     [
-        ("task", simulated.TaskSettings),
-        ("array", simulated.ArraySettings),
-        ("drift", simulated.DriftSettings),
+        ("task", simulator.TaskSettings),
+        ("array", simulator.ArraySettings),
+        ("drift", simulator.DriftSettings),
     ],
 )
 def test_the_schema_names_every_magnitude_of_the_simulation(section, settings):
@@ -116,7 +116,7 @@ def test_the_schema_names_every_magnitude_of_the_simulation(section, settings):
 
 def test_the_default_durations_are_those_of_the_simulation():
     task = merged()["dataset"]["simulated"]["task"]
-    assert simulated.TaskSettings(**task) == simulated.TaskSettings()
+    assert simulator.TaskSettings(**task) == simulator.TaskSettings()
 
 
 def test_the_defaults_of_pretraining_are_the_librarys():

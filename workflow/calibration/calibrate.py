@@ -27,11 +27,15 @@ import torch
 import yaml
 
 from orla.architectures import architecture
+from orla.catalogue import settings
 from orla.errors import one_line
 from orla.files import atomic
 from orla.programs import compiling
-from orla.sessions import features, matfile, nwb, simulated
+from orla.sessions import matfile, nwb, simulator
+from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
+from orla.sessions.from_spikes import prepare
 from orla.sessions.parts import parts
+from orla.sessions.preparation import Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.study.pretraining import Pretraining, pretrain
@@ -50,9 +54,9 @@ def ridge_r2(session: Session, bin_s: float) -> float:
     Inputs: square roots of all channels' counts in a bin and the four before it, z-scored on the
     first 80 % of the session, on which the decoder is fitted too; the rest is the test.
     """
-    edges = features.bin_edges(session.time_s, bin_s)
-    roots = np.sqrt(features.channel_counts(session, edges))
-    Y = features.bin_velocities(session.time_s, session.behavior["cursor_pos"], edges)
+    edges = bin_edges(session.time_s, bin_s)
+    roots = np.sqrt(channel_counts(session, edges))
+    Y = bin_velocities(session.time_s, session.behavior["cursor_pos"], edges)
     trained = int(TRAINED_SHARE * len(Y))
     z = (roots - roots[:trained].mean(0)) / roots[:trained].std(0)
     lagged = [
@@ -66,11 +70,11 @@ def ridge_r2(session: Session, bin_s: float) -> float:
     return float(np.mean(1 - (residual**2).sum(0) / (total**2).sum(0)))
 
 
-def sessions(settings: simulated.Settings, seed: int) -> tuple[Session, Session]:
+def sessions(settings: simulator.Settings) -> tuple[Session, Session]:
     """Both simulated sessions, written and read as the study does."""
     with tempfile.TemporaryDirectory() as folder:
-        mats = [Path(folder) / f"{name}.mat" for name in (simulated.SESSION_A, simulated.SESSION_B)]
-        simulated.write(*mats, settings, seed)
+        mats = [Path(folder) / f"{name}.mat" for name in (simulator.SESSION_A, simulator.SESSION_B)]
+        simulator.write(*mats, settings)
         for mat in mats:
             matfile.convert(mat, mat.with_suffix(".nwb"))
         a, b = (nwb.read_session(mat.with_suffix(".nwb")) for mat in mats)
@@ -79,17 +83,12 @@ def sessions(settings: simulated.Settings, seed: int) -> tuple[Session, Session]
 
 def streams_of(a: Session, b: Session, config: dict[str, Any]) -> Streams:
     """The study's features of two sessions."""
-    preparation = config["preparation"]
-    settings = features.FeatureSettings(
-        bin_s=preparation["bin_s"],
-        n_inputs=preparation["features"]["count"],
-        units=preparation["units"],
-        target=preparation["target"]["signal"],
-        lag_s=preparation["target"]["lag_s"],
-        reduction=preparation["features"]["method"],
-    )
-    return features.prepare(
-        a, b, settings, tail_steps=config["parts"]["tail_steps"], dataset={"simulated": True}
+    return prepare(
+        a,
+        b,
+        settings(Preparation, config["preparation"], "config: preparation"),
+        tail_steps=config["parts"]["tail_steps"],
+        dataset={"simulated": True},
     )
 
 
@@ -123,32 +122,26 @@ def network_figures(streams: Streams, config: dict[str, Any], networks: int) -> 
     }
 
 
-def measure(
-    settings: simulated.Settings, seed: int, config: dict[str, Any], networks: int
-) -> dict[str, float]:
+def measure(given: simulator.Settings, config: dict[str, Any], networks: int) -> dict[str, float]:
     """One row of the table: all magnitudes of the sessions of one seed."""
     start = time.perf_counter()
-    a, b = sessions(settings, seed)
+    a, b = sessions(given)
     bin_s = config["preparation"]["bin_s"]
-    row = {"seed": seed, "r2_a": ridge_r2(a, bin_s), "r2_b": ridge_r2(b, bin_s)}
+    row = {"seed": given.seed, "r2_a": ridge_r2(a, bin_s), "r2_b": ridge_r2(b, bin_s)}
     row |= {"made_in_s": time.perf_counter() - start}
     if networks:
         row |= network_figures(streams_of(a, b, config), config, networks)
     return row
 
 
-def settings_of(values: dict[str, Any], changes: list[str]) -> simulated.Settings:
+def settings_of(values: dict[str, Any], changes: list[str], seed: int) -> simulator.Settings:
     """The config's magnitudes with changes such as ``drift.lost=0.5``."""
     values = {part: dict(values.get(part, {})) for part in ("task", "array", "drift")}
     for change in changes:
         key, value = change.split("=")
         part, name = key.split(".")
         values[part][name] = yaml.safe_load(value)
-    return simulated.Settings(
-        simulated.TaskSettings(**values["task"]),
-        simulated.ArraySettings(**values["array"]),
-        simulated.DriftSettings(**values["drift"]),
-    )
+    return settings(simulator.Settings, values | {"seed": seed}, "config: dataset.simulated")
 
 
 def main() -> None:
@@ -165,9 +158,10 @@ def main() -> None:
     config = yaml.safe_load(arguments.config.read_text())
     values = config["dataset"]["simulated"]
     compiling.configure(compile=config["compute"]["compile"], threads=1, device="cpu")
-    settings, rows = settings_of(values, arguments.changes), []
+    rows = []
     for seed in arguments.seeds or [values["seed"]]:
-        rows.append(measure(settings, seed, config, arguments.networks))
+        given = settings_of(values, arguments.changes, seed)
+        rows.append(measure(given, config, arguments.networks))
         print(pd.DataFrame(rows[-1:]).round(4).to_string(index=False), file=sys.stdout, flush=True)
     if arguments.table:
         with atomic(arguments.table) as partial:

@@ -1,24 +1,35 @@
 # The config, checked before anything runs: a mistake is one line that names the key.
-import yaml
+import re
 
-from orla import schema
-from orla.study import conditions
 from orla.errors import one_line
+from orla.provenance.code import code_hash, files_of
+from orla.study.config import checked, settled
+from orla.study.plan import parts_of
 
-with one_line():
-    schema.validate(
-        config,
-        yaml.safe_load(Path(workflow.basedir, "workflow/schemas/config.schema.yaml").read_text()),
-        "config",
-    )
-    conditions.check(
-        config["conditions"], config["architectures"], config["grids"], config["parts"]["splits"]
-    )
-    conditions.check_grids(config["grids"])
-    conditions.check_horizons(
-        config["horizons"], config["parts"], conditions.expand(config["conditions"])
-    )
 # Snakemake compares parameters as text, and an overlay's keys come first.
-for key, value in conditions.ordered(config).items():
+for key, value in settled(config).items():
     config[key] = value
-CONDITIONS = conditions.expand(config["conditions"])
+with one_line():
+    PLAN = checked(config)
+    CONDITIONS = {condition.path: condition for condition in PLAN.conditions}
+    JOBS = {path: PLAN.job(condition) for path, condition in CONDITIONS.items()}
+    DOMAINS = PLAN.domains
+    HORIZON_CONDITIONS = [path for path, job in JOBS.items() if job["horizons"]]
+RESULTS = config["pathvars"]["results"]
+PLUGINS = config.get("plugins", [])
+
+
+def one_of(names):
+    """A wildcard's pattern: exactly these names; where there is none, nothing fits."""
+    return "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
+
+
+def code(*modules, parts=()):
+    """A hash of the code that a rule's results depend on: modules, and parts as (kind, name)."""
+    files = [file for kind, name in parts for file in files_of(kind, name)]
+    return code_hash(*modules, *files)
+
+
+wildcard_constraints:
+    domain=one_of(DOMAINS),
+    condition=one_of(CONDITIONS),

@@ -1,28 +1,47 @@
-# Networks that know session A, before anything drifts: one a seed, all seeds in one job.
+# Networks that know the first part of an episode, before anything drifts: one a seed, in one job.
 
-NETWORKS = conditions.networks(CONDITIONS)
+NETWORKS = {}
+for condition in CONDITIONS.values():
+    if PLAN.declaration("start", condition.start)["more"]["pretrained"]:
+        spec = NETWORKS.setdefault(
+            condition.networks,
+            {
+                "name": condition.architecture,
+                "network": JOBS[condition.path]["network"],
+                "seeds": 0,
+                "episode": f"{condition.domain}/episodes/{condition.split}.npz",
+                "precision": condition.precision,
+            },
+        )
+        spec["seeds"] = max(spec["seeds"], condition.seeds)
 
 
+# All episodes of a domain share their pretraining part: the first that is run gives it.
 rule pretrain:
     input:
-        streams="<results>/streams.npz",
+        episode=lambda w: RESULTS + "/" + NETWORKS[w.networks]["episode"],
     output:
-        networks="<results>/pretraining/{architecture}/{precision}.safetensors",
-        curves="<results>/pretraining/{architecture}/{precision}.parquet",
+        networks="<results>/{networks}.safetensors",
+        curves="<results>/{networks}.parquet",
+    wildcard_constraints:
+        networks=one_of(NETWORKS),
     log:
-        "<logs>/pretraining/{architecture}/{precision}.log",
+        "<logs>/{networks}.log",
     benchmark:
-        "<benchmarks>/pretraining/{architecture}/{precision}.tsv"
+        "<benchmarks>/{networks}.tsv"
     threads: config["compute"]["threads"]
     resources:
         mem_mb=4000,
     params:
-        sizes=lookup(dpath="{architecture}", within=config["architectures"]),
-        seeds=lookup(dpath="{architecture}/{precision}", within=conditions.tree(NETWORKS)),
+        job=lambda w: NETWORKS[w.networks],
         pretraining=config["pretraining"],
-        parts=config["parts"],
         compute=config["compute"],
+        plugins=PLUGINS,
+        code=lambda w: code(
+            "orla.study.pretraining",
+            parts=[("architecture", NETWORKS[w.networks]["network"]["kind"])],
+        ),
     message:
-        "Pretraining {params.seeds} networks ({wildcards.architecture}, {wildcards.precision})"
+        "Pretraining {params.job[seeds]} networks ({wildcards.networks})"
     script:
         "../scripts/pretrain.py"

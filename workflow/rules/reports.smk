@@ -1,36 +1,34 @@
 # Tables, figures and the page: ours beside the paper's.
 
-TABLE_RESULTS = {
-    "ratio_gap": ["ratio_gap", "ratio_gap_order"],
-    "heldout": ["conditions"],
-    "bci_gap": ["gaps"],
-    "selection_price": ["selection_price"],
-    "verdict": ["verdicts"],
-}
-FIGURE_RESULTS = {
-    "horizon_gap": ["horizon_gaps"],
-    "lr_curves": ["lr_curves"],
-    "adaptation_traces": ["traces"],
-    "tost_interval": ["gaps", "gap_seeds"],
-}
-TABLE_FILES = {
-    table: expand("<results>/{name}.parquet", name=names) for table, names in TABLE_RESULTS.items()
-}
-FIGURE_FILES = {
-    figure: expand("<results>/{name}.parquet", name=names)
-    for figure, names in FIGURE_RESULTS.items()
-}
-PAGE_RESULTS = sorted({"heldout"}.union(*(TABLE_RESULTS | FIGURE_RESULTS).values()))
+# Results by the names that tables and figures need them by.
+FILE_OF = {"models": "lr_curves"}
+TABLES, FIGURES = (
+    {
+        name: [FILE_OF.get(need, need) for need in part["more"]["needs"]]
+        for name, part in PLAN.declared[kind].items()
+    }
+    for kind in ("table", "figure")
+)
+PAGE_RESULTS = sorted({"heldout"}.union(*(TABLES | FIGURES).values()))
 REPORT_FILES = [
     "<reports>/index.html",
-    *expand("<reports>/table_{name}.{form}", name=TABLE_RESULTS, form=["tex", "csv"]),
-    *expand("<reports>/figure_{name}.{form}", name=FIGURE_RESULTS, form=["pdf", "png"]),
+    *expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
+    *expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
 ]
+# What captions and the page say of the study.
+FACTS = {
+    "name": config["name"],
+    "recordings": list(SOURCES),
+    "statistics": config["statistics"],
+    "comparisons": config["comparisons"],
+    "networks": config["networks"],
+    "learners": config.get("learners", {}),
+}
 
 
 rule table:
     input:
-        results=lookup(dpath="{table}", within=TABLE_FILES),
+        results=lambda w: [f"{RESULTS}/{name}.parquet" for name in TABLES[w.table]],
     output:
         tex=report(
             "<reports>/table_{table}.tex",
@@ -44,6 +42,8 @@ rule table:
             labels={"table": "{table}", "form": "CSV"},
             caption="../report/table.rst",
         ),
+    wildcard_constraints:
+        table=one_of(TABLES),
     log:
         "<logs>/tables/{table}.log",
     benchmark:
@@ -52,7 +52,9 @@ rule table:
     resources:
         mem_mb=500,
     params:
-        table="{table}",
+        facts=FACTS,
+        plugins=PLUGINS,
+        code=lambda w: code("orla.reports.table", parts=[("table", w.table)]),
     message:
         "Writing table {wildcards.table}"
     script:
@@ -61,7 +63,7 @@ rule table:
 
 rule figure:
     input:
-        results=lookup(dpath="{figure}", within=FIGURE_FILES),
+        results=lambda w: [f"{RESULTS}/{name}.parquet" for name in FIGURES[w.figure]],
     output:
         pdf=report(
             "<reports>/figure_{figure}.pdf",
@@ -75,6 +77,8 @@ rule figure:
             labels={"figure": "{figure}", "form": "PNG"},
             caption="../report/figure.rst",
         ),
+    wildcard_constraints:
+        figure=one_of(FIGURES),
     log:
         "<logs>/figures/{figure}.log",
     benchmark:
@@ -83,7 +87,9 @@ rule figure:
     resources:
         mem_mb=1000,
     params:
-        figure="{figure}",
+        facts=FACTS,
+        plugins=PLUGINS,
+        code=lambda w: code("orla.reports.style", parts=[("figure", w.figure)]),
     message:
         "Drawing figure {wildcards.figure}"
     script:
@@ -93,8 +99,8 @@ rule figure:
 rule page:
     input:
         results=expand("<results>/{name}.parquet", name=PAGE_RESULTS),
-        tables=expand("<reports>/table_{name}.tex", name=TABLE_RESULTS),
-        figures=expand("<reports>/figure_{name}.png", name=FIGURE_RESULTS),
+        tables=expand("<reports>/table_{name}.tex", name=TABLES),
+        figures=expand("<reports>/figure_{name}.png", name=FIGURES),
     output:
         html=report(
             "<reports>/index.html",
@@ -110,9 +116,37 @@ rule page:
     resources:
         mem_mb=1000,
     params:
-        results=PAGE_RESULTS,
-        figures=list(FIGURE_RESULTS),
+        figures=list(FIGURES),
+        facts=FACTS,
+        plugins=PLUGINS,
+        code=code(
+            "orla.reports.page",
+            parts=[*(("table", t) for t in TABLES), *(("figure", f) for f in FIGURES)],
+        ),
     message:
         "Writing the page {output.html}"
     script:
         "../scripts/page.py"
+
+
+# docs/findings.md, from the results of this study; never asked for by `all`.
+rule findings:
+    input:
+        results=expand("<results>/{name}.parquet", name=PAGE_RESULTS),
+    output:
+        findings="docs/findings.md",
+    log:
+        "<logs>/findings.log",
+    benchmark:
+        "<benchmarks>/findings.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        facts=FACTS,
+        plugins=PLUGINS,
+        code=code("orla.reports.findings"),
+    message:
+        "Writing {output.findings}"
+    script:
+        "../scripts/findings.py"

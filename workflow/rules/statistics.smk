@@ -2,19 +2,22 @@
 
 # The part of the config that the models depend on, for the tables' provenance.
 STUDY = {
-    key: config[key]
-    for key in ("preparation", "parts", "architectures", "pretraining", "grids", "compute")
+    key: config[key] for key in ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
 }
+STATISTICS = sorted(PLAN.declared["statistic"])
+STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
 
 
 rule models:
     input:
-        models=expand("<results>/sweeps/{c.path}.parquet", c=CONDITIONS),
-        traces=expand("<results>/sweeps/{c.path}.npz", c=CONDITIONS),
+        models=expand("<results>/{path}.parquet", path=CONDITIONS),
+        traces=expand("<results>/{path}.npz", path=CONDITIONS),
+        horizons=expand("<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",
         traces="<results>/traces.parquet",
+        horizon="<results>/horizon.parquet",
     log:
         "<logs>/models.log",
     benchmark:
@@ -24,32 +27,14 @@ rule models:
         mem_mb=1000,
     params:
         conditions=len(CONDITIONS),
+        expected=[job["keys"] for job in JOBS.values()],
+        windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
+        code=code("orla.study.traces", "orla.results.against_rtrl"),
     message:
         "Gathering the sweeps of {params.conditions} conditions"
     script:
         "../scripts/models.py"
-
-
-rule horizons:
-    input:
-        models=expand("<results>/horizons/{c.path}.parquet", c=HORIZON_CONDITIONS),
-    output:
-        horizon="<results>/horizon.parquet",
-    log:
-        "<logs>/horizons.log",
-    benchmark:
-        "<benchmarks>/horizons.tsv"
-    threads: 1
-    resources:
-        mem_mb=500,
-    params:
-        conditions=len(HORIZON_CONDITIONS),
-        study=STUDY,
-    message:
-        "Gathering the horizons of {params.conditions} conditions"
-    script:
-        "../scripts/horizons.py"
 
 
 rule statistics:
@@ -57,13 +42,7 @@ rule statistics:
         lr_curves="<results>/lr_curves.parquet",
         horizon="<results>/horizon.parquet",
     output:
-        conditions="<results>/conditions.parquet",
-        gaps="<results>/gaps.parquet",
-        gap_seeds="<results>/gap_seeds.parquet",
-        selection_price="<results>/selection_price.parquet",
-        ratio_gap="<results>/ratio_gap.parquet",
-        ratio_gap_order="<results>/ratio_gap_order.parquet",
-        horizon_gaps="<results>/horizon_gaps.parquet",
+        expand("<results>/{name}.parquet", name=STATISTICS),
     log:
         "<logs>/statistics.log",
     benchmark:
@@ -73,6 +52,10 @@ rule statistics:
         mem_mb=1000,
     params:
         statistics=config["statistics"],
+        comparisons=config["comparisons"],
+        allow_mixed=config["provenance"]["allow_mixed"],
+        plugins=PLUGINS,
+        code=code("orla.results.base", parts=STATISTIC_PARTS),
     message:
         "Comparing learners over seeds"
     script:

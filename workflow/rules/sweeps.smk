@@ -1,56 +1,84 @@
-# Adaptation to session B: every condition's seeds times learning rates, all models in one job.
+# Adaptation: every condition's seeds times learning rates, all models in one job.
 
-HORIZON_CONDITIONS = [
-    c
-    for c in CONDITIONS
-    if c.split == config["horizons"]["split"] and c.learner in config["horizons"]["learners"]
-]
-SWEEPS = conditions.tree(
-    {
-        c.path: {
-            "seeds": c.seeds,
-            "learning_rates": config["grids"][c.optimizer][conditions.cadence(c.learner)],
-            "horizons": config["horizons"]["steps"] if c in HORIZON_CONDITIONS else [],
-        }
-        for c in CONDITIONS
-    }
-)
+from orla.engine.asked_memory import job_mb
+
+# A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
+MOST_INPUTS, MOST_STEPS = 128, 20_000
+
+# Which loss an episode has stands in its file.
+LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
+
+
+def sweep_inputs(wildcards):
+    """The episode of a condition, and the networks that it starts from where it takes any."""
+    c = CONDITIONS[wildcards.condition]
+    found = {"episode": f"{RESULTS}/{c.domain}/episodes/{c.split}.npz"}
+    if c.networks in NETWORKS:
+        found["networks"] = f"{RESULTS}/{c.networks}.safetensors"
+    return found
+
+
+def sweep_mb(wildcards, attempt):
+    """What the memory model predicts, doubled after a job that was killed."""
+    c = CONDITIONS[wildcards.condition]
+    job, recorded = JOBS[c.path], config["tasks"][c.task].get("preparation")
+    inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
+    return attempt * job_mb(
+        job["network"],
+        job["learner"],
+        job["optimizer"],
+        n_in=inputs,
+        n_out=inputs,
+        most=config["compute"]["batch_models"],
+        observers=job["observers"],
+        interventions=job["interventions"],
+        probes=job["probes"],
+        device=config["compute"]["device"].partition(":")[0],
+        precision=c.precision,
+        snapshots=job["seeds"] * len(job["learning_rates"]) * len(job["horizons"]),
+        **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
+    )
 
 
 rule sweep:
     input:
-        streams="<results>/streams.npz",
-        networks="<results>/pretraining/{architecture}/{precision}.safetensors",
+        unpack(sweep_inputs),
     output:
-        models="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
-        traces="<results>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.npz",
-        horizons="<results>/horizons/{architecture}/{learner}/{optimizer}/{precision}/{split}.parquet",
+        models="<results>/{condition}.parquet",
+        traces="<results>/{condition}.npz",
+        horizons="<results>/{condition}.horizons.parquet",
     log:
-        "<logs>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.log",
+        "<logs>/{condition}.log",
     benchmark:
-        "<benchmarks>/sweeps/{architecture}/{learner}/{optimizer}/{precision}/{split}.tsv"
+        "<benchmarks>/{condition}.tsv"
     threads: config["compute"]["threads"]
     resources:
         mem_mb=sweep_mb,
     params:
-        sizes=lookup(dpath="{architecture}", within=config["architectures"]),
-        condition=lookup(
-            dpath="{architecture}/{learner}/{optimizer}/{precision}/{split}", within=SWEEPS
-        ),
-        grid_growth=config["grid_growth"],
-        parts=config["parts"],
+        job=lambda w: JOBS[w.condition],
         compute=config["compute"],
+        plugins=PLUGINS,
+        code=lambda w: code(
+            "orla.study.sweep",
+            "orla.study.job",
+            parts=[*parts_of(JOBS[w.condition]), *LOSSES],
+        ),
     message:
-        "Sweeping {wildcards.learner} with {wildcards.optimizer} ({wildcards.architecture}, {wildcards.precision}, {wildcards.split}), {params.condition[seeds]} seeds"
+        "Sweeping {wildcards.condition}, {params.job[seeds]} seeds"
     script:
         "../scripts/sweep.py"
 
 
-# Exact RTRL takes the longest by far: begun last, one of its jobs would be waited for alone.
-use rule sweep as sweep_rtrl with:
+# Learners that keep a block of steps take the longest by far: begun last, one of their jobs would
+# be waited for alone.
+use rule sweep as sweep_first with:
     wildcard_constraints:
-        learner="rtrl",
+        condition=one_of(
+            path
+            for path, c in CONDITIONS.items()
+            if PLAN.declaration("learner", c.learner)["more"]["exactness"] == "exact"
+        ),
     priority: 1
 
 
-ruleorder: sweep_rtrl > sweep
+ruleorder: sweep_first > sweep

@@ -1,21 +1,20 @@
 # What was registered before the results, and what became of it.
 
-REGISTERED = [
-    "conditions",
-    "gaps",
-    "heldout",
-    "horizon_gaps",
-    "ratio_gap",
-    "ratio_gap_order",
-    "selection_price",
-]
+FOLDERS = [Path(folder) for folder in config["registrations"]["folders"]]
+REGISTERED = ["heldout", *STATISTICS]
+# A registration that names no task or pair is about these, and about no intervention or start.
+ASSUMED = {"intervention": "none", "start": "pretrained"} | {
+    key: value for key, value in config["registrations"]["assume"].items() if value is not None
+}
 
 
 rule verdict:
     input:
-        registrations=sorted(Path("prereg").glob("*.yaml")),
-        amendments=sorted(Path("prereg/amendments").glob("*.yaml")),
-        lock="prereg/LOCK",
+        registrations=sorted(file for folder in FOLDERS for file in folder.glob("*.yaml")),
+        amendments=sorted(
+            file for folder in FOLDERS for file in (folder / "amendments").glob("*.yaml")
+        ),
+        locks=[folder / "LOCK" for folder in FOLDERS],
         tables=expand("<results>/{table}.parquet", table=REGISTERED),
     output:
         verdicts="<results>/verdicts.parquet",
@@ -27,7 +26,9 @@ rule verdict:
     resources:
         mem_mb=500,
     params:
-        tables=REGISTERED,
+        assumed=ASSUMED,
+        allow_mixed=config["provenance"]["allow_mixed"],
+        code=code("orla.prereg.judge", "orla.prereg.lock"),
     message:
         "Judging the registrations"
     script:

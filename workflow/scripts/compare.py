@@ -1,28 +1,25 @@
-"""Compare learners over seeds."""
+"""Compare learners over seeds: every statistic of the catalogue."""
 
+from pathlib import Path
+
+from orla import catalogue
 from orla.errors import logged
+from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
-from orla.statistics import comparisons
+from orla.results import base
 
 with logged(snakemake.log[0]):
-    settings = snakemake.params.statistics
-    models = read_table(snakemake.input.lr_curves)
-    horizon = read_table(snakemake.input.horizon)
-    resampling = comparisons.Resampling(settings["resamples"], settings["seed"])
-    tables = {
-        "conditions": comparisons.conditions(models, resampling),
-        "gaps": comparisons.gaps(
-            models,
-            margin_pp=settings["margin_pp"],
-            alpha=settings["alpha"],
-            resampling=resampling,
-        ),
-        "gap_seeds": comparisons.gap_seeds(models),
-        "selection_price": comparisons.selection_price(models, resampling),
-        "ratio_gap": comparisons.ratio_gap(models, resampling=resampling),
-        "ratio_gap_order": comparisons.ratio_gap_order(models, resampling=resampling),
-        "horizon_gaps": comparisons.horizon_gaps(horizon, resampling=resampling),
-    }
-    provenance = models.attrs["provenance"] | {"statistics": dict(settings)}
-    for name, table in tables.items():
-        write_table(table, snakemake.output[name], provenance)
+    catalogue.use_plugins(snakemake.params.plugins)
+    settings = base.Settings.of(snakemake.params.statistics, snakemake.params.comparisons)
+    inputs = {"models": snakemake.input.lr_curves, "horizon": snakemake.input.horizon}
+    tables = {name: read_table(path) for name, path in inputs.items()}
+    outputs = {Path(path).stem: path for path in snakemake.output}
+    given = {inputs[name]: table.attrs["provenance"] for name, table in tables.items()}
+    chosen = {"statistics": dict(snakemake.params.statistics)}
+    for name in base.in_order():
+        tables[name] = base.build(name, tables, settings)
+        here = collect.collect("orla.results.base", statistic=name, config=chosen)
+        source = merge.merged(
+            given | {outputs[name]: here}, allow_mixed=snakemake.params.allow_mixed
+        )
+        write_table(tables[name], outputs[name], source, inputs.values())

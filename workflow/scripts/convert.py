@@ -1,12 +1,22 @@
-"""Convert one recording from MATLAB to NWB."""
+"""Bring one recording into the form that the study reads: NWB in SI units."""
 
 from orla.errors import logged
-from orla.sessions import matfile
+from orla.sessions import matfile, nwb
 
 with logged(snakemake.log[0]):
-    matfile.convert(
-        snakemake.input.mat,
-        snakemake.output.nwb,
-        source=snakemake.params.label,
-        spikes_outside=snakemake.params.spikes_outside,
-    )
+    source, settings = snakemake.params.source, snakemake.params.settings
+    recording, output = snakemake.input.recording, snakemake.output.nwb
+    if source == "nwb":
+        nwb.convert(
+            recording,
+            output,
+            cursor=settings.get("cursor"),
+            metres_per_unit=settings.get("metres_per_unit"),
+        )
+    else:
+        matfile.convert(
+            recording,
+            output,
+            source=source,
+            spikes_outside=settings.get("spikes_outside", "refuse"),
+        )

@@ -1,24 +1,41 @@
-"""Put the sweeps of all conditions into one table of models and one of traces."""
+"""Put the sweeps of all conditions into one table of models, one of traces, one of horizons."""
 
-import numpy as np
 import pandas as pd
 
 from orla.errors import logged
-from orla.provenance import collect as provenance
+from orla.provenance import collect, merge
+from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
+from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
 from orla.study import traces
 
 with logged(snakemake.log[0]):
-    window = snakemake.params.study["parts"]["cut"]
-    sweeps = [read_table(path) for path in snakemake.input.models]
+    study, output = snakemake.params.study, snakemake.output
+    sweeps = {
+        path: read_table(path, expect=keys)
+        for path, keys in zip(snakemake.input.models, snakemake.params.expected, strict=True)
+    }
     laid_out = []
-    for models, path in zip(sweeps, snakemake.input.traces, strict=True):
-        with np.load(path) as arrays:
-            laid_out.append(traces.selected(models, window=window, **arrays))
-    source = provenance.collect(
-        dataset=sweeps[0].attrs["provenance"]["dataset"], config=dict(snakemake.params.study)
-    )
-    models = pd.concat(sweeps, ignore_index=True)
-    write_table(models, snakemake.output.lr_curves, source)
-    write_table(models[models["selected"]], snakemake.output.heldout, source)
-    write_table(pd.concat(laid_out, ignore_index=True), snakemake.output.traces, source)
+    for models, path, keys in zip(
+        sweeps.values(), snakemake.input.traces, snakemake.params.expected, strict=True
+    ):
+        arrays, _ = read_arrays(path, expect=keys)
+        window = snakemake.params.windows[keys["task"]]
+        laid_out.append(traces.selected(models, window=window, **arrays))
+    horizons = {path: read_table(path) for path in snakemake.input.horizons}
+    here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
+    models = pd.concat(sweeps.values(), ignore_index=True)
+    models[COLUMN] = recovery_vs_rtrl(models, "rtrl")
+
+    def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
+        """Write a table with the provenance of all that it was made from."""
+        tables = {file: table.attrs["provenance"] for file, table in made_from.items()}
+        source = merge.merged(tables | {path: here}, allow_mixed=study["provenance"]["allow_mixed"])
+        write_table(frame, path, source, made_from)
+
+    written(models, output.lr_curves, sweeps)
+    written(models[models["selected"]], output.heldout, sweeps)
+    written(pd.concat(laid_out, ignore_index=True), output.traces, sweeps)
+    empty = [table.iloc[:0] for table in sweeps.values()][:1]
+    frame = pd.concat(list(horizons.values()) or empty, ignore_index=True)
+    written(frame, output.horizon, horizons or sweeps)

@@ -1,43 +1,45 @@
-"""Pretrain one network a seed on session A."""
+"""Pretrain one network a seed on the first part of an episode."""
 
-from orla import architectures
-from orla.errors import logged
+from orla import catalogue
+from orla.errors import OrlaError, logged
 from orla.programs import compiling
-from orla.provenance import collect as provenance
-from orla.provenance import networks
+from orla.provenance import collect, cost, networks
 from orla.provenance.tables import write_table
-from orla.sessions.parts import parts
-from orla.sessions.streams import Streams
 from orla.study import pretraining
 from orla.study.batches import PRECISIONS
+from orla.study.job import architecture_of
+from orla.tasks.episode import Episode
 
-with logged(snakemake.log[0]):
-    compute, wildcards = snakemake.params.compute, snakemake.wildcards
+with logged(snakemake.log[0]), cost.measured(snakemake.output.networks):
+    catalogue.use_plugins(snakemake.params.plugins)
+    compute, job = snakemake.params.compute, snakemake.params.job
     device = compiling.configure(
         compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
     )
-    streams = Streams.load(snakemake.input.streams)
-    cuts = parts(len(streams.a), len(streams.b), **snakemake.params.parts)
-    architecture = architectures.architecture(
-        wildcards.architecture,
-        n_in=streams.a.X.shape[1],
-        n_out=streams.a.Y.shape[1],
-        **snakemake.params.sizes,
-    )
-    seeds = range(snakemake.params.seeds)
+    episode = Episode.load(snakemake.input.episode)
+    if episode.pretraining is None:
+        raise OrlaError(
+            f"{snakemake.input.episode}: this episode has nothing to pretrain on; give its"
+            " conditions the start fresh"
+        )
+    seeds = range(job["seeds"])
     trained, curves = pretraining.pretrain(
-        architecture,
-        streams.a.part(cuts.a_pretraining),
+        architecture_of(job["network"], episode),
+        episode.pretraining,
         seeds,
         pretraining.Pretraining(**snakemake.params.pretraining),
-        PRECISIONS[wildcards.precision],
+        catalogue.make("loss", episode.loss),
+        PRECISIONS[job["precision"]],
         device,
     )
-    source = provenance.collect(
-        dataset=streams.dataset,
+    source = collect.collect(
+        "orla.study.pretraining",
+        dataset=episode.dataset,
         seeds=list(seeds),
-        precision=wildcards.precision,
-        config={key: snakemake.params[key] for key in ("sizes", "pretraining", "parts", "compute")},
+        keys={"architecture": job["name"], "precision": job["precision"]},
+        config={"network": job["network"]}
+        | {key: snakemake.params[key] for key in ("pretraining", "compute")},
     )
-    networks.save(trained, snakemake.output.networks, source)
-    write_table(curves, snakemake.output.curves, source)
+    inputs = [snakemake.input.episode]
+    networks.save(trained, snakemake.output.networks, source, inputs)
+    write_table(curves, snakemake.output.curves, source, inputs)

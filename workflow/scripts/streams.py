@@ -1,22 +1,11 @@
-"""Bin two sessions and reduce them to the inputs and targets of the networks."""
+"""Make the streams of a pair of sessions: the networks' inputs and targets."""
 
+from orla import catalogue
 from orla.errors import logged
-from orla.sessions import features, nwb
 
 with logged(snakemake.log[0]):
-    preparation = snakemake.params.preparation
-    settings = features.FeatureSettings(
-        bin_s=preparation["bin_s"],
-        n_inputs=preparation["features"]["count"],
-        units=preparation["units"],
-        target=preparation["target"]["signal"],
-        lag_s=preparation["target"]["lag_s"],
-        reduction=preparation["features"]["method"],
+    task = catalogue.make("task", snakemake.params.task)
+    streams = task.streams(
+        snakemake.params.pair, snakemake.input.a, snakemake.input.b, snakemake.params.study
     )
-    features.prepare(
-        nwb.read_session(snakemake.input.a),
-        nwb.read_session(snakemake.input.b),
-        settings,
-        tail_steps=snakemake.params.tail_steps,
-        dataset=dict(snakemake.params.dataset),
-    ).save(snakemake.output.streams)
+    streams.save(snakemake.output.streams)

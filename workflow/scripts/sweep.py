@@ -1,23 +1,47 @@
 """Adapt every seed of one condition at every learning rate."""
 
-import numpy as np
-
+from orla import catalogue
 from orla.errors import logged
-from orla.files import atomic
+from orla.programs import compiling
+from orla.provenance import collect, cost, networks
+from orla.provenance.arrays import write_arrays
+from orla.provenance.code import files_of
 from orla.provenance.tables import write_table
 from orla.study import sweep
+from orla.study.job import study_of
+from orla.study.plan import parts_of
+from orla.tasks.episode import Episode
 
-from study import study_of
-
-with logged(snakemake.log[0]):
-    condition = snakemake.params.condition
-    study, source = study_of(snakemake)
-    rates, horizons = condition["learning_rates"], condition["horizons"]
-    swept = sweep.sweep(study, rates, snakemake.params.grid_growth, horizons)
-    grid = {"learning_rates": rates, "growth": snakemake.params.grid_growth}
-    source |= {"grid": grid}
-    write_table(swept.models, snakemake.output.models, source)
-    steps = {"horizons": {"steps": horizons}}
-    write_table(swept.horizons, snakemake.output.horizons, source | steps)
-    with atomic(snakemake.output.traces) as partial:
-        np.savez(partial, **swept.traces)
+with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
+    catalogue.use_plugins(snakemake.params.plugins)
+    job, compute = snakemake.params.job, snakemake.params.compute
+    device = compiling.configure(
+        compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
+    )
+    episode = Episode.load(snakemake.input.episode)
+    wanted = {name: job["keys"][name] for name in ("architecture", "precision")}
+    file = snakemake.input.get("networks")
+    study = study_of(
+        job,
+        episode,
+        networks.load(file, job["seeds"], expect=wanted) if file else None,
+        most=compute["batch_models"],
+        memory_mb=snakemake.resources.get("mem_mb"),
+        device=device,
+    )
+    swept = sweep.sweep(study, job["learning_rates"], job["growth"], job["horizons"])
+    source = collect.collect(
+        "orla.study.sweep",
+        "orla.study.job",
+        *(f for kind, name in parts_of(job) for f in files_of(kind, name)),
+        *files_of("loss", episode.loss),
+        dataset=episode.dataset,
+        keys=dict(job["keys"]),
+        seeds=list(range(job["seeds"])),
+        batch_models=study.batch_models,
+        config={"job": dict(job), "compute": dict(compute)},
+    )
+    inputs = list(snakemake.input)
+    write_table(swept.models, snakemake.output.models, source, inputs)
+    write_table(swept.horizons, snakemake.output.horizons, source, inputs)
+    write_arrays(swept.traces, snakemake.output.traces, source, inputs)

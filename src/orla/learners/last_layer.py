@@ -13,7 +13,7 @@ from orla.learners.base import Carry, Learner, Step
 class LastLayer(
     Learner,
     name="last-layer",
-    label="last layer, per step",
+    label="last layer",
     order=60,
     mark=Mark("#5f7f6f", "v", (0, (1, 1))),
     source="the paper's floor (Appendix A)",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet
 
 from orla.prereg import lock, registration
-from orla.statistics.comparisons import COLUMNS
+from orla.results.base import columns as declared
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -46,4 +46,4 @@ def _columns(results: Path) -> dict[str, list[str]]:
     """Result -> its columns: the tables built here, and whatever else stands in the folder."""
     return {
         path.stem: pyarrow.parquet.read_schema(path).names for path in results.glob("*.parquet")
-    } | COLUMNS
+    } | declared()

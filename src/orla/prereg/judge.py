@@ -70,7 +70,11 @@ class _Reading:
         return self.criterion.region.excludes(self.low, self.high)
 
 
-def judge(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> Verdict:
+def judge(
+    registration: Registration,
+    tables: Mapping[str, pd.DataFrame],
+    assumed: Mapping[str, Value] | None = None,
+) -> Verdict:
     """Judge one registration.
 
     It is untestable when a row is missing, an interval is not finite, there are too few units or
@@ -84,6 +88,9 @@ def judge(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> Ver
         What was registered.
     tables
         Result -> its table.
+    assumed
+        Column -> value of the rows that are read where the registration does not name the column,
+        such as the task; a result without the column is read whole.
 
     Raises
     ------
@@ -92,10 +99,16 @@ def judge(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> Ver
         one row, or names a lower end above an upper end.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
-    readings = [_read(c, registration, tables[c.result]) for c in registration.criteria]
+    assumed = assumed or {}
+    readings = [
+        _read(c, registration, _assuming(tables[c.result], c.where, assumed))
+        for c in registration.criteria
+    ]
     obstacles = [text for reading in readings for text in reading.obstacles]
     obstacles += [
-        text for check in registration.checks for text in _failures(check, tables[check.result])
+        text
+        for check in registration.checks
+        for text in _failures(check, _assuming(tables[check.result], check.where, assumed))
     ]
     if obstacles:
         blocked = next((r for r in readings if r.obstacles), readings[0])
@@ -114,6 +127,7 @@ def verdicts(
     registrations: Iterable[Registration],
     tables: Mapping[str, pd.DataFrame],
     locks: Mapping[str, Locked],
+    assumed: Mapping[str, Value] | None = None,
 ) -> pd.DataFrame:
     """Judge registrations whose locks were verified.
 
@@ -125,6 +139,8 @@ def verdicts(
         Result -> its table.
     locks
         Registration -> its lock, from `orla.prereg.lock.verify`.
+    assumed
+        As in `judge`.
 
     Returns
     -------
@@ -144,7 +160,7 @@ def verdicts(
                 f"registration {registration.name} is not locked; lock it before it is judged"
             )
         lock = locks[registration.name]
-        verdict = judge(registration, tables)
+        verdict = judge(registration, tables, assumed)
         row = vars(verdict) | {"amended": lock.amended, "lock_sha256": lock.sha256}
         row["reason"] = f"{verdict.reason}. {verdict.meaning}"
         rows.append({column: row[column] for column in VERDICT_COLUMNS})
@@ -226,6 +242,13 @@ def _holds(check: Check, value: Value) -> bool:
 
 def _wanted(check: Check) -> str:
     return _show(check.equals) if check.region is None else check.region.describe()
+
+
+def _assuming(
+    table: pd.DataFrame, where: Mapping[str, Any], assumed: Mapping[str, Value]
+) -> pd.DataFrame:
+    silent = {c: v for c, v in assumed.items() if c in table and c not in where}
+    return _matching(table, silent)
 
 
 def _matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from orla.provenance.code import sources
+
 _PACKAGES = (
     "orla",
     "torch",
@@ -21,19 +23,25 @@ _PACKAGES = (
 )
 
 
-def collect(**extra: Any) -> dict[str, Any]:
+def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
     """Describe the code and the machine of this process.
 
     Args:
-        **extra: What the result depends on besides: a subset of the config, seeds, precision, the
-            hash of the registrations' lock. Stored beside the rest under the given names.
+        *roots: Modules and files whose source the result depends on, as in
+            `orla.provenance.code.sources`.
+        **extra: What the result depends on besides: its ``keys``, ``dataset``, a subset of the
+            config, ``seeds``, ``prereg_lock_sha256``. Stored beside the rest under these names.
 
     Returns:
-        JSON-ready, with ``code`` (commit or "unknown", dirty), ``versions``, ``cpu_capability``
-        (the instruction set torch uses), ``platform``, ``threads`` and `extra`.
+        JSON-ready, with ``code`` (commit or "unknown", dirty, and SHA-256 of each source file),
+        ``versions``, ``cpu_capability`` (the instruction set torch uses), ``platform``,
+        ``threads`` and `extra`.
+
+    Raises:
+        OrlaError: A root is no module of orla.
     """
     return {
-        "code": code(),
+        "code": code() | {"files": sources(*roots)},
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "platform": platform.platform(),

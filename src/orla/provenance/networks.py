@@ -1,47 +1,79 @@
-"""Networks in a file: safetensors, with provenance."""
+"""Networks in a file: safetensors, with provenance and a digest of itself."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+import safetensors.torch
 from torch import Tensor
 
 from orla.errors import OrlaError
 from orla.files import atomic
+from orla.provenance import digest
 
 
-def save(networks: Mapping[str, Tensor], path: str | Path, provenance: Mapping[str, Any]) -> None:
+def save(
+    networks: Mapping[str, Tensor],
+    path: str | Path,
+    provenance: Mapping[str, Any],
+    inputs: Iterable[str | Path] = (),
+) -> None:
     """Write named parameters, (seeds, ...) each, and `provenance` in the file's metadata.
+
+    Args:
+        networks: The parameters.
+        path: The safetensors file.
+        provenance: Anything JSON can hold; see `orla.provenance.tables.write_table`.
+        inputs: The files that the networks were made from; their digests join the provenance.
 
     Raises:
         OrlaError: When the disk is full.
     """
     tensors = {name: tensor.contiguous() for name, tensor in networks.items()}
+    source = {**provenance, "inputs": digest.inputs(path, inputs)}
+    # One entry: safetensors writes several in no fixed order, and equal files are to be equal.
+    entry = json.dumps({"digest": digest.BLANK, "provenance": source}, sort_keys=True)
     with atomic(path) as partial:
-        save_file(tensors, partial, metadata={"orla": json.dumps(provenance, sort_keys=True)})
+        safetensors.torch.save_file(tensors, partial, metadata={"orla": entry})
+        digest.seal(partial)
 
 
-def load(path: str | Path, seeds: int | None = None) -> dict[str, Tensor]:
+def load(
+    path: str | Path, seeds: int | None = None, expect: Mapping[str, Any] | None = None
+) -> dict[str, Tensor]:
     """Read what `save` wrote, on the CPU; the first `seeds` networks, or all.
 
+    Args:
+        path: The safetensors file.
+        seeds: Networks wanted.
+        expect: What its provenance must say, such as the condition's keys.
+
     Raises:
-        OrlaError: When the file is missing, is no such file, or holds fewer networks.
+        OrlaError: When the file is missing, damaged, not from `save`, of another condition, made
+            from other files than stand in their place now, or holds fewer networks.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise OrlaError(f"{path}: no such networks; let snakemake make them: snakemake {path}")
-    try:
-        networks = load_file(path)
-    except SafetensorError as error:
-        raise OrlaError(
-            f"{path}: not a safetensors file ({error}); delete it and run again"
-        ) from error
+    content = digest.unsealed(Path(path))
+    digest.check(path, _provenance(content), expect or {})
+    networks = safetensors.torch.load(content)
     for name, tensor in networks.items():
         if seeds is not None and len(tensor) < seeds:
             raise OrlaError(
                 f"{path}: {name} holds {len(tensor)} networks, not {seeds}; delete it and run again"
             )
     return {name: tensor[:seeds] for name, tensor in networks.items()}
+
+
+def provenance(path: str | Path) -> dict[str, Any]:
+    """Where the networks of a file come from.
+
+    Raises:
+        OrlaError: When the file is missing, damaged or not from `save`.
+    """
+    return _provenance(digest.unsealed(Path(path)))
+
+
+def _provenance(content: bytes) -> dict[str, Any]:
+    """From the header: its length in 8 bytes, then JSON (safetensors' format)."""
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    return json.loads(header["__metadata__"]["orla"])["provenance"]

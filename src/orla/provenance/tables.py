@@ -1,7 +1,7 @@
-"""Tidy tables in parquet, each with its provenance inside the file."""
+"""Tidy tables in parquet, each with its provenance and a digest of itself inside the file."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +9,27 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orla.errors import OrlaError
 from orla.files import atomic
+from orla.provenance import digest
 
 _KEY = b"orla"
 
 
-def write_table(frame: pd.DataFrame, path: str | Path, provenance: Mapping[str, Any]) -> None:
+def write_table(
+    frame: pd.DataFrame,
+    path: str | Path,
+    provenance: Mapping[str, Any],
+    inputs: Iterable[str | Path] = (),
+) -> None:
     """Write `frame` as parquet, atomically, with `provenance` in the file's schema metadata.
 
     Args:
-        frame: Any tidy table; the index is dropped. NaN is stored as null. Equal frames and
-            provenances give equal bytes.
+        frame: Any tidy table; the index is dropped. NaN is stored as null. Equal frames,
+            provenances and inputs give equal bytes.
         path: The parquet file.
-        provenance: Anything JSON can hold, as from `orla.provenance.collect`.
+        provenance: Anything JSON can hold, as from `orla.provenance.collect`; what it says of the
+            condition under ``keys`` is what `read_table` can be told to expect.
+        inputs: The files that the table was made from; their digests join the provenance.
 
     Raises:
         OrlaError: When the disk is full.
@@ -31,32 +38,35 @@ def write_table(frame: pd.DataFrame, path: str | Path, provenance: Mapping[str, 
     frame.attrs = {}
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = dict(table.schema.metadata or {})
-    metadata[_KEY] = json.dumps(provenance, sort_keys=True).encode()
+    source = {**provenance, "inputs": digest.inputs(path, inputs)}
+    metadata[_KEY] = json.dumps(source, sort_keys=True).encode()
+    table = table.replace_schema_metadata(metadata)
     with atomic(path) as partial:
-        pq.write_table(table.replace_schema_metadata(metadata), partial)
+        with pq.ParquetWriter(partial, table.schema) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({digest.KEY: digest.BLANK})
+        digest.seal(partial)
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Read a table of `write_table`; its provenance is in ``.attrs["provenance"]``.
 
+    Args:
+        path: The parquet file.
+        expect: What its provenance must say, such as the condition's keys and ``seeds``; columns
+            of these names must hold nothing else.
+
     Raises:
-        OrlaError: When the file is missing, is no parquet, or was not written by `write_table`.
+        OrlaError: When the file is missing, damaged, not from `write_table`, of another condition
+            than expected, or made from other files than stand in their place now.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise OrlaError(f"{path}: no such table; let snakemake make it: snakemake {path}")
-    try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise OrlaError(
-            f"{path}: not a parquet table ({error}); delete it and run again"
-        ) from error
-    metadata = table.schema.metadata or {}
-    if _KEY not in metadata:
-        raise OrlaError(
-            f"{path}: written by another program, it has no provenance under the key orla; "
-            "delete it and run again"
-        )
+    path, expect = Path(path), expect or {}
+    table = pq.read_table(pa.BufferReader(digest.unsealed(path)))
+    provenance = json.loads(table.schema.metadata[_KEY])
+    digest.check(path, provenance, expect)
     frame = table.to_pandas()
-    frame.attrs["provenance"] = json.loads(metadata[_KEY])
+    for name in frame.columns.intersection(list(expect)):
+        for value in frame[name].unique():
+            digest.refuse_other(path, name, value, expect[name])
+    frame.attrs["provenance"] = provenance
     return frame

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
 from orla.reports import numbers
-from orla.reports.paper import Paper, load
+from orla.reports.paper import load
+from orla.reports.study import CONDITION, PAPERS, StudyFacts
 
 NOT_RUN = "not run"
 
@@ -36,16 +38,48 @@ class ClaimLine:
     amended: bool
 
 
-def lines(results: Mapping[str, pd.DataFrame], paper: Paper | None = None) -> list[ClaimLine]:
+def condition_of(result: str) -> dict[str, str]:
+    """The key columns of the condition that the paper's weightiest claim about a result is of."""
+    parts = (part for claim in load().claims for part in claim["ours"])
+    return next(part["where"] for part in parts if part["result"] == result)
+
+
+def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimLine]:
     """Every claim of the paper, with our figures and the verdict of its registration.
+
+    Only conditions that the paper's numbers may stand beside answer a claim; of several pairs of
+    sessions each does.
 
     Args:
         results: results by file stem (gaps, conditions, verdicts, ...); what is absent reads
             "not run".
-        paper: the paper's numbers; the package's own by default.
+        study: names, comparisons and data of the study.
     """
     verdicts = _verdicts(results.get("verdicts"))
-    return [_line(claim, results, verdicts) for claim in (paper or load()).claims]
+    own = {name: _beside_paper(f, study) for name, f in results.items() if "task" in f}
+    keys = [frame[["task", "pair"]] for frame in own.values()]
+    pairs = pd.concat(keys).drop_duplicates() if keys else pd.DataFrame({"pair": []})
+    by_pair = {
+        key: {name: f[(f[["task", "pair"]] == list(key)).all(axis=1)] for name, f in own.items()}
+        for key in pairs.itertuples(index=False, name=None)
+    }
+    return [_line(claim, by_pair, verdicts) for claim in load().claims]
+
+
+def apply(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> bool:
+    """Whether the paper's numbers may stand beside any of these results."""
+    return any(len(_beside_paper(frame, study)) for frame in results.values() if "task" in frame)
+
+
+def _beside_paper(frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    """The rows that the paper's numbers may stand beside."""
+    columns = [c for c in (*CONDITION, "comparison") if c in frame]
+    kinds = frame[columns].drop_duplicates()
+    fits = [
+        study.paper(row, PAPERS if row.get("comparison") == PAPERS else None) is not None
+        for row in kinds.to_dict("records")
+    ]
+    return frame.merge(kinds[np.array(fits, dtype=bool)], how="inner", on=columns)
 
 
 def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
@@ -85,14 +119,19 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _line(
-    claim: Mapping[str, Any], results: Mapping[str, pd.DataFrame], verdicts: Mapping[str, Any]
+    claim: Mapping[str, Any], by_pair: Mapping[tuple, Mapping], verdicts: Mapping[str, Any]
 ) -> ClaimLine:
     verdict = verdicts.get(claim.get("registration"))
+    ours = [
+        (f"{key[1]}: " if len(by_pair) > 1 else "") + answer(spec, results)
+        for key, results in by_pair.items()
+        for spec in claim["ours"]
+    ]
     return ClaimLine(
         text=claim["text"],
         paper=claim["paper"],
         place=claim["place"],
-        ours=[answer(spec, results) for spec in claim["ours"]],
+        ours=ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]],
         registration=claim.get("registration", ""),
         outcome=verdict["outcome"] if verdict else "",
         amended=bool(verdict["amended"]) if verdict else False,

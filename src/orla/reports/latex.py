@@ -41,6 +41,7 @@ _SIGNS = {
     "ρ": r"\ensuremath{\rho}",
     "→": r"\ensuremath{\to}",
     "∞": r"\ensuremath{\infty}",
+    "§": r"\S{}",
     "✓": r"\ensuremath{\surd}",
     "✗": r"\ensuremath{\times}",
     "†": r"\ensuremath{^{\dagger}}",

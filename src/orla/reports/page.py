@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,23 @@ import pandas as pd
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
+from orla import catalogue
+from orla.catalogue import Part
 from orla.files import atomic
-from orla.reports import claims, figures, tables, words
-from orla.reports import paper as papers
-from orla.reports.figures import Caption
-from orla.reports.numbers import bind, count, is_missing
-from orla.reports.table import Table
+from orla.reports import claims, opening, words
+from orla.reports import provenance as origin
+from orla.reports.chapters import chapter
+from orla.reports.numbers import bind, count, number
+from orla.reports.paper import load
+from orla.reports.runs import runs
+from orla.reports.study import StudyFacts
+from orla.reports.tables.shared import FEW, FEW_UPDATES
+from orla.reports.verdicts import reasons, threshold, verdict_estimate, verdict_rows
 
-_TABLES: dict[str, tuple[Callable[..., Table], tuple[str, ...]]] = {
-    "heldout": (tables.heldout, ("conditions",)),
-    "bci_gap": (tables.bci_gap, ("gaps",)),
-    "ratio_gap": (tables.ratio_gap, ("ratio_gap", "ratio_gap_order")),
-    "selection_price": (tables.selection_price, ("selection_price",)),
-}
-_FIGURES: dict[str, tuple[Callable[..., Caption], str]] = {
-    "tost_interval": (figures.describe_tost_interval, "gaps"),
-    "horizon_gap": (figures.describe_horizon_gap, "horizon_gaps"),
-    "lr_curves": (figures.describe_lr_curves, "lr_curves"),
-    "adaptation_traces": (figures.describe_adaptation_traces, "traces"),
-}
+# A table of more rows than this is folded.
+_LONG = 12
+# Their table is shown as cards.
+_CARDS = "verdicts"
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
     for name in ("ΔW_hh", "ΔW_out", "W_hh", "W_out", "W_ih", "g_past", "g_imm")
@@ -42,40 +40,42 @@ def write(
     path: Path | str,
     results: Mapping[str, pd.DataFrame],
     pictures: Mapping[str, Path | str],
-    dataset: dict,
+    study: StudyFacts,
     provenance: Mapping[str, Any],
 ) -> None:
     """Write the report.
 
     Args:
         path: where to (index.html).
-        results: results by file stem: conditions, gaps, ratio_gap, ratio_gap_order,
-            selection_price, horizon_gaps, lr_curves, traces, heldout, verdicts; what is absent is
-            left out of the page, and claims it would answer read "not run".
-        pictures: the figures' .png files by name (horizon_gap, lr_curves, adaptation_traces,
-            tost_interval).
-        dataset: name, source, label, simulated.
+        results: results by file stem, as the tables and figures of the catalogue need them, and
+            heldout and verdicts; what needs an absent one is left out of the page, and claims
+            that it would answer read "not run".
+        pictures: the figures' .png files by name.
+        study: names, comparisons and data of the study.
         provenance: nested dict: code, versions, CPU capability, config subset, lock hash, ...
 
     Raises:
         OrlaError: the disk is full.
         OSError: a picture cannot be read.
     """
-    page = (
-        _environment()
-        .get_template("page")
-        .render(
-            dataset=dataset,
-            paper=papers.load().document,
-            verdicts=[_verdict(row) for row in _verdict_rows(results.get("verdicts"))],
-            claims=claims.lines(results),
-            remarks=papers.load().remarks,
-            tables=list(_built_tables(results, dataset)),
-            figures=list(_embedded(pictures, results, dataset)),
-            provenance=list(_flat(provenance)),
-            signs=words.OUTCOME_SIGNS,
-        )
-    )
+    told = claims.lines(results, study) if claims.apply(results, study) else []
+    short, full = origin.short(provenance), origin.lines(provenance)
+    page = _environment().get_template("page").render(
+        study=study,
+        title=opening.title(study),
+        opening=opening.sentences(results, study),
+        glossary=words.GLOSSARY,
+        runs=list(_runs(results.get("heldout"), study)),
+        few=f"{FEW} fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
+        verdicts=list(_verdicts(results.get("verdicts"))),
+        claims=[line for line in told if line.ours],
+        unmeasured=[line for line in told if not line.ours],
+        remarks=load().remarks if told else [],
+        chapters=list(_chapters(results, pictures, study)),
+        provenance=short,
+        details={name: value for name, value in full.items() if name not in short},
+        signs=words.OUTCOME_SIGNS,
+    )  # fmt: skip
     with atomic(Path(path)) as partial:
         partial.write_text(page, encoding="utf-8")
 
@@ -101,56 +101,94 @@ def rich(text: str) -> Markup:
     return Markup(html.replace("\n", "<br>"))
 
 
-def _verdict_rows(verdicts: pd.DataFrame | None) -> list[dict]:
-    return [] if verdicts is None else tables.verdict_rows(verdicts)
+def _runs(heldout: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str, Any]]:
+    for run in runs(heldout, study) if heldout is not None else ():
+        updates = {study.called("learner", slug): n for slug, n in run.updates.items()}
+        yield {
+            "title": run.title,
+            "networks": str(run.networks),
+            "frozen": number(run.frozen_error, 2),
+            "reference": number(run.reference_error, 2),
+            "steps": f"{run.steps:,}" if run.steps else "–",
+            "few": any(n < FEW_UPDATES for n in updates.values()),
+            "updates": "\n".join(
+                f"{label}: {n:,}{FEW if n < FEW_UPDATES else ''}" for label, n in updates.items()
+            ),
+        }
 
 
-def _verdict(row: dict) -> dict[str, Any]:
-    claim = papers.load().claim_of(row["registration"])
-    return {
-        "registration": row["registration"],
-        "title": row["title"],
-        "outcome": row["outcome"],
-        "reason": "" if is_missing(row["reason"]) else row["reason"],
-        "estimate": tables.verdict_estimate(row),
-        "threshold": tables.threshold(row["threshold"]),
-        "n": count(row["n"]),
-        "amended": bool(row["amended"]),
-        "registered_on": str(row["registered_on"]),
-        "paper": claim["paper"] if claim else "",
-        "place": claim["place"] if claim else "",
-    }
+def _verdicts(verdicts: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
+    """A card each; a cause that an earlier card gives is named by that card."""
+    given: dict[str, str] = {}
+    for row in verdict_rows(verdicts) if verdicts is not None else ():
+        claim = load().claim_of(row["registration"]) or {}
+        cause, meaning = reasons(row)
+        first = given.setdefault(cause, row["title"]) if row["outcome"] == "untestable" else ""
+        if first and first != row["title"]:
+            cause = f"As for “{first}”."
+        yield {
+            "registration": row["registration"],
+            "title": row["title"],
+            "outcome": row["outcome"],
+            "reason": f"{cause} {meaning}".strip(),
+            "estimate": verdict_estimate(row),
+            "threshold": threshold(row["threshold"]),
+            "n": count(row["n"]),
+            "amended": bool(row["amended"]),
+            "registered_on": str(row["registered_on"]),
+            "paper": claim.get("paper", ""),
+        }
 
 
-def _built_tables(results: Mapping[str, pd.DataFrame], dataset: dict) -> Iterator[Table]:
-    for build, needed in _TABLES.values():
-        if all(name in results for name in needed):
-            yield build(*(results[name] for name in needed), dataset)
-
-
-def _embedded(
-    pictures: Mapping[str, Path | str], results: Mapping[str, pd.DataFrame], dataset: dict
+def _chapters(
+    results: Mapping[str, pd.DataFrame], pictures: Mapping[str, Path | str], study: StudyFacts
 ) -> Iterator[dict[str, Any]]:
-    for name, (describe, needed) in _FIGURES.items():
-        if name in pictures and needed in results:
-            data = Path(pictures[name]).read_bytes()
-            width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
-            yield {
-                "name": name,
-                "source": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}",
-                "width": width,
-                "height": height,
-                "text": describe(results[needed], dataset),
-            }
+    """Every chapter that has something to show, its figures and its tables."""
+    tables = [part for part in _answered("table", results) if part.part.chapter != _CARDS]
+    figures = [part for part in _answered("figure", results) if part.part.name in pictures]
+    names = {part.part.chapter for part in (*tables, *figures)}
+    for name in sorted(names, key=lambda name: (chapter(name).order, name)):
+        yield {
+            "name": name,
+            "chapter": chapter(name),
+            "figures": [
+                _figure(part, results, pictures, study)
+                for part in figures
+                if part.part.chapter == name
+            ],
+            "tables": [
+                _table(part, results, study) for part in tables if part.part.chapter == name
+            ],
+        }
 
 
-def _flat(provenance: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested provenance as lines: "versions, torch" and its value."""
-    for key, value in provenance.items():
-        name = f"{prefix}, {key}" if prefix else str(key)
-        if isinstance(value, Mapping):
-            yield from _flat(value, name)
-        elif isinstance(value, list | tuple):
-            yield name, ", ".join(map(str, value)) or "none"
-        else:
-            yield name, "unknown" if value is None else str(value)
+def _answered(kind: str, results: Mapping[str, pd.DataFrame]) -> list[type[Part]]:
+    """The parts of a kind of which all results are there."""
+    found = catalogue.parts(kind).values()
+    return [part for part in found if set(part.part.more["needs"]) <= set(results)]
+
+
+def _table(
+    part: type[Part], results: Mapping[str, pd.DataFrame], study: StudyFacts
+) -> dict[str, Any]:
+    document = part().build(*(results[name] for name in part.part.more["needs"]), study=study)
+    rows = sum(len(panel.rows) for panel in document.panels)
+    return {"document": document, "rows": rows, "folded": rows > _LONG}
+
+
+def _figure(
+    part: type[Part],
+    results: Mapping[str, pd.DataFrame],
+    pictures: Mapping[str, Path | str],
+    study: StudyFacts,
+) -> dict[str, Any]:
+    data = Path(pictures[part.part.name]).read_bytes()
+    width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
+    needed = (results[name] for name in part.part.more["needs"])
+    return {
+        "name": part.part.name,
+        "source": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}",
+        "width": width,
+        "height": height,
+        "text": part().describe(*needed, study=study),
+    }

@@ -1,14 +1,14 @@
-"""The house style of every figure: one place for sizes, palettes, markers and how files are saved.
+"""The house style of every figure: one place for sizes, marks and how files are saved.
 
-Each series differs by colour, marker and line, and the colours of a palette rise in lightness, so
-that a figure reads in greyscale and for colour-blind readers.
+Each series differs by colour, marker and line, so that a figure reads in greyscale and for
+colour-blind readers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from colorsys import hls_to_rgb, rgb_to_hls
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
+from orla.catalogue import Mark
 from orla.files import atomic
+from orla.reports import words
 
 ONE_COLUMN_IN = 3.5
 TWO_COLUMNS_IN = 7.1
@@ -29,34 +32,11 @@ FONT_PT = 8
 INK = "#222222"
 QUIET = "#767676"
 BAND = "#e0e0e0"
-
-
-@dataclass(frozen=True)
-class Mark:
-    """How a series looks: colour, marker and line pattern."""
-
-    color: str
-    marker: str
-    line: Any  # a name or an on-off pattern, as matplotlib takes it
-
-
-OPTIMIZERS = {
-    "sgd": Mark("#14213d", "o", "-"),
-    "adafactor": Mark("#9c2a5b", "s", (0, (5, 1.5))),
-    "adam": Mark("#2a8fbd", "^", (0, (3, 1, 1, 1))),
-    "lars": Mark("#e6a000", "D", (0, (1, 1))),
-}
-# Blue is the immediate gradient, red to amber the full one; a solid line updates each step.
-LEARNERS = {
-    "immediate": Mark("#0b2a5b", "o", "-"),
-    "rtrl": Mark("#9c2f1c", "s", "-"),
-    "last-layer": Mark("#5f7f6f", "v", (0, (1, 1))),
-    "immediate-200": Mark("#5aa5dc", "^", (0, (4, 1.2))),
-    "tbptt-200-200": Mark("#f0ab3c", "D", (0, (4, 1.2))),
-}
-SPLITS = {"80-20": Mark(INK, "o", "-"), "50-50": Mark(QUIET, "^", (0, (4, 1.2)))}
-_UNKNOWN = Mark(QUIET, "X", (0, (2, 2)))
-
+RING = "#e6a000"
+_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "h")
+_LINES = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (7, 2)))
+# 11 and 5 have no common divisor, so that these are all pairs.
+_PAIRS = [(_MARKERS[i % 11], _LINES[i % 5]) for i in range(55)]
 _PARAMETERS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same on every machine
@@ -101,9 +81,36 @@ def house() -> Iterator[None]:
         yield
 
 
-def mark(kind: dict[str, Mark], slug: str) -> Mark:
-    """The look of a series; a slug the house does not know gets a grey cross."""
-    return kind.get(slug, _UNKNOWN)
+def marks(
+    kind: str, slugs: Iterable[str], instances: words.Instances = words.NONE
+) -> dict[str, Mark]:
+    """The look of each series of a figure, no two alike (up to 55), in the order of their parts.
+
+    A part at its defaults looks as it declares. Others of the same part take its colour, lighter,
+    with another marker and line; a series of which nothing is declared is grey.
+    """
+    known = words.ordered(kind, slugs, instances)
+    parts = {slug: words.found(kind, slug, instances) for slug in known}
+    declared = {slug: this[0].part.mark if this else None for slug, this in parts.items()}
+    plain = [s for s in known if declared[s] and not words.own_options(kind, s, instances)]
+    taken = {slug: declared[slug] for slug in plain}
+    for slug in known:
+        if slug not in taken:
+            base = declared[slug].color if declared[slug] else INK
+            taken[slug] = _another(base, list(taken.values()))
+    return {slug: taken[slug] for slug in known}
+
+
+def _another(color: str, taken: list[Mark]) -> Mark:
+    """A mark that is not taken: a free marker while there is one, then a free pair with a line."""
+    hue, light, saturation = rgb_to_hls(*to_rgb(color))
+    lighter = 0.62 * (1 - 0.55 ** len(taken))
+    shade = to_hex(hls_to_rgb(hue, light + lighter * (1 - light), saturation))
+    used = {(mark.marker, mark.line) for mark in taken}
+    markers = {mark.marker for mark in taken}
+    free = [pair for pair in _PAIRS if pair not in used] or _PAIRS
+    marker, line = next((pair for pair in free if pair[0] not in markers), free[0])
+    return Mark(shade, marker, line)
 
 
 def save(figure: Figure, *paths: Path | str) -> None:
@@ -120,10 +127,10 @@ def save(figure: Figure, *paths: Path | str) -> None:
     plt.close(figure)
 
 
-def heading(figure: Figure, dataset: dict, text: str = "") -> None:
+def heading(figure: Figure, simulated: bool, text: str = "") -> None:
     """A line at the top left; SIMULATED first, since a figure travels without its caption."""
     parts = [text] if text else []
-    if dataset.get("simulated"):
+    if simulated:
         parts.insert(0, "SIMULATED sessions")
     if parts:
         figure.suptitle(" · ".join(parts), x=0.01, ha="left", fontsize=FONT_PT, color=INK)

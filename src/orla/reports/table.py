@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -35,7 +35,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableDocument:
     """A table ready to be written.
 
     Attributes:
@@ -47,6 +47,8 @@ class Table:
         notes: what each mark means, which seeds diverged.
         data: the unrounded numbers, one row a line of the table, for the .csv twin.
         size: LaTeX font size command.
+        kept: in LaTeX, where there are more columns than `widest`, this many first ones are
+            repeated in each of several floats.
     """
 
     slug: str
@@ -57,6 +59,8 @@ class Table:
     notes: list[str] = field(default_factory=list)
     data: pd.DataFrame = field(default_factory=pd.DataFrame)
     size: str = "footnotesize"
+    kept: int = 1
+    widest: int = 12
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -75,7 +79,7 @@ class Table:
         return any(column.group for column in self.columns)
 
 
-def write(table: Table, tex_path: Path | str, csv_path: Path | str) -> None:
+def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> None:
     """Write a table as LaTeX and its .csv twin, both whole or not at all.
 
     The .tex file needs only the booktabs package: ``\\input`` it in any document.
@@ -89,16 +93,33 @@ def write(table: Table, tex_path: Path | str, csv_path: Path | str) -> None:
         table.data.to_csv(path, index=False, lineterminator="\n")
 
 
-def to_latex(table: Table) -> str:
+def to_latex(table: TableDocument) -> str:
     """The table as one ``table`` float, or several where one page would not hold it."""
-    floats = list(_floats(table))
+    floats = [(part, panels) for part in _narrowed(table) for panels in _floats(part)]
     blocks = ["% needs \\usepackage{booktabs}"]
-    for i, panels in enumerate(floats):
-        blocks.append(_float(table, panels, continued=i > 0, last=i == len(floats) - 1))
+    for i, (part, panels) in enumerate(floats):
+        blocks.append(_float(part, panels, continued=i > 0, last=i == len(floats) - 1))
     return "\n".join(blocks) + "\n"
 
 
-def _floats(table: Table) -> Iterator[list[Panel]]:
+def _narrowed(table: TableDocument) -> Iterator[TableDocument]:
+    """The table with as many columns as a page holds, the first ones repeated in each part."""
+    rest = list(range(table.kept, len(table.columns)))
+    parts = -(-len(rest) // (table.widest - table.kept)) or 1
+    for i in range(parts):
+        part = rest[i * len(rest) // parts : (i + 1) * len(rest) // parts]
+        chosen = [*range(table.kept), *part]
+        yield replace(
+            table,
+            columns=[table.columns[c] for c in chosen],
+            panels=[
+                Panel(panel.title, [tuple(row[c] for c in chosen) for row in panel.rows])
+                for panel in table.panels
+            ],
+        )
+
+
+def _floats(table: TableDocument) -> Iterator[list[Panel]]:
     panels = table.panels or [Panel("", [])]
     heights = [2 + sum(_height(row) for row in panel.rows) for panel in panels]
     count = -(-sum(heights) // _LINES_PER_FLOAT)
@@ -114,7 +135,7 @@ def _floats(table: Table) -> Iterator[list[Panel]]:
     yield batch
 
 
-def _float(table: Table, panels: list[Panel], continued: bool, last: bool) -> str:
+def _float(table: TableDocument, panels: list[Panel], continued: bool, last: bool) -> str:
     caption = f"{table.title}, continued." if continued else table.caption
     aligns = "".join(column.align for column in table.columns)
     lines = [
@@ -138,7 +159,7 @@ def _float(table: Table, panels: list[Panel], continued: bool, last: bool) -> st
     return "\n".join(lines)
 
 
-def _header(table: Table) -> list[str]:
+def _header(table: TableDocument) -> list[str]:
     lines = []
     if table.has_groups:
         cells, rules, start = [], [], 1
@@ -152,7 +173,7 @@ def _header(table: Table) -> list[str]:
     return lines + _lines(tuple(column.header for column in table.columns), table.columns)
 
 
-def _body(table: Table, panels: list[Panel]) -> list[str]:
+def _body(table: TableDocument, panels: list[Panel]) -> list[str]:
     width = len(table.columns)
     lines: list[str] = []
     for i, panel in enumerate(panels):
@@ -193,7 +214,7 @@ def _cell(text: str, column: Column, small: bool) -> str:
     return rf"{{\scriptsize {cell}}}" if small else cell
 
 
-def _wraps(table: Table) -> bool:
+def _wraps(table: TableDocument) -> bool:
     return any(column.align.startswith("p") for column in table.columns)
 
 

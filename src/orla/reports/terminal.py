@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from orla.reports.numbers import count, is_missing
-from orla.reports.tables import threshold, verdict_estimate, verdict_rows
+from orla.reports.numbers import count
+from orla.reports.study import StudyFacts
+from orla.reports.verdicts import reason, threshold, verdict_estimate, verdict_rows
 from orla.reports.words import OUTCOME_SIGNS
 
 _HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
@@ -18,7 +19,7 @@ _LEAST_TITLE = 24
 
 def verdict_table(
     verdicts: pd.DataFrame,
-    dataset: dict,
+    study: StudyFacts,
     width: int | None = None,
     report: Path | str | None = None,
 ) -> str:
@@ -26,13 +27,13 @@ def verdict_table(
 
     Args:
         verdicts: results/verdicts: one row a registration.
-        dataset: name, label, simulated; SIMULATED is said first where that holds.
+        study: what the data are called; SIMULATED is said first where that holds.
         width: columns of the terminal; its own width (100 where there is none) by default.
         report: where the HTML report lies, named in the last line.
     """
     width = width or shutil.get_terminal_size((100, 24)).columns
     rows = [_row(row) for row in verdict_rows(verdicts)]
-    lines = _banner(dataset, width)
+    lines = _banner(study, width)
     if rows:
         lines += _layout(rows, width)
     else:
@@ -42,9 +43,9 @@ def verdict_table(
     return "\n".join(lines) + "\n"
 
 
-def _banner(dataset: dict, width: int) -> list[str]:
-    lines = [f"data: {dataset.get('label') or dataset.get('name', 'unknown')}"]
-    if dataset.get("simulated"):
+def _banner(study: StudyFacts, width: int) -> list[str]:
+    lines = [f"data: {study.data}"]
+    if study.simulated:
         lines += textwrap.wrap(
             "SIMULATED sessions: the verdicts show that the study works, not what the brain does.",
             width,
@@ -55,7 +56,6 @@ def _banner(dataset: dict, width: int) -> list[str]:
 def _row(row: dict) -> tuple[tuple[str, ...], str]:
     outcome = str(row["outcome"])
     title = str(row["title"]) + (" (amended)" if row.get("amended") else "")
-    reason = "" if is_missing(row.get("reason")) else str(row["reason"])
     cells = (
         OUTCOME_SIGNS.get(outcome, " "),
         title,
@@ -64,7 +64,7 @@ def _row(row: dict) -> tuple[tuple[str, ...], str]:
         threshold(row["threshold"]),
         count(row["n"]),
     )
-    return cells, "" if outcome == "supported" else reason
+    return cells, "" if outcome == "supported" else reason(row)
 
 
 def _layout(rows: list[tuple[tuple[str, ...], str]], width: int) -> list[str]:
@@ -74,12 +74,12 @@ def _layout(rows: list[tuple[tuple[str, ...], str]], width: int) -> list[str]:
     rest = sum(widths) - widths[1] + 2 * 5
     widths[1] = max(_LEAST_TITLE, min(widths[1], width - rest))
     lines = [_line(_HEADER, widths), _line(tuple("-" * w for w in widths), widths)]
-    for cells, reason in rows:
+    for cells, why in rows:
         titles = textwrap.wrap(cells[1], widths[1]) or [""]
         lines.append(_line((cells[0], titles[0], *cells[2:]), widths))
         lines += [_line(("", title, "", "", "", ""), widths) for title in titles[1:]]
         lines += textwrap.wrap(
-            reason, max(width - 3, 20), initial_indent="   ", subsequent_indent="   "
+            why, max(width - 3, 20), initial_indent="   ", subsequent_indent="   "
         )
     return lines
 

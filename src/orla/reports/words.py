@@ -1,78 +1,112 @@
-"""How the study's short names are written for a reader, and the order they are listed in."""
+"""How parts and values are named for a reader, and the order they stand in.
+
+Labels and orders come from what each part declares; ``instances`` are the parts that a config
+names itself: kind -> name -> specification.
+"""
 
 from __future__ import annotations
 
-import pandas as pd
+import re
+from collections.abc import Iterable, Mapping
+from string import Formatter
+from types import MappingProxyType
+from typing import Any
 
-ARCHITECTURES = {"rnn": "RNN", "lstm": "LSTM"}
-LEARNERS = {
-    "immediate": "immediate, per step",
-    "rtrl": "full (RTRL), per step",
-    "immediate-200": "immediate, per window",
-    "tbptt-200-200": "full (TBPTT 200), per window",
-    "last-layer": "last layer, per step",
-}
-# The paper's order: rising update-magnitude ratio.
-OPTIMIZERS = {"sgd": "SGD", "adafactor": "Adafactor", "adam": "Adam", "lars": "LARS"}
-PRECISIONS = {"float64": "float64", "float32": "float32"}
-SPLITS = {"80-20": "80/20", "50-50": "50/50"}
-COMPARISONS = {
-    "per_step": "full − immediate, per step",
-    "per_window": "full − immediate, per window",
-    "paper": "paper's diagonal: full per window − immediate per step",
-    "cadence_immediate": "per window − per step, immediate",
-    "cadence_full": "per window − per step, full",
-    "floor": "immediate − last layer",
-}
+from orla import catalogue
+from orla.errors import OrlaError
+
+Instances = Mapping[str, Mapping[str, Any]]
+NONE: Instances = MappingProxyType({})
+
 # A verdict is told by word and sign, never by colour alone.
 OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "untestable": "?"}
 
-_WORDS = {
-    "architecture": ARCHITECTURES,
-    "learner": LEARNERS,
-    "optimizer": OPTIMIZERS,
-    "precision": PRECISIONS,
-    "split": SPLITS,
-    "comparison": COMPARISONS,
+# What a reader who does not know the paper needs, one line each.
+GLOSSARY = {
+    "recovery": "how much of the error that the drift caused is undone: 0 % is the frozen network, "
+    "100 % its error without drift; (frozen − ours) / (frozen − reference).",
+    "held-out": "the last part of the drifted stream: nothing is learned from it or chosen on it.",
+    "frozen, reference": "the network as pretrained, on the drifted held-out part; the same "
+    "network where nothing has drifted.",
+    "gap": "the recovery of one learner minus that of another, in percentage points (pp), paired "
+    "by network.",
+    "cadence": "how often a learner updates: at each step, or once a window of steps.",
+    "diagonal": "a comparison that changes gradient and cadence at once.",
+    "TOST": "two one-sided t tests: equivalent where the gap's interval lies inside the margin.",
+    "δ*": "the smallest margin at which a gap would pass as equivalent.",
+    "edge": "the best learning rate is the smallest or largest tried, so a better one may lie "
+    "beyond.",
+    "price": "what choosing the learning rate on the held-out part would add to recovery.",
 }
 
 
-def name(kind: str, slug: str) -> str:
-    """The reader's name of a slug; a slug we have no name for is its own name.
+def found(kind: str, slug: str, instances: Instances) -> tuple[Any, dict[str, Any]] | None:
+    """The part and the options that a name stands for, or None where it names no part."""
+    if kind not in catalogue.ROOMS:
+        return None
+    try:
+        return catalogue.specification(kind, instances.get(kind, {}).get(slug, slug))
+    except OrlaError:
+        return None
 
-    Args:
-        kind: architecture, learner, optimizer, precision, split or comparison.
-        slug: the short name that tables and paths use.
+
+def own_options(kind: str, slug: str, instances: Instances) -> dict[str, Any]:
+    """The options in which a named part differs from its part's defaults."""
+    this = found(kind, slug, instances)
+    if this is None:
+        return {}
+    defaults = _defaults(this[0])
+    return {key: value for key, value in this[1].items() if value != defaults[key]}
+
+
+def stride(learner: str, instances: Instances = NONE) -> int | None:
+    """Steps between two updates, by the option that the learner declares; None if unknown."""
+    this = found("learner", learner, instances)
+    if this is None:
+        return None
+    declared = this[0].part.more.get("stride")
+    return int((_defaults(this[0]) | this[1])[declared]) if declared else 1
+
+
+def _defaults(part: Any) -> dict[str, Any]:
+    return {f.name: f.default for f in catalogue.options_of(part)}
+
+
+def name(kind: str, slug: str, instances: Instances = NONE) -> str:
+    """The reader's name of a part or value: its declared label, and what sets it apart.
+
+    Options that differ from their default and that the label does not hold follow it; a learner's
+    cadence stands at the end ("full (RTRL), per step"). What is no part is named by its slug, with
+    a slash in a split (80/20).
     """
-    return _WORDS[kind].get(slug, slug)
-
-
-def present(frame: pd.DataFrame, kind: str) -> list[str]:
-    """The slugs of a kind that a table has, in the house's order, unknown ones last."""
-    known = list(_WORDS[kind])
-    found = frame[kind].unique().tolist() if kind in frame else []
-    return sorted(found, key=lambda s: (known.index(s) if s in known else len(known), s))
-
-
-def arrange(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows into the house's order (architecture, precision, split, learner, optimizer)."""
-    kinds = [
-        kind
-        for kind in ("architecture", "precision", "split", "learner", "comparison", "optimizer")
-        if kind in frame
+    this = found(kind, slug, instances)
+    if this is None:
+        return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
+    part, options = this
+    label = part.part.label
+    shown = {field for _, field, _, _ in Formatter().parse(label) if field}
+    shown.add(part.part.more.get("stride") or "")
+    words = [catalogue.label(kind, {"kind": part.part.name, **options})]
+    words += [
+        f"{option.replace('_', ' ')} {value}"
+        for option, value in own_options(kind, slug, instances).items()
+        if option not in shown
     ]
-    ranks = {kind: {slug: i for i, slug in enumerate(present(frame, kind))} for kind in kinds}
-    return frame.sort_values(
-        kinds, key=lambda column: column.map(ranks[column.name]), kind="stable"
-    ).reset_index(drop=True)
+    if kind == "learner":
+        steps = stride(slug, instances)
+        words.append("per step" if steps == 1 else f"per {steps} steps")
+    return ", ".join(words)
 
 
-def condition(row: pd.Series | dict) -> str:
-    """Architecture, precision and split of a row, as a panel's title."""
-    kinds = ("architecture", "precision", "split")
-    return ", ".join(name(kind, row[kind]) for kind in kinds)
+def ordered(kind: str, slugs: Iterable[str], instances: Instances = NONE) -> list[str]:
+    """Names in the order that their parts declare; values that are no part by falling numbers."""
 
+    def place(slug: str) -> tuple:
+        this = found(kind, slug, instances)
+        if this is None:
+            numbers = re.findall(r"\d+", slug)
+            return 1, -int(numbers[0]) if numbers else 0, 0, slug
+        steps = stride(slug, instances) if kind == "learner" else 0
+        return 0, this[0].part.order, steps, slug
 
-def simulated_prefix(dataset: dict) -> str:
-    """What every caption opens with where the sessions are simulated, else nothing."""
-    return "SIMULATED sessions, no recording. " if dataset.get("simulated") else ""
+    return sorted(set(slugs), key=place)

@@ -1,14 +1,51 @@
-"""Recordings that come binned: counts and velocities in an .npz, without spike times."""
+"""Recordings that come binned: inputs and targets a step in an .npz, without spike times."""
 
 from __future__ import annotations
 
-import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from orla.catalogue import option
 from orla.errors import OrlaError
+from orla.files import load_arrays
+
+
+@dataclass(frozen=True)
+class Boundaries:
+    """Where consecutive rows of a file are not consecutive steps of one stretch."""
+
+    changes: list[str] = option([], "Arrays; where one changes, another stretch begins: [trial].")
+    counter: str | None = option(
+        None, "Array that rises by one within a stretch, such as timestep; elsewhere one begins."
+    )
+    state: str = option(
+        "kept",
+        "There the network's state is reset, or kept and the first step after it is not scored.",
+        choices=("kept", "reset"),
+    )
+
+
+@dataclass(frozen=True)
+class Source:
+    """What .npz files of a recording hold, and what their columns and rows mean."""
+
+    files: dict[str, str] = option({}, "File of each session, by the session's name.")
+    inputs: str = option("counts", "Array of inputs, (steps, units).")
+    target: str = option("vel", "Array of targets: (steps, outputs) or (steps,).")
+    kind: str = option(
+        "values",
+        "Targets are values, or categories: whole numbers that name what is to be told apart.",
+        choices=("values", "categories"),
+    )
+    columns: str = option(
+        "different",
+        "Whether column i is the same unit in the files of a pair. If not, each file is reduced to "
+        "its own principal components.",
+        choices=("different", "same"),
+    )
+    boundaries: Boundaries = field(default_factory=Boundaries)
 
 
 @dataclass
@@ -16,80 +53,124 @@ class Binned:
     """A binned recording.
 
     Attributes:
-        counts: (bins, units) int64 spikes a bin.
-        velocities: (bins, 2) float64, in the file's own unit.
-        bin_s: seconds a bin.
-        trial: (bins,) int64, or None where the file has no trials.
-        timestep: (bins,) int64 index of the bin in its trial, or None. Two rows follow each
-            other in time only where the trial stays and this rises by one.
+        inputs: (steps, units) float64.
+        targets: (steps, outputs) float64 in the file's own unit; or (steps,) int64 categories.
+        bin_s: seconds a step.
+        begins: (steps,) bool, True where a stretch begins, the first step included; None where
+            the file is one stretch.
+        name: what messages call it.
     """
 
-    counts: np.ndarray
-    velocities: np.ndarray
+    inputs: np.ndarray
+    targets: np.ndarray
     bin_s: float
-    trial: np.ndarray | None = None
-    timestep: np.ndarray | None = None
+    begins: np.ndarray | None = None
+    name: str = "the recording"
+
+    def masks(self, state: str) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """`scored` and `starts` of a Stream, where the state is "kept" or "reset"."""
+        if self.begins is None:
+            return None, None
+        if state == "reset":
+            return None, self.begins
+        scored = ~self.begins
+        scored[0] = True
+        return scored, None
 
 
-def read(path: str | Path) -> Binned:
-    """Read an .npz with ``counts`` (bins, units), ``vel`` (bins, 2) and ``bin_s`` (seconds).
+def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned:
+    """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are left alone.
 
-    ``trial`` and ``timestep`` (bins,) are read where present; other keys are left alone.
+    Args:
+        path: the file.
+        source: names and meaning of its arrays.
+        transform: "sqrt" wants counts: whole numbers of at least 0.
 
     Raises:
-        OrlaError: not an .npz, a key is missing, shapes disagree, or a value cannot be (negative
-            or fractional counts, NaN, a bin of no length).
+        OrlaError: not an .npz, an array is missing, shapes disagree, or a value cannot be
+            (negative or fractional counts or categories, NaN, a step of no length).
     """
     path = Path(path)
-    arrays = _load(path)
-    counts, velocities = arrays["counts"], arrays["vel"]
-    bins = len(counts) if counts.ndim else 0
-    _require_shape(path, "counts", counts, (bins, counts.shape[1] if counts.ndim == 2 else None))
-    if counts.size == 0:
-        raise OrlaError(f"{path}: counts: the recording is empty; use a file with bins and units")
-    _require_shape(path, "vel", velocities, (bins, 2))
-    _require_shape(path, "bin_s", arrays["bin_s"], ())
-    for name in ("counts", "vel", "bin_s"):
-        _require_finite(path, name, arrays[name])
-    if (counts < 0).any() or (counts != np.floor(counts)).any():
+    bounds = source.boundaries
+    order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
+    arrays = _load(path, [source.inputs, source.target, "bin_s", *order])
+    inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
+    steps = len(inputs) if inputs.ndim else 0
+    _require_shape(path, source.inputs, inputs, (steps, "units"))
+    if inputs.size == 0:
         raise OrlaError(
-            f"{path}: counts: negative or fractional values; give the spikes of each bin"
+            f"{path}: {source.inputs}: the recording is empty; use a file with steps and units"
         )
-    bin_s = float(arrays["bin_s"])
-    if bin_s <= 0:
-        raise OrlaError(f"{path}: bin_s: {bin_s:g} is no length of a bin; give it in seconds")
-    order = {}
-    for name in {"trial", "timestep"} & arrays.keys():
-        _require_shape(path, name, arrays[name], (bins,))
-        order[name] = arrays[name].astype(np.int64)
-    return Binned(counts.astype(np.int64), velocities.astype(np.float64), bin_s, **order)
+    if targets.ndim == 1 and source.kind == "values":
+        targets = targets[:, None]
+    _require_shape(
+        path, source.target, targets, (steps, "outputs") if source.kind == "values" else (steps,)
+    )
+    _require_shape(path, "bin_s", bin_s, ())
+    for name in (source.inputs, source.target, "bin_s"):
+        _require_finite(path, name, arrays[name])
+    if transform == "sqrt" and ((inputs < 0).any() or (inputs != np.floor(inputs)).any()):
+        raise OrlaError(
+            f"{path}: {source.inputs}: negative or fractional values; give the spikes of each bin,"
+            ' or set preparation.transform to "none"'
+        )
+    if float(bin_s) <= 0:
+        raise OrlaError(
+            f"{path}: bin_s: {float(bin_s):g} is no length of a bin; give it in seconds"
+        )
+    if source.kind == "categories" and (targets != np.floor(targets)).any():
+        raise OrlaError(
+            f"{path}: {source.target}: fractional values are no categories; give whole numbers, or"
+            ' set binned.kind to "values"'
+        )
+    for name in order:
+        _require_shape(path, name, arrays[name], (steps,))
+        _require_finite(path, name, arrays[name])
+    return Binned(
+        inputs.astype(np.float64),
+        targets.astype(np.int64 if source.kind == "categories" else np.float64),
+        float(bin_s),
+        _begins(steps, arrays, bounds) if order else None,
+        str(path),
+    )
 
 
-def _load(path: Path) -> dict[str, np.ndarray]:
-    wanted = ("counts", "vel", "bin_s")
+def _begins(steps: int, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
+    begins = np.zeros(steps, dtype=bool)
+    begins[0] = True
+    for name in boundaries.changes:
+        begins[1:] |= arrays[name][1:] != arrays[name][:-1]
+    if boundaries.counter:
+        begins[1:] |= np.diff(arrays[boundaries.counter].astype(np.int64)) != 1
+    return begins
+
+
+def _load(path: Path, wanted: list[str]) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            present = list(file)
-            names = [key for key in (*wanted, "trial", "timestep") if key in present]
-            arrays = {name: file[name] for name in names}
+        arrays, present = load_arrays(path, wanted)
     except FileNotFoundError as error:
         raise OrlaError(f"{path}: there is no such file; mend the path") from error
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise OrlaError(
-            f"{path}: not an .npz of numeric arrays, or cut short; save it with numpy.savez"
+            f"{path}: not an .npz of numeric arrays, or cut short ({error}); save it with "
+            "numpy.savez"
         ) from error
-    missing = [key for key in wanted if key not in arrays]
-    if missing:
+    if missing := [name for name in wanted if name not in arrays]:
         raise OrlaError(
             f"{path}: {', '.join(missing)} missing (the file has: {', '.join(present)}); "
-            "save counts, vel and bin_s"
+            "save them, or name the arrays there are under binned in the config"
         )
     return arrays
 
 
-def _require_shape(path: Path, name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
-    if array.shape != shape:
-        wanted = ", ".join("units" if size is None else str(size) for size in shape)
+def _require_shape(path: Path, name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
+    """Hold an array to a shape; a word in it stands for any length."""
+    fits = array.ndim == len(shape) and all(
+        isinstance(size, str) or size == length
+        for size, length in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join(map(str, shape))
         raise OrlaError(f"{path}: {name}: shape {array.shape}, expected ({wanted}); mend the array")
 
 

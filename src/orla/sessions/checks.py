@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import h5py
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.files import MOST_BYTES
+
+
+def require_distinct(path: Path, variable: str, names: Sequence[str]) -> None:
+    """Raise an OrlaError where two channels have one name: sessions are matched by names."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise OrlaError(
+                f"{path}: {variable}: two channels are called '{name}'; give each its own name"
+            )
+        seen.add(name)
+
+
+def require_size(path: Path, variable: str, array: h5py.Dataset | np.ndarray) -> None:
+    """Raise an OrlaError where an array, before it is read, takes more than MOST_BYTES."""
+    size = int(np.prod(array.shape, dtype=float)) * array.dtype.itemsize
+    if size > MOST_BYTES:
+        raise OrlaError(
+            f"{path}: {variable}: {size / 2**30:.1f} GiB, more than the {MOST_BYTES >> 30} GiB "
+            "that are read at most; check the file, or cut the recording"
+        )
 
 
 def require_ascending(path: Path, variable: str, times_s: np.ndarray) -> None:

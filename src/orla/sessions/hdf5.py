@@ -1,4 +1,4 @@
-"""HDF5 files that are either whole or absent."""
+"""HDF5 files: written whole or not at all, and read with one clear line on damage."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import h5py
 
+from orla.errors import OrlaError
 from orla.files import atomic
 
 
@@ -35,3 +36,25 @@ def whole(path: str | Path, user_block: bytes = b"", **options: Any) -> Iterator
     content[: len(user_block)] = user_block
     with atomic(path) as partial:
         partial.write_bytes(content)
+
+
+@contextmanager
+def damage_told(path: Path, form: str) -> Iterator[None]:
+    """Raise an OrlaError in place of what HDF5 libraries raise where a part is damaged.
+
+    Args:
+        path: the file that is read in the block.
+        form: what it is to be, such as NWB.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise OrlaError(
+            f"{path}: cannot be read as {form}, a part of it is damaged or of another kind "
+            f"({type(error).__name__}: {first_line(error)}); get the file again"
+        ) from error
+
+
+def first_line(error: Exception) -> str:
+    """The first line of a message, or the error's name where it has none."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -21,6 +21,7 @@ from orla.errors import OrlaError
 from orla.sessions import hdf5
 from orla.sessions.session import Session
 
+TAKEN_FROM = "Taken from the series "
 _NAMESPACE = uuid.UUID("6f2b4f0e-3a5d-5c1b-9d0a-0c9f6e0b7a11")
 
 
@@ -54,7 +55,10 @@ def write_session(session: Session, path: str | Path) -> None:
 
 def _content_hash(session: Session) -> str:
     digest = hashlib.sha256()
-    for text in (session.name, session.source, *session.channels, *session.areas):
+    texts = [session.name, session.source, *session.channels, *session.areas]
+    if session.cursor != "cursor_pos":
+        texts.append(session.cursor)
+    for text in texts:
         digest.update(text.encode() + b"\0")
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
     for name in sorted(session.behavior):
@@ -141,6 +145,8 @@ def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
             "data": _packed(values),
             "timestamps": _packed(session.time_s) if first is None else first,
         }
+        if name == "cursor_pos" and session.cursor != name:
+            about["comments"] = TAKEN_FROM + session.cursor
         if name.endswith("_vel"):
             series = pynwb.TimeSeries(unit="m/s", **about)
         else:

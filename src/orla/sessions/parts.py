@@ -11,9 +11,38 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from orla.catalogue import option
 from orla.errors import OrlaError
 
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Who sees which steps of the sessions; the arguments of `parts`."""
+
+    cut: int = option(
+        200, "Steps of a window: session B is cut at multiples of this many steps.", least=1
+    )
+    tail_steps: int | float = option(
+        6250,
+        "Tail of session A that pretraining never sees; a whole number of steps, or a fraction of "
+        "the session.",
+        above=0,
+    )
+    tail_stream_steps: int | float = option(
+        5000,
+        "First part of the tail, the stationary control's stream; what is left is held out. Steps, "
+        "or a fraction of the tail.",
+        above=0,
+    )
+    splits: dict[str, float] = option(
+        {"50-50": 0.5, "80-20": 0.8},
+        "Name of each split, and the fraction of session B it adapts on.",
+    )
+    selection_fraction: float = option(
+        0.8, "Rates are selected by adapting on this fraction of the adapt part.", above=0, most=1
+    )
 
 
 @dataclass(frozen=True)
@@ -23,8 +52,8 @@ class Split:
     Attributes:
         adapt: steps the model learns on.
         heldout: steps it is scored on, weights frozen.
-        selection_cut: step inside `adapt` where learning-rate selection stops learning and starts
-            scoring.
+        selection_cut: step of `adapt`, from its start, where learning-rate selection stops learning
+            and starts scoring.
     """
 
     adapt: slice
@@ -81,6 +110,30 @@ def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
     return steps
 
 
+def _selection_cut(name: str, adapt: int, cut: int, selection_fraction: float) -> int:
+    selection_cut = _whole_windows(selection_fraction * adapt, cut)
+    if not 0 < selection_cut < adapt:
+        side = "learns" if selection_cut == 0 else "scores"
+        raise OrlaError(
+            f"split {name}: the part on which selection {side} is empty: {selection_fraction:g} of "
+            f"an adapt part of {adapt} steps, cut at multiples of {cut}, is {selection_cut}; "
+            "lower cut or change selection_fraction"
+        )
+    return selection_cut
+
+
+def stationary(parts: Parts, cut: int, selection_fraction: float) -> Split:
+    """The stationary control's split of A: it adapts to the tail stream, A's end is held out.
+
+    Raises:
+        OrlaError: nothing is left to learn on or to score while rates are selected.
+    """
+    stream = parts.a_tail_stream
+    adapt = stream.stop - stream.start
+    selection_cut = _selection_cut("stationary", adapt, cut, selection_fraction)
+    return Split(stream, parts.a_heldout, selection_cut)
+
+
 def _split(name: str, fraction: float, steps_b: int, cut: int, selection_fraction: float) -> Split:
     if not 0 < fraction < 1:
         raise OrlaError(f"split {name}: {fraction} is not a fraction in (0, 1)")
@@ -95,14 +148,7 @@ def _split(name: str, fraction: float, steps_b: int, cut: int, selection_fractio
             f"split {name}: the held-out part is empty: all {steps_b} steps of session B adapt; "
             "lower the fraction"
         )
-    selection_cut = _whole_windows(selection_fraction * adapt, cut)
-    if not 0 < selection_cut < adapt:
-        side = "learns" if selection_cut == 0 else "scores"
-        raise OrlaError(
-            f"split {name}: the part on which selection {side} is empty: {selection_fraction:g} of "
-            f"an adapt part of {adapt} steps, cut at multiples of {cut}, is {selection_cut}; "
-            "lower cut or change selection_fraction"
-        )
+    selection_cut = _selection_cut(name, adapt, cut, selection_fraction)
     return Split(slice(0, adapt), slice(adapt, steps_b), selection_cut)
 
 

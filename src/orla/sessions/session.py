@@ -25,6 +25,7 @@ class Session:
             ``finger_pos``, ``target_pos``), velocities in metres per second.
         areas: the brain area of each channel, such as ``M1``; "unknown" where none is named.
         source: one sentence on where the recording comes from; simulated ones say so here.
+        cursor: the name in the original file of the series that ``cursor_pos`` is.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Session:
     behavior: dict[str, np.ndarray]
     areas: list[str] = field(default_factory=list)
     source: str = ""
+    cursor: str = "cursor_pos"
 
     def __post_init__(self) -> None:
         self.unit_channel = np.asarray(self.unit_channel, dtype=np.int64)

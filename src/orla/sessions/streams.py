@@ -1,93 +1,96 @@
-"""Streams: what the networks see of a session, one row a time step."""
+"""Streams: what the networks see of two sessions, and the file that they stand in."""
 
 from __future__ import annotations
 
-import json
-import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import atomic
-
-
-@dataclass(frozen=True)
-class Stream:
-    """One session after binning.
-
-    Attributes:
-        X: inputs, float64 (steps, n_inputs), z-scored.
-        Y: targets, float64 (steps, 2), z-scored velocity.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-
-    def __post_init__(self) -> None:
-        if self.X.ndim != 2 or self.Y.ndim != 2 or len(self.X) != len(self.Y):
-            raise OrlaError(
-                f"stream: X {self.X.shape} and Y {self.Y.shape} do not fit together; "
-                "give X (steps, n_inputs) and Y (steps, n_outputs)"
-            )
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def part(self, span: slice) -> Stream:
-        """The steps of `span`, as views."""
-        return Stream(self.X[span], self.Y[span])
+from orla.files import read_arrays, save_arrays
+from orla.tasks.stream import Stream
 
 
 @dataclass(frozen=True)
 class Streams:
-    """The two sessions of a study.
+    """The two sessions of a pair.
 
     Attributes:
-        a: the session to pretrain on.
-        b: the session to adapt to.
+        a: the session to pretrain on, X (steps, n_in).
+        b: the session to adapt to, with the same inputs and outputs.
         bin_s: seconds a step.
-        dataset: name, source, simulated (bool), label, and how the features were made.
+        dataset: name, source, simulated (bool), label, how the features were made, what was kept.
+        categories: how many there are where targets are categories; None where they are values.
     """
 
     a: Stream
     b: Stream
     bin_s: float
     dataset: dict[str, Any]
+    categories: int | None = None
+
+    def __post_init__(self) -> None:
+        a, b = self.a, self.b
+        if a.own or b.own:
+            raise OrlaError("streams: X has an axis of seeds; a session has one stream for all")
+        if a.n_in != b.n_in or a.Y.shape[1:] != b.Y.shape[1:] or a.Y.dtype != b.Y.dtype:
+            raise OrlaError(
+                f"streams: session A has X {a.X.shape}, Y {a.Y.dtype} {a.Y.shape} and B X "
+                f"{b.X.shape}, Y {b.Y.dtype} {b.Y.shape}; give both the same inputs and targets"
+            )
+        if (self.categories is None) != (a.Y.ndim == 2):
+            raise OrlaError(
+                f"streams: Y is {a.Y.dtype} {a.Y.shape} and categories is {self.categories}; give "
+                "their number for categories, and None for values"
+            )
+        for name, stream in (("A", a), ("B", b)):
+            if len(stream) == 0:
+                raise OrlaError(f"streams: session {name} has no steps; take a longer recording")
+            if self.categories is not None and not (
+                stream.Y.min() >= 0 and stream.Y.max() < self.categories
+            ):
+                raise OrlaError(
+                    f"streams: session {name} has categories {stream.Y.min()} to {stream.Y.max()}, "
+                    f"of {self.categories}; number them from 0"
+                )
+        if not (np.isfinite(self.bin_s) and self.bin_s > 0):
+            raise OrlaError(f"streams: bin_s is {self.bin_s}; give seconds above 0")
+
+    @property
+    def n_out(self) -> int:
+        """Outputs of a network: columns of Y, or the number of categories."""
+        return self.a.Y.shape[1] if self.categories is None else self.categories
 
     def save(self, path: Path | str) -> None:
-        """Write to an .npz file, whole or not at all."""
-        with atomic(Path(path)) as temporary, open(temporary, "wb") as file:
-            np.savez(
-                file,
-                a_X=self.a.X,
-                a_Y=self.a.Y,
-                b_X=self.b.X,
-                b_Y=self.b.Y,
-                bin_s=np.float64(self.bin_s),
-                dataset=np.array(json.dumps(self.dataset, sort_keys=True)),
-            )
+        """Write to an .npz file, whole or not at all, with a digest of all that it holds."""
+        arrays = {
+            f"{side}_{f.name}": np.ascontiguousarray(array)
+            for side in "ab"
+            for f in fields(Stream)
+            if (array := getattr(getattr(self, side), f.name)) is not None
+        }
+        about = {"bin_s": self.bin_s, "dataset": self.dataset, "categories": self.categories}
+        save_arrays(path, arrays, about)
 
     @classmethod
     def load(cls, path: Path | str) -> Streams:
         """Read what `save` wrote.
 
         Raises:
-            OrlaError: the file is missing, or is not such a file.
+            OrlaError: the file is missing, is not such a file, holds a value that cannot be, or
+                differs from its digest.
         """
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return cls(
-                    a=Stream(arrays["a_X"], arrays["a_Y"]),
-                    b=Stream(arrays["b_X"], arrays["b_Y"]),
-                    bin_s=float(arrays["bin_s"]),
-                    dataset=json.loads(str(arrays["dataset"])),
-                )
+            held, about = read_arrays(path)
+            sides: dict[str, dict[str, np.ndarray]] = {"a": {}, "b": {}}
+            for name, array in held.items():
+                sides[name[0]][name[2:]] = array
+            return cls(**{side: Stream(**held) for side, held in sides.items()}, **about)
         except FileNotFoundError:
             raise OrlaError(f"{path}: no such file; run the sessions chapter first") from None
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except (KeyError, TypeError, ValueError, OrlaError) as error:
             raise OrlaError(
                 f"{path}: not a streams file ({error}); delete it and run the sessions chapter"
             ) from None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -13,6 +15,7 @@ from urllib.parse import quote
 import requests
 from tqdm import tqdm
 
+from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import is_disk_full
 from orla.progress import bar
@@ -22,6 +25,34 @@ _PROGRESS_BYTES = 1 << 20
 _LONGEST_PAUSE_S = 120.0
 _WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
 _RANGE_NOT_SATISFIABLE = 416
+
+
+@dataclass(frozen=True)
+class Source:
+    """The recordings of O'Doherty, Cardoso, Makin and Sabes on Zenodo."""
+
+    base_url: str = option(
+        "https://zenodo.org/records/3854034/files", "Folder on the web that holds the .mat files."
+    )
+    retries: int = option(5, "How often a broken download is resumed.", least=0)
+    timeout_s: float = option(60, "Seconds of silence after which a download is broken.", above=0)
+    spikes_outside: str = option(
+        "refuse",
+        "What becomes of spikes outside the time base of the positions.",
+        choices=("refuse", "drop"),
+    )
+    md5: dict[str, str] = option({}, "MD5 checksum of each file, by the name of its session.")
+
+    def __post_init__(self) -> None:
+        if not self.base_url.startswith(("http://", "https://")):
+            raise OrlaError(
+                f'odoherty: "base_url" is {self.base_url}; give an address with https://'
+            )
+        for session, md5 in self.md5.items():
+            if not re.fullmatch("[0-9a-f]{32}", md5):
+                raise OrlaError(
+                    f'odoherty: "md5.{session}" is {md5}; give 32 digits from 0 to 9 and a to f'
+                )
 
 
 class _Interrupted(Exception):
@@ -63,13 +94,16 @@ def download(
             a server's own Retry-After takes its place.
 
     Raises:
-        OrlaError: the server refuses the file, stays unreachable, or serves another one; or the
-            disk is full.
+        OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
+            stands in the file's place; or the disk is full.
     """
     path, md5 = Path(path), md5.lower()
     if path.is_file() and _md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
+    for there in (path, part):
+        if there.is_dir():
+            raise OrlaError(f"{there}: a folder stands where the file goes; remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
     for last_attempt in (False, True):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
@@ -152,7 +186,7 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
 
 def _save(part: Path, answer: requests.Response, start: int) -> None:
     left = answer.headers.get("Content-Length")
-    total = start + int(left) if left and left.isdigit() else None
+    total = start + int(left) if left and left.isdecimal() else None
     try:
         with open(part, "ab" if start else "wb") as file, _progress(part, total, start) as shown:
             for chunk in answer.iter_content(_CHUNK_BYTES):
@@ -179,7 +213,7 @@ def _progress(part: Path, total: int | None, start: int) -> tqdm:
 def _retry_after(answer: requests.Response) -> float | None:
     """Seconds from a Retry-After header, which holds a number or a date; None without one."""
     value = answer.headers.get("Retry-After", "")
-    if value.isdigit():
+    if value.isdecimal():
         return float(value)
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())

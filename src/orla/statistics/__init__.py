@@ -1,1 +1,1 @@
-"""Tests, intervals and the tables that compare learners: thin names over scipy."""
+"""Tests and intervals: thin names over scipy."""

@@ -1,51 +1,25 @@
-"""What the figures share: captions, conditions and words in a plot."""
+"""What the figures share: conditions, words in a plot, and spans of values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from orla.reports import style, words
+from orla.reports import style
 from orla.reports.numbers import number
+from orla.reports.study import StudyFacts
 
-Paths = Sequence[Path | str]
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 
 
-@dataclass(frozen=True)
-class Caption:
-    """What a figure shows (caption) and what one sees in it (alternative text)."""
-
-    title: str
-    caption: str
-    alt: str
-
-
-def conditions(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The rows of each architecture, precision and split, with its title."""
-    if frame.empty:
-        return []
-    keys = ["architecture", "precision", "split"]
-    groups = words.arrange(frame).groupby(keys, sort=False)
-    return [(words.condition(rows.iloc[0]), rows) for _, rows in groups]
-
-
-def one_condition(
-    frame: pd.DataFrame, architecture: str | None, precision: str | None
-) -> tuple[pd.DataFrame, str]:
-    """The rows of one architecture and precision (the first present), and their title."""
-    if frame.empty:
-        return frame, "no data"
-    architecture = architecture or words.present(frame, "architecture")[0]
-    rows = frame[frame["architecture"] == architecture]
-    precision = precision or (words.present(rows, "precision") or ["float64"])[0]
-    title = f"{words.name('architecture', architecture)}, {words.name('precision', precision)}"
-    return rows[rows["precision"] == precision], title
+def one_condition(frame: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame, str]:
+    """The rows of the first condition (of all its splits), and its title."""
+    for title, _, rows in study.groups(frame, without="split"):
+        return rows, title
+    return frame, "no data"
 
 
 def say(axes: Axes, text: str) -> None:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any
 
 import pandas as pd
 
-from orla.reports import words
 from orla.reports.numbers import MISSING, interval, is_missing, number
-from orla.reports.paper import Number, Paper
-from orla.reports.table import Panel
+from orla.reports.paper import Number
+from orla.reports.study import DEFAULTS, StudyFacts
+from orla.reports.table import Column, Panel
 
 BOOTSTRAP = "95 % percentile bootstrap interval over seeds"
+NOT_RUN = "not run"
 EDGE = "*"
+FEW = "§"
+FEW_UPDATES = 20
 UNRELIABLE = "‡"
 _CONFIGURATION_MARKS = {"pilot-f32": "ᵖ", "kaggle-f64": "ᵏ"}
 _MARK_NOTES = {
     EDGE: "* the best rate lies on the grid's edge.",
     UNRELIABLE: "‡ unreliable: frozen minus reference MSE is under 0.05.",
+    FEW: f"§ fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
     "ᵖ": (
         "ᵖ the paper's float32 pilot: rate chosen on the held-out part, full RTRL with a "
         "window of 50."
     ),
     "ᵏ": "ᵏ the paper's float64 run on Kaggle's CPU (the others: its local CPU).",
 }
-_PANEL = ["architecture", "precision", "split"]
 
 
 class PaperCell:
@@ -34,6 +39,11 @@ class PaperCell:
         self._theirs = theirs
         self._digits = digits
         self._signed = signed
+
+    @property
+    def found(self) -> bool:
+        """Whether the paper has a number here."""
+        return self._theirs is not None
 
     @property
     def learning_rate(self) -> float | None:
@@ -78,26 +88,74 @@ class PaperCell:
         return record
 
 
-def paper_gap(paper: Paper, row: dict) -> PaperCell:
-    """The paper's gap for a row's condition, signed."""
+def paper_gap(study: StudyFacts, row: Mapping[str, Any]) -> PaperCell:
+    """The paper's gap for a row's condition, signed; a dash where its numbers do not apply."""
+    paper = study.paper(row, study.main)
+    if paper is None:
+        return PaperCell(None)
     theirs = paper.gap(row["optimizer"], row["precision"], row["split"], row["architecture"])
     return PaperCell(theirs, signed=True)
 
 
-def panels_of(frame: pd.DataFrame, *more: str) -> Iterable[tuple[str, list[dict]]]:
-    """Rows grouped by architecture, precision, split and ``more``, each group with its title."""
-    if frame.empty:
-        return
-    ordered = words.arrange(frame)
-    for _, rows in ordered.groupby([*_PANEL, *more], sort=False):
-        first = rows.iloc[0]
-        titles = [words.condition(first), *(words.name(kind, first[kind]) for kind in more)]
-        yield ": ".join(titles), records_of(rows)
+def with_paper_rows(
+    frame: pd.DataFrame,
+    study: StudyFacts,
+    candidates: Iterable[Mapping[str, str]],
+    cell: Callable[[StudyFacts, Mapping[str, Any]], PaperCell],
+) -> pd.DataFrame:
+    """The results, and a row with ``run`` False for each condition of the paper that was not run.
+
+    These are conditions of the study's own networks, precisions and splits; all their columns but
+    the keys are missing.
+
+    Args:
+        frame: results with key columns.
+        study: names, comparisons and data of the study.
+        candidates: what the paper has in its rows: learner, optimizer, comparison.
+        cell: the paper's number for a row's keys.
+    """
+    own = frame.assign(run=True)
+    rows = [
+        keys | dict(more)
+        for keys in _crossed(frame)
+        for more in candidates
+        if cell(study, keys | dict(more)).found
+    ]
+    if not rows:
+        return own
+    wanted = pd.DataFrame(rows).drop_duplicates()
+    by = list(wanted.columns)
+    missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="found")
+    missing = missing[missing["found"] == "left_only"].drop(columns="found")
+    # Whole numbers and flags stay what they are beside rows that have none.
+    exact = own.select_dtypes(["integer", "bool"])
+    own = own.astype({column: exact[column].convert_dtypes().dtype for column in exact})
+    return pd.concat([own, missing.assign(run=False).astype({"run": "boolean"})], ignore_index=True)
 
 
-def records_of(frame: pd.DataFrame) -> list[dict]:
-    """The rows as dicts."""
-    return frame.to_dict("records")
+def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
+    """Keys of every network, precision and split of the frame, for each pair of its tasks."""
+    kinds = ("architecture", "precision", "split")
+    for task, pair in frame[["task", "pair"]].drop_duplicates().itertuples(index=False):
+        for values in product(*(frame[kind].unique() for kind in kinds)):
+            yield {"task": task, "pair": pair, **dict(zip(kinds, values, strict=True)), **DEFAULTS}
+
+
+def without_paper(
+    columns: list[Column], panels: list[Panel]
+) -> dict[str, list[Column] | list[Panel]]:
+    """Columns and panels of a table, less the paper's columns where no row has its numbers."""
+    theirs = {i for i, c in enumerate(columns) if c.header == "paper" or c.group == "The paper"}
+    if any(row[i] != MISSING for panel in panels for row in panel.rows for i in theirs):
+        theirs = set()
+    kept = [i for i in range(len(columns)) if i not in theirs]
+    return {
+        "columns": [columns[i] for i in kept],
+        "panels": [
+            Panel(panel.title, [tuple(row[i] for i in kept) for row in panel.rows])
+            for panel in panels
+        ],
+    }
 
 
 def is_true(row: dict, column: str) -> bool:
@@ -113,14 +171,17 @@ def lost_seeds(row: dict) -> int:
 
 
 def mark_notes(panels: list[Panel]) -> list[str]:
-    """What the marks that occur in these cells mean."""
+    """What the marks that occur in these cells and titles mean."""
     cells = "".join(cell for panel in panels for row in panel.rows for cell in row)
-    return [note for mark, note in _MARK_NOTES.items() if mark in cells]
+    text = cells + "".join(panel.title for panel in panels)
+    return [note for mark, note in _MARK_NOTES.items() if mark in text]
 
 
-def twin(records: list[dict], frame: pd.DataFrame, dataset: dict) -> pd.DataFrame:
-    """The .csv twin: unrounded rows and the dataset; ``frame`` serves where there are no rows."""
+def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    """The .csv twin: unrounded rows and the data set; `frame` serves where there are no rows."""
     data = pd.DataFrame.from_records(records) if records else frame.copy()
-    data.insert(0, "simulated", bool(dataset.get("simulated")))
-    data.insert(0, "dataset", dataset.get("name", ""))
+    kinds = {c: frame[c].dtype for c in data if c in frame}
+    data = data.astype(kinds)
+    data.insert(0, "simulated", study.simulated)
+    data.insert(0, "dataset", study.name)
     return data

@@ -1,0 +1,49 @@
+"""Named arrays in an .npz file, with provenance and a digest of the file in its comment."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orla.files import atomic
+from orla.provenance import digest
+
+_KEY = "orla"
+
+
+def write_arrays(
+    arrays: Mapping[str, np.ndarray],
+    path: str | Path,
+    provenance: Mapping[str, Any],
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write arrays, provenance and digests of `inputs`, as `orla.provenance.tables.write_table`.
+
+    Raises:
+        OrlaError: When the disk is full.
+    """
+    source = {**provenance, "inputs": digest.inputs(path, inputs)}
+    with atomic(path) as partial:
+        np.savez(partial, **arrays, **{_KEY: np.array(json.dumps(source, sort_keys=True))})
+        with zipfile.ZipFile(partial, "a") as archive:
+            archive.comment = digest.BLANK.encode()
+        digest.seal(partial)
+
+
+def read_arrays(
+    path: str | Path, expect: Mapping[str, Any] | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays of `write_arrays`, and their provenance.
+
+    Raises:
+        OrlaError: As in `orla.provenance.tables.read_table`.
+    """
+    with np.load(io.BytesIO(digest.unsealed(Path(path)))) as held:
+        arrays = dict(held)
+    provenance = json.loads(str(arrays.pop(_KEY)))
+    digest.check(path, provenance, expect or {})
+    return arrays, provenance

@@ -1,0 +1,207 @@
+"""The source files that a result depends on, found by reading imports; nothing is imported.
+
+A part that is found by its name is reached by no import: the roots name the parts that a result
+uses, so that a change of one optimizer touches only the results made with it.
+"""
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.schema import nearest
+
+_HOME = Path(__file__).parents[2]
+
+SILENT = ("orla.errors", "orla.files", "orla.progress", "orla.provenance", "orla.schema")
+"""Modules that write messages and files and change no number; they count for no result."""
+
+Root = str | Path
+
+
+def code_hash(*roots: Root) -> str:
+    """One SHA-256 of all that `sources` finds, in hexadecimal.
+
+    Args:
+        *roots: Modules of orla by name ("orla.study.sweep"), and files, as from `files_of`.
+
+    Raises:
+        OrlaError: There is no such module, or a file is no Python.
+    """
+    return hashlib.sha256(repr(sorted(sources(*roots).items())).encode()).hexdigest()
+
+
+def sources(*roots: Root) -> dict[str, str]:
+    """Source files that the roots depend on, themselves among them, each with its SHA-256.
+
+    Followed are imports of orla, of a plug-in's own package or folder, and ``__init__`` files of
+    packages on the way; not `SILENT`, nor what stands under ``if TYPE_CHECKING``. A file of the
+    same name beside a module (kernels.cpp beside kernels.py) counts as well. Files of orla are
+    named from its parent folder, others from their own folder's.
+
+    Raises:
+        OrlaError: As in `code_hash`.
+    """
+    return {_name(file): _read(file, _stamp(file))[0] for file in _reached(roots)}
+
+
+def files_of(kind: str, form: str) -> list[Path]:
+    """The files that declare a part: in its room, and in plug-in folders and installed plug-ins.
+
+    A plug-in's file that declares a part of another kind under the same name is among them.
+
+    Args:
+        kind: A key of `orla.catalogue.ROOMS`.
+        form: The part's name or a short form of it, such as "tbptt-200-200".
+
+    Raises:
+        OrlaError: No file declares it; the nearest is named.
+    """
+    if kind not in catalogue.ROOMS:
+        raise OrlaError(f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.ROOMS)}")
+    room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
+    declared: dict[str, list[Path]] = {}
+    for file in [*_python_in(room), *_plugin_files()]:
+        for name in _declared(file, _stamp(file)):
+            declared.setdefault(name, []).append(file)
+    for name in (form, re.sub(r"(-\d+)+$", "", form)):
+        if name in declared:
+            return declared[name]
+    raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, declared)}")
+
+
+def _plugin_files() -> Iterator[Path]:
+    for folder in catalogue.plugin_folders():
+        yield from _python_in(folder)
+    for point in entry_points(group=catalogue.ENTRY_POINTS):
+        spec = find_spec(point.module)
+        if spec is not None and spec.origin:
+            yield from sorted(_reached([Path(spec.origin)]))
+
+
+def _python_in(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
+
+
+def _reached(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
+    todo = [file for root in roots for file in _root_files(root)]
+    found: set[Path] = set()
+    while todo:
+        file = todo.pop()
+        if file in found:
+            continue
+        found.add(file)
+        todo += _read(file, _stamp(file))[1]
+    return found
+
+
+def _root_files(root: Root) -> list[Path]:
+    if isinstance(root, Path):
+        return [root.resolve()]
+    files = _files_of(root, _HOME / "orla" / "__init__.py")
+    if not files or root.rpartition(".")[2] not in (files[-1].stem, files[-1].parent.name):
+        raise OrlaError(f"{root}: no module of orla; name one such as orla.study.sweep")
+    return files
+
+
+def _files_of(module: str, importer: Path) -> list[Path]:
+    """Files that an import runs: the module's and its packages'; none outside orla and plug-ins."""
+    if any(f"{module}.".startswith(f"{silent}.") for silent in SILENT):
+        return []
+    parts = module.split(".")
+    own = _top_folder(importer)
+    home = _HOME if parts[0] == "orla" else own
+    loose = own == importer.parent
+    if home != _HOME and loose and own.name in ("site-packages", "dist-packages"):
+        return []
+    if home != _HOME and not loose and parts[0] != importer.relative_to(own).parts[0]:
+        return []
+    files = []
+    for depth in range(1, len(parts) + 1):
+        place = home.joinpath(*parts[:depth])
+        if (place / "__init__.py").is_file():
+            files.append(place / "__init__.py")
+        elif place.with_suffix(".py").is_file():
+            files.append(place.with_suffix(".py"))
+            break
+    return files
+
+
+def _top_folder(file: Path) -> Path:
+    """The folder that a file's outermost package stands in; its own folder without a package."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _name(file: Path) -> str:
+    top = _top_folder(file)
+    return file.relative_to(top if top == _HOME else top.parent).as_posix()
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    found = file.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=4096)
+def _read(file: Path, stamp: tuple[int, int]) -> tuple[str, tuple[Path, ...]]:
+    """SHA-256 of a file, and the files that it needs itself if it is Python."""
+    content = file.read_bytes()
+    needed: set[Path] = set()
+    if file.suffix == ".py":
+        needed |= {other for other in file.parent.glob(f"{file.stem}.*") if other.stem == file.stem}
+        for module in _imported(file, _tree(file, content)):
+            needed |= set(_files_of(module, file))
+    return hashlib.sha256(content).hexdigest(), tuple(needed)
+
+
+def _tree(file: Path, content: bytes) -> ast.Module:
+    try:
+        return ast.parse(content)
+    except (SyntaxError, ValueError) as error:
+        raise OrlaError(f"{file}: no Python ({error}); mend it") from None
+
+
+def _imported(file: Path, tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            todo += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = ".".join([*_package(file, node.level), *filter(None, [node.module])])
+            found |= {f"{module}.{alias.name}" for alias in node.names} | {module}
+        todo += ast.iter_child_nodes(node)
+    return found
+
+
+def _package(file: Path, level: int) -> tuple[str, ...]:
+    """The package that `level` dots mean in a file; nothing for none."""
+    if not level:
+        return ()
+    package = file.parent.relative_to(_top_folder(file)).parts
+    return package[: len(package) - level + 1]
+
+
+@lru_cache(maxsize=4096)
+def _declared(file: Path, stamp: tuple[int, int]) -> list[str]:
+    """Names that class statements of a file declare: ``class SGD(Optimizer, name="sgd")``."""
+    return [
+        keyword.value.value
+        for node in ast.walk(_tree(file, file.read_bytes()))
+        if isinstance(node, ast.ClassDef)
+        for keyword in node.keywords
+        if keyword.arg == "name" and isinstance(keyword.value, ast.Constant)
+    ]

@@ -1,0 +1,101 @@
+"""Results that notice damage and exchange: a digest of each file, and those of its inputs.
+
+A file holds ``orla-digest:`` and the SHA-256 of all its bytes, taken with zeros in the place of
+the digest itself. Its provenance holds the SHA-256 of every file that it was made from.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.files import sha256
+
+KEY = "orla-digest"
+BLANK = f"{KEY}:{64 * '0'}"
+_MARK = re.compile(KEY.encode() + rb":([0-9a-f]{64})")
+
+
+def seal(path: Path) -> None:
+    """Put the digest of a file in the place of the one `BLANK` that it holds."""
+    content = path.read_bytes()
+    [mark] = _MARK.finditer(content)
+    with path.open("r+b") as file:
+        file.seek(mark.start(1))
+        file.write(hashlib.sha256(content).hexdigest().encode())
+
+
+def unsealed(path: Path) -> bytes:
+    """A file's bytes, once they agree with its digest.
+
+    Raises:
+        OrlaError: The file is missing, has no digest, or differs from it.
+    """
+    if not path.is_file():
+        raise OrlaError(f"{path}: no such result; let snakemake make it: snakemake {path}")
+    content = path.read_bytes()
+    mark = _MARK.search(content)
+    if mark is None:
+        raise OrlaError(
+            f"{path}: written by another program, or damaged (it has no digest of itself);"
+            " delete it and run again"
+        )
+    blank = content[: mark.start()] + BLANK.encode() + content[mark.end() :]
+    if hashlib.sha256(blank).hexdigest().encode() != mark[1]:
+        raise OrlaError(
+            f"{path}: differs from its own digest, so it is damaged or was changed;"
+            " delete it and run again"
+        )
+    return content
+
+
+def inputs(path: str | Path, files: Iterable[str | Path]) -> dict[str, str]:
+    """Path of each file, seen from the folder of the result `path`, with its SHA-256."""
+    folder = Path(path).parent
+    return {Path(os.path.relpath(file, folder)).as_posix(): _digest(file) for file in files}
+
+
+def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Refuse a result of another condition, or made from other files than stand there now.
+
+    Args:
+        path: The result.
+        provenance: Its provenance.
+        expected: What the provenance must hold, itself or under ``keys``.
+
+    Raises:
+        OrlaError: It holds something else; or an input, where it is still there, differs.
+    """
+    held = {**provenance, **provenance.get("keys", {})}
+    for name, value in expected.items():
+        refuse_other(path, name, held.get(name), value)
+    for relative, digest in provenance.get("inputs", {}).items():
+        file = Path(os.path.normpath(Path(path).parent / relative))
+        if file.is_file() and _digest(file) != digest:
+            raise OrlaError(
+                f"{path}: made from another {file} than the one that stands there;"
+                f" delete {path} and run again"
+            )
+
+
+def refuse_other(path: str | Path, name: str, held: Any, expected: Any) -> None:
+    """Refuse a result whose `name` is not the expected one."""
+    if held != expected:
+        raise OrlaError(
+            f"{path}: another result stands in its place ({name} is {held!r}, not {expected!r});"
+            " delete it and run again"
+        )
+
+
+def _digest(file: str | Path) -> str:
+    found = os.stat(file)
+    return _digest_of(os.path.abspath(file), found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _digest_of(file: str, changed: int, size: int) -> str:
+    return sha256(file)

@@ -1,0 +1,48 @@
+"""The chapters of the page: a table or figure names its own; what has none stands at the end."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Chapter(NamedTuple):
+    """A chapter's heading, what it answers in one sentence, and its place."""
+
+    title: str
+    sentence: str
+    order: float
+
+
+CHAPTERS = {
+    "verdicts": Chapter(
+        "Verdicts",
+        "Each hypothesis was registered, with its threshold, before the results it is judged by.",
+        10,
+    ),
+    "drift": Chapter(
+        "Adaptation to the drift",
+        "How much of the drift's error each learner undoes, and which learner undoes more.",
+        20,
+    ),
+    "horizon": Chapter(
+        "How long one adapts",
+        "Whether a gap depends on the step at which adaptation stops.",
+        30,
+    ),
+    "ratio": Chapter(
+        "Updates of recurrent and output weights",
+        "Whether the gap follows the ratio in which an optimizer moves the two.",
+        40,
+    ),
+    "rates": Chapter(
+        "Learning rates",
+        "How much hangs on the rate, and what choosing it on the held-out part would add.",
+        50,
+    ),
+}
+
+
+def chapter(name: str) -> Chapter:
+    """A chapter by its name; one that is not registered is headed by its name, at the end."""
+    heading = name.replace("_", " ").capitalize() or "Further results"
+    return CHAPTERS.get(name, Chapter(heading, "", 1000))

@@ -1,0 +1,118 @@
+"""docs/findings.md, from the results of one run: every figure comes out of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+
+from orla import catalogue
+from orla.reports import claims, opening
+from orla.reports.numbers import MISSING, count, estimate, is_missing, number
+from orla.reports.provenance import short
+from orla.reports.study import StudyFacts
+from orla.reports.table import Column
+from orla.reports.verdicts import reason, threshold, verdict_estimate, verdict_rows
+
+# Tables with the main numbers, in the order of the page.
+_TABLES = ("bci_gap", "heldout", "ratio_gap", "selection_price")
+
+
+def findings(
+    results: Mapping[str, pd.DataFrame], provenance: Mapping[str, Any], study: StudyFacts
+) -> str:
+    """The findings of one run, as Markdown.
+
+    Args:
+        results: results by file stem; a table whose results are absent is left out.
+        provenance: of the verdicts: code, versions, CPU capability, lock hash, ...
+        study: names, comparisons and data of the study.
+    """
+    told = claims.lines(results, study) if claims.apply(results, study) else []
+    return _template().render(
+        study=study,
+        tag=" (SIMULATED)" if study.simulated else "",
+        provenance={"data": study.data, **short(provenance)},
+        opening=opening.sentences(results, study),
+        claims=[line for line in told if line.ours],
+        unmeasured=[line for line in told if not line.ours],
+        judged=_judged(results.get("verdicts")),
+        tables=[_table(name, results, study) for name in _TABLES if _answered(name, results)],
+        horizons=_horizons(results.get("horizon_gaps"), study),
+    )
+
+
+def _template() -> Any:
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"cell": _cell, "header": _header}
+    return environment.from_string(
+        (files(__package__) / "findings.md.jinja").read_text(encoding="utf-8")
+    )
+
+
+def _cell(text: str) -> str:
+    """Text that breaks no row of a Markdown table and is taken for no emphasis."""
+    plain = str(text).replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
+    return " ".join(plain.replace("_", r"\_").replace("<", "&lt;").split("\n"))
+
+
+def _header(column: Column) -> str:
+    return f"{column.group}: {column.header}" if column.group else column.header
+
+
+def _answered(name: str, results: Mapping[str, pd.DataFrame]) -> bool:
+    needs = catalogue.part("table", name).part.more["needs"]
+    return all(need in results and len(results[need]) for need in needs[:1])
+
+
+def _table(name: str, results: Mapping[str, pd.DataFrame], study: StudyFacts) -> Any:
+    table = catalogue.part("table", name)
+    return table().build(*(results[need] for need in table.part.more["needs"]), study=study)
+
+
+def _judged(verdicts: pd.DataFrame | None) -> list[dict[str, Any]]:
+    return [
+        {
+            **{key: row[key] for key in ("title", "registration", "outcome", "amended")},
+            "estimate": verdict_estimate(row),
+            "threshold": threshold(row["threshold"]),
+            "n": count(row["n"]),
+            "reason": reason(row),
+        }
+        for row in (verdict_rows(verdicts) if verdicts is not None else ())
+    ]
+
+
+def _horizons(gaps: pd.DataFrame | None, study: StudyFacts) -> dict[str, Any] | None:
+    if gaps is None or gaps.empty:
+        return None
+    panels, spread = [], {}
+    for title, _, rows in study.groups(gaps):
+        steps = sorted(rows["horizon_steps"].unique())
+        by_optimizer = {}
+        for optimizer, own in rows.groupby("optimizer", sort=False):
+            found = {row["horizon_steps"]: row for row in own.to_dict("records")}
+            name = study.called("optimizer", optimizer)
+            spread[f"{name}, {title}"] = own["gap_pp"].max() - own["gap_pp"].min()
+            by_optimizer[name] = [_gap(found.get(step)) for step in steps]
+        panels.append({"title": title, "steps": steps, "rows": by_optimizer})
+    caption = (
+        f"Gap in pp of {study.words(study.main)}, with 95 % bootstrap intervals over seeds. Seeds "
+        "that share a stream share the step at which adaptation stops, so these intervals do not "
+        "hold the variation between horizons"
+    )
+    known = {name: value for name, value in spread.items() if not is_missing(value)}
+    if known:
+        widest = max(known, key=known.__getitem__)
+        caption += f": up to {number(known[widest])} pp ({widest})"
+    caption += "."
+    return {"caption": study.prefix + caption, "panels": panels}
+
+
+def _gap(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return MISSING
+    return estimate(row["gap_pp"], row["low_pp"], row["high_pp"], signed=True, n=row["n_seeds"])

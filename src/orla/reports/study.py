@@ -1,0 +1,178 @@
+"""What reports know of a study beside its results: its name, question, comparisons and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from orla.catalogue import Mark
+from orla.reports import words
+from orla.reports.paper import Paper, load
+
+# What the comparison that the paper's gaps are of is called, in configs and registrations.
+PAPERS = "paper"
+# Units of the paper's networks on recordings.
+HIDDEN = 64
+# What a condition is by default; a title says only what differs or varies.
+DEFAULTS = {"intervention": "none", "start": "pretrained"}
+# The columns that set conditions apart, learner and optimizer aside, in the order of a title.
+CONDITION = ("task", "pair", "architecture", "precision", "split", "intervention", "start")
+_ALWAYS_SAID = ("architecture", "precision", "split")
+
+
+class Comparison(NamedTuple):
+    """A difference of held-out recovery: what a reader calls it, and which learner minus which."""
+
+    label: str
+    minuend: str
+    subtrahend: str
+
+
+class Group(NamedTuple):
+    """The rows of one condition: what a reader calls it, and its key columns."""
+
+    title: str
+    keys: dict[str, str]
+    rows: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class StudyFacts:
+    """What stands in captions and titles, and how parts are named there.
+
+    Attributes:
+        name, label: the data set's short name, and how a reader sees it.
+        simulated: whether its sessions are simulated.
+        title: the study's own question; made from its label where it has none.
+        reproduces: whether it is the paper's study, on the paper's data or on its simulation.
+        margin_pp, alpha: of the equivalence tests.
+        recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
+        comparisons: name -> label, minuend and subtrahend, as attributes.
+        main: the comparison that a figure of one comparison shows.
+        instances: parts that the config names itself: kind -> name -> specification.
+    """
+
+    name: str
+    label: str = ""
+    simulated: bool = False
+    title: str = ""
+    reproduces: bool = False
+    margin_pp: float = 3.0
+    alpha: float = 0.05
+    recordings: tuple[str, ...] = ("recordings",)
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    main: str = PAPERS
+    instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def prefix(self) -> str:
+        """What every caption opens with where the sessions are simulated, else nothing."""
+        return "SIMULATED sessions, no recording. " if self.simulated else ""
+
+    @property
+    def data(self) -> str:
+        """The data as a reader calls them."""
+        return self.label or self.name
+
+    def comparison(self, name: str) -> Comparison:
+        """A comparison's label and learners; one that the study does not declare is its name."""
+        return self.comparisons.get(name, Comparison(name, "", ""))
+
+    def words(self, name: str) -> str:
+        """A comparison as "label (which learner minus which)"."""
+        given = self.comparison(name)
+        if not given.minuend:
+            return given.label
+        pair = (self.called("learner", given.minuend), self.called("learner", given.subtrahend))
+        return f"{given.label or name} ({pair[0]} − {pair[1]})"
+
+    def called(self, kind: str, slug: str) -> str:
+        """The reader's name of a part, a value or a comparison."""
+        if kind == "comparison":
+            return self.comparison(slug).label or slug
+        return words.name(kind, slug, self.instances)
+
+    def stride(self, learner: str) -> int | None:
+        """Steps between two updates of a learner; None where it is no part of the catalogue."""
+        return words.stride(learner, self.instances)
+
+    def marks(self, kind: str, slugs: Iterable[str]) -> dict[str, Mark]:
+        """The look of each of these series, no two alike."""
+        from orla.reports import style  # matplotlib, which tables do without
+
+        return style.marks(kind, slugs, self.instances)
+
+    def present(self, frame: pd.DataFrame, kind: str) -> list[str]:
+        """The values of a key column, in the order that their parts declare."""
+        found = frame[kind].dropna().unique().tolist() if kind in frame else []
+        if kind == "comparison":
+            known = list(self.comparisons)
+            return sorted(found, key=lambda c: (known.index(c) if c in known else len(known), c))
+        return words.ordered(kind, found, self.instances)
+
+    def arrange(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows by condition, learner, comparison and optimizer, in declared order."""
+        kinds = [k for k in (*CONDITION, "learner", "comparison", "optimizer") if k in frame]
+        ranks = {kind: {s: i for i, s in enumerate(self.present(frame, kind))} for kind in kinds}
+        return frame.sort_values(
+            kinds, key=lambda column: column.map(ranks[column.name]), kind="stable"
+        ).reset_index(drop=True)
+
+    def title_of(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
+        """A condition's title: network, precision and split, and what else varies in `frame`."""
+        return ", ".join(
+            self.called(kind, str(keys[kind]))
+            for kind in CONDITION
+            if kind in keys
+            and (
+                kind in _ALWAYS_SAID
+                or frame[kind].nunique() > 1
+                or keys[kind] != DEFAULTS.get(kind, keys[kind])
+            )
+        )
+
+    def groups(self, frame: pd.DataFrame, *more: str, without: str = "") -> Iterator[Group]:
+        """The rows of each condition (and value of `more`), in order, with title and keys.
+
+        Args:
+            frame: results with the key columns.
+            *more: further columns that rows are grouped by, such as learner.
+            without: a column of `CONDITION` that they are not grouped by.
+        """
+        if frame.empty:
+            return
+        by = [key for key in (*CONDITION, *more) if key != without]
+        for values, rows in self.arrange(frame).groupby(by, sort=False):
+            keys = dict(zip(by, values, strict=True))
+            title = self.title_of(keys, frame)
+            title = ": ".join([title, *(self.called(kind, keys[kind]) for kind in more)])
+            yield Group(title, keys, rows)
+
+    def paper(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
+        """The paper, where its numbers may stand beside a condition's; else None.
+
+        They may beside recordings and networks of the paper's size, with nothing done to gradient
+        or start; and beside a comparison only where its learners are the paper's.
+        """
+        paper = load()
+        given = self.instances.get("architecture", {}).get(keys["architecture"], {})
+        size = given.get("hidden", HIDDEN) if isinstance(given, Mapping) else HIDDEN
+        fits = keys["task"] in self.recordings and size == HIDDEN
+        fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
+        if fits and comparison is not None:
+            given = self.comparison(comparison)
+            fits = comparison == PAPERS and given.minuend in in_paper("learner")
+            fits = fits and given.subtrahend == paper.headline["learner"]
+        return paper if fits else None
+
+
+@cache
+def in_paper(kind: str) -> list[str]:
+    """The learners, or optimizers, that the paper has a number of, in the order of its rows."""
+    paper = load()
+    rows = (row for name in paper.tables for row in paper.table(name))
+    return list(dict.fromkeys(row[kind] for row in rows if row.get(kind)))

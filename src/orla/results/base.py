@@ -1,0 +1,150 @@
+"""What a statistic is: a table of results made from other tables, and in which order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from orla import catalogue
+from orla.catalogue import Part
+from orla.errors import OrlaError
+from orla.schema import nearest
+from orla.statistics.bootstrap import RESAMPLES, Interval, mean_interval
+
+GIVEN = ("models", "horizon")
+"""Tables that sweeps make: one row a model, and one row a model and horizon."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A difference between two learners of one setting: `minuend` minus `subtrahend`."""
+
+    minuend: str
+    subtrahend: str
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if self.minuend == self.subtrahend:
+            raise OrlaError(
+                f'config: "comparisons" subtracts {self.minuend} from itself; name two learners'
+            )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the tables are made with.
+
+    Attributes:
+        margin_pp: symmetric equivalence margin in percentage points of recovery (pp).
+        alpha: level of each one-sided test; the t interval covers 1 - 2 alpha.
+        resamples, seed: of the bootstrap.
+        comparisons: name -> which learner minus which.
+        main: the comparison that tables of one comparison are about.
+    """
+
+    margin_pp: float = 3.0
+    alpha: float = 0.05
+    resamples: int = RESAMPLES
+    seed: int = 0
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    main: str = "paper"
+
+    def __post_init__(self) -> None:
+        if self.comparisons and self.main not in self.comparisons:
+            raise OrlaError(
+                f'config: "statistics.main" is "{self.main}", which is no comparison;'
+                f" {nearest(self.main, self.comparisons)}"
+            )
+
+    @classmethod
+    def of(cls, statistics: Mapping[str, Any], comparisons: Mapping[str, Any]) -> Settings:
+        """From two parts of a config: `statistics`, and `comparisons` ({minus: [a, b], label})."""
+        named = {
+            name: Comparison(*given["minus"], label=given.get("label", name))
+            for name, given in comparisons.items()
+        }
+        return cls(**statistics, comparisons=named)
+
+    def mean(self, values: np.ndarray) -> Interval:
+        """Mean of the finite values with its 95 % bootstrap interval; all null without any."""
+        finite = values[np.isfinite(values)]
+        if finite.size == 0:
+            return Interval(np.nan, np.nan, np.nan, "none")
+        return mean_interval(finite, resamples=self.resamples, seed=self.seed)
+
+
+class Statistic(Part, ABC):
+    """A table made from other tables.
+
+    Its class statement says what it ``needs``: names of tables in `GIVEN` or of other statistics.
+    `columns` holds its columns in order, each with one sentence and its unit.
+    """
+
+    kind: ClassVar[str] = "statistic"
+    declares: ClassVar[Mapping[str, Any]] = {"needs": ("models",)}
+    columns: ClassVar[dict[str, str]] = {}
+
+    @abstractmethod
+    def table(self, *needed: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+        """The table, from those that it needs in their declared order; they are left as they are.
+
+        Raises:
+            OrlaError: A needed table cannot be read as one row a model and seed.
+        """
+
+
+def needs(name: str) -> tuple[str, ...]:
+    """Names of the tables that a statistic needs.
+
+    Raises:
+        OrlaError: There is no such statistic, or it needs a table that there is not.
+    """
+    needed = tuple(catalogue.part("statistic", name).part.more["needs"])
+    known = [*GIVEN, *catalogue.parts("statistic")]
+    for other in needed:
+        if other not in known:
+            raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, known)}')
+    return needed
+
+
+def in_order(names: Iterable[str] | None = None) -> list[str]:
+    """These statistics (or all) and those that they need, each after what it needs.
+
+    Raises:
+        OrlaError: As in `needs`, or statistics need each other in a circle.
+    """
+    todo, graph = list(catalogue.parts("statistic") if names is None else names), {}
+    for name in todo:
+        graph[name] = [other for other in needs(name) if other not in GIVEN]
+        todo += [other for other in graph[name] if other not in todo]
+    try:
+        return list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise OrlaError(
+            f"statistics need each other in a circle: {' -> '.join(error.args[1])}; break it"
+        ) from None
+
+
+def build(name: str, tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataFrame:
+    """One statistic's table, from `tables`, which hold at least those that it needs.
+
+    Raises:
+        OrlaError: The statistic's columns are others than it declares, or as in `Statistic.table`.
+    """
+    statistic = catalogue.part("statistic", name)()
+    table = statistic.table(*(tables[other] for other in needs(name)), settings=settings)
+    if list(table.columns) != list(statistic.columns):
+        wrong = set(table.columns) ^ set(statistic.columns) or "the order of its columns"
+        raise OrlaError(f"statistic {name}: table and declared columns differ in {wrong}")
+    return table
+
+
+def columns() -> dict[str, list[str]]:
+    """Statistic -> the columns of its table."""
+    return {name: list(part.columns) for name, part in catalogue.parts("statistic").items()}

@@ -1,0 +1,170 @@
+"""What the tables of results share: rows grouped by condition, and learners paired by seed.
+
+A difference or mean is over the seeds in which every member is finite; `n_diverged` counts those
+in which a member diverged. Where no seed is finite an estimate is null; where fewer than two are
+there is no interval (null) and no equivalence (p = 1). Intervals are 95 % percentile bootstraps
+over seeds. Differences of recovery are in percentage points (pp). A comparison whose learners
+were not both run is absent.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orla.errors import OrlaError
+from orla.results.base import Settings
+from orla.study.keys import KEYS, SETTING
+
+MODEL_COLUMNS = [
+    *KEYS,
+    "seed",
+    "learning_rate",
+    "diverged",
+    "selected",
+    "selected_on_test",
+    "edge",
+    "unreliable",
+    "recovery_heldout_percent",
+    "recovery_adapt_percent",
+    "update_ratio",
+]
+"""Columns that every table of models has; scores of a loss, such as r2_mean, may be missing."""
+
+COMPARED = {
+    "comparison": "Name of the comparison in the config.",
+    "learner_full": "Learner that is subtracted from.",
+    "learner_immediate": "Learner that is subtracted.",
+}
+
+_PAIRED = [
+    "recovery_heldout_percent",
+    "r2_mean",
+    "heldout_error",
+    "update_ratio",
+    "diverged",
+    "unreliable",
+]
+
+Key = dict[str, Any]
+
+
+def selected(models: pd.DataFrame) -> pd.DataFrame:
+    """The models at their condition's selected rate."""
+    demand(models)
+    return models[models["selected"].astype(bool)]
+
+
+def groups(frame: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[Key, pd.DataFrame]]:
+    """Each distinct value of the columns `by`, sorted, with its rows."""
+    for values, group in frame.groupby(list(by), sort=True):
+        yield dict(zip(by, values, strict=True)), group
+
+
+def pairs(
+    models: pd.DataFrame, settings: Settings, names: Sequence[str]
+) -> Iterator[tuple[Key, pd.DataFrame]]:
+    """Each setting and comparison of `names` whose two learners ran, joined by seed.
+
+    The rows hold the seeds that both ran: `seed`, `gap_pp` and both learners' measures with the
+    endings ``_full`` and ``_immediate``.
+    """
+    wanted = [(name, settings.comparisons[name]) for name in names if name in settings.comparisons]
+    for setting, group in groups(models, list(SETTING)):
+        learners = dict(iter(group.groupby("learner")))
+        for name, compared in wanted:
+            full, immediate = compared.minuend, compared.subtrahend
+            if full not in learners or immediate not in learners:
+                continue
+            joined = by_seed(learners[full], setting | {"learner": full}).join(
+                by_seed(learners[immediate], setting | {"learner": immediate}),
+                how="inner",
+                lsuffix="_full",
+                rsuffix="_immediate",
+            )
+            if joined.empty:
+                continue
+            joined["gap_pp"] = difference(joined, "recovery_heldout_percent")
+            compared_as = dict(zip(COMPARED, (name, full, immediate), strict=True))
+            yield setting | compared_as, joined.reset_index()
+
+
+def difference(joined: pd.DataFrame, measure: str) -> np.ndarray:
+    """First learner's `measure` minus the second's, (seeds,); NaN where it is not measured."""
+    if f"{measure}_full" not in joined:
+        return np.full(len(joined), np.nan)
+    return (joined[f"{measure}_full"] - joined[f"{measure}_immediate"]).to_numpy(float)
+
+
+def either(joined: pd.DataFrame, mark: str) -> np.ndarray:
+    """Whether either learner bears `mark`, (seeds,)."""
+    return joined[[f"{mark}_full", f"{mark}_immediate"]].any(axis=1).to_numpy(bool)
+
+
+def ratio_and_gap(joined: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
+    ratio = joined["update_ratio_full"].to_numpy(float)
+    gap = joined["gap_pp"].to_numpy(float)
+    finite = np.isfinite(ratio) & np.isfinite(gap)
+    return np.where(finite, ratio, np.nan), np.where(finite, gap, np.nan)
+
+
+def by_seed(rows: pd.DataFrame, key: Key) -> pd.DataFrame:
+    """Measures of one condition, one row a seed.
+
+    Raises:
+        OrlaError: A seed occurs twice.
+    """
+    repeated = rows["seed"][rows["seed"].duplicated()]
+    if len(repeated):
+        raise OrlaError(
+            f"{_name(key)}: seed {repeated.iloc[0]} occurs twice at the selected rate; "
+            "give one row a model"
+        )
+    return rows.set_index("seed").sort_index()[[name for name in _PAIRED if name in rows]]
+
+
+def one_rate(rows: pd.DataFrame, key: Key, choice: str) -> float:
+    """The one rate of a condition that the column `choice` marks.
+
+    Raises:
+        OrlaError: It marks several, or a seed occurs twice.
+    """
+    rates = rows["learning_rate"].unique()
+    if len(rates) != 1:
+        raise OrlaError(
+            f"{_name(key)}: {choice} marks {len(rates)} learning rates; a condition has one"
+        )
+    by_seed(rows, key)
+    return float(rates[0])
+
+
+def measure(rows: pd.DataFrame, column: str) -> np.ndarray:
+    """A column in the order of seeds, (seeds,); NaN where there is no such column."""
+    if column not in rows:
+        return np.full(len(rows), np.nan)
+    return rows.sort_values("seed")[column].to_numpy(float)
+
+
+def finite_mean(values: np.ndarray) -> float:
+    """Mean of the finite values; NaN without any."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else np.nan
+
+
+def demand(frame: pd.DataFrame, wanted: Sequence[str] = tuple(MODEL_COLUMNS)) -> None:
+    """Refuse a table that lacks a column, or a row that does not say its condition."""
+    for name in wanted:
+        if name not in frame:
+            raise OrlaError(
+                f"the table of models lacks the column {name}; rebuild it with the sweeps rule"
+            )
+        if (name in KEYS or name == "seed") and frame[name].isna().any():
+            raise OrlaError(
+                f"the table of models has a row without {name}; rebuild it with the sweeps rule"
+            )
+
+
+def _name(key: Key) -> str:
+    return "/".join(str(value) for value in key.values() if value != "")

@@ -1,0 +1,158 @@
+"""Streams of two sessions that come binned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from orla.errors import OrlaError
+from orla.sessions.binned import Binned, Source
+from orla.sessions.parts import pretraining_steps
+from orla.sessions.preparation import (
+    Pair,
+    Preparation,
+    columns_of,
+    component_names,
+    kept,
+    reduced,
+    transformed,
+)
+from orla.sessions.projection import Projection
+from orla.sessions.scaling import Scaling
+from orla.sessions.streams import Streams
+from orla.tasks.stream import Stream
+
+
+def prepare_binned(
+    a: Binned,
+    b: Binned,
+    source: Source,
+    preparation: Preparation,
+    *,
+    tail_steps: int | float,
+    b_fit_steps: int,
+    dataset: dict[str, Any],
+) -> Streams:
+    """Make the streams of two sessions that come binned.
+
+    Where column i of one session is not the unit of column i of the other (`columns: different`),
+    no weights fitted on A can be applied to B's columns. Each session is then reduced to the
+    principal components of its own inputs: A's are fitted on its pretraining part, B's without any
+    target on its first `b_fit_steps` steps, which no split scores on. Components are in order of
+    variance, their signs fixed by the sum of their loadings. Scaling is by A alone. Where columns
+    correspond, channels or components are chosen on A's pretraining part and used on both.
+
+    Args:
+        a: the recording to pretrain on.
+        b: the recording to adapt to.
+        source: what the files hold and what their columns and boundaries mean.
+        preparation: bins, transform and features.
+        tail_steps: A's tail, as `parts.parts` takes it.
+        b_fit_steps: steps of B that its own components are fitted on;
+            `Parts.first_selection_cut` is what every split may learn on.
+        dataset: as `prepare` takes it.
+
+    Raises:
+        OrlaError: bins of another width than the config's, too few columns or steps, numbers of
+            columns that cannot correspond, a constant input or target, or a category that A's
+            pretraining part lacks.
+    """
+    _require_alike(a, b, source, preparation)
+    n = pretraining_steps(len(a.inputs), tail_steps)
+    about: dict[str, Any] = {"fitted_on": "pretraining part of session A"}
+    if source.columns == "same":
+        columns = columns_of(a.inputs[:n], preparation.features, a.name)
+        about["columns"] = columns.tolist()
+        named = [f"{source.inputs} column {i}" for i in columns]
+        raw = (a.inputs[:, columns], b.inputs[:, columns])
+        inputs, named = reduced(raw, named, n, preparation, a.name)
+    else:
+        inputs, named = _own_components(a, b, n, b_fit_steps, preparation)
+        about["fitted_on"] += (
+            "; session B's principal components, without targets, on its first "
+            f"{b_fit_steps} steps, because columns do not correspond"
+        )
+    x = Scaling.fit(inputs[0][:n], named, a.name)
+    if source.kind == "values":
+        targets, known = _scaled(a, b, n, source), None
+    else:
+        targets, known = _numbered(a, b, n, source)
+        about["categories"] = known.tolist()
+    streams, units = [], len(about.get("columns", ()))
+    for recording, rows, target in zip((a, b), inputs, targets, strict=True):
+        streams.append(Stream(x(rows), target, *recording.masks(source.boundaries.state)))
+    record = {
+        "features": {
+            "reduction": preparation.features.method,
+            "transform": preparation.transform,
+            "target": source.target,
+        }
+        | about,
+        "kept": {
+            side: kept(stream, units or recording.inputs.shape[1], recording.inputs.shape[1])
+            for side, stream, recording in zip("ab", streams, (a, b), strict=True)
+        },
+    }
+    categories = None if known is None else len(known)
+    return Streams(*streams, a.bin_s, dataset | record, categories)
+
+
+def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparation) -> None:
+    for recording in (a, b):
+        if recording.bin_s != preparation.bin_s:
+            raise OrlaError(
+                f"{recording.name}: bin_s is {recording.bin_s:g}, but preparation.bin_s of the "
+                f"config is {preparation.bin_s:g}; set it to {recording.bin_s:g} and bin both alike"
+            )
+    if a.targets.shape[1:] != b.targets.shape[1:]:
+        raise OrlaError(
+            f"{b.name}: {source.target} has shape {b.targets.shape}, but {a.targets.shape} in "
+            f"{a.name}; give both the same columns"
+        )
+    if source.columns == "same" and a.inputs.shape[1] != b.inputs.shape[1]:
+        raise OrlaError(
+            f"{b.name}: {b.inputs.shape[1]} columns, but {a.inputs.shape[1]} in {a.name}, so they "
+            'do not correspond; set binned.columns to "different", or take other files'
+        )
+    if source.columns != "same" and preparation.features.method != "pca":
+        raise OrlaError(
+            f'config: preparation.features.method is "{preparation.features.method}", but columns '
+            "of these recordings do not correspond across days; set it to pca, or binned.columns to"
+            ' "same" where they do'
+        )
+
+
+def _own_components(
+    a: Binned, b: Binned, n_pretraining: int, b_fit_steps: int, preparation: Preparation
+) -> tuple[Pair, list[str]]:
+    """Each session's own principal components."""
+    count = preparation.features.count
+    rows_a, rows_b = transformed(a.inputs, preparation), transformed(b.inputs, preparation)
+    on_a = Projection.fit(rows_a[:n_pretraining], count, a.name)
+    on_b = Projection.fit(rows_b[:b_fit_steps], count, b.name)
+    return (on_a(rows_a), on_b(rows_b)), component_names(count)
+
+
+def _scaled(a: Binned, b: Binned, n_pretraining: int, source: Source) -> Pair:
+    """Values, z-scored by A's pretraining part."""
+    named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]
+    y = Scaling.fit(a.targets[:n_pretraining], named, a.name)
+    return y(a.targets), y(b.targets)
+
+
+def _numbered(a: Binned, b: Binned, n_pretraining: int, source: Source) -> tuple[Pair, np.ndarray]:
+    """Indices of the categories of A's pretraining part, and those categories."""
+    known = np.unique(a.targets[:n_pretraining])
+    if len(known) < 2:
+        raise OrlaError(
+            f"{a.name}: {source.target} is {known[0]} all over the pretraining part; there is "
+            "nothing to tell apart"
+        )
+    for recording in (a, b):
+        if (strange := np.setdiff1d(recording.targets, known)).size:
+            raise OrlaError(
+                f"{recording.name}: {source.target} {strange[0]} does not occur in the pretraining "
+                f"part of {a.name}; lower parts.tail_steps, or leave those steps out"
+            )
+    return (np.searchsorted(known, a.targets), np.searchsorted(known, b.targets)), known

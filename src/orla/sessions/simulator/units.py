@@ -1,0 +1,154 @@
+"""The units of an array: their tuning, how it drifts between days, and silent channels.
+
+A unit's log rate is linear in the velocity, the speed and the position of the cursor some time
+later (Georgopoulos 1982; Moran and Schwartz 1999) and in latents that the array shares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from orla.sessions.simulator.settings import ArraySettings, DriftSettings, Settings
+
+
+@dataclass(frozen=True)
+class Units:
+    """Tuning of all units of the array, one entry (or row) a unit.
+
+    Attributes:
+        channel: index of its channel.
+        is_sorted: False for a channel's unsorted crossings.
+        log_rate: log of its rate (Hz) at rest.
+        channel_log_rate: its channel's share of that.
+        direction_rad, depth: preferred direction and depth of velocity tuning.
+        speed: depth of speed tuning.
+        position: (units, 2) depths of position tuning.
+        lag_s: its spikes come this long before the movement.
+        fast, slow: (units, latents) weights of the shared latents.
+    """
+
+    channel: np.ndarray
+    is_sorted: np.ndarray
+    log_rate: np.ndarray
+    channel_log_rate: np.ndarray
+    direction_rad: np.ndarray
+    depth: np.ndarray
+    speed: np.ndarray
+    position: np.ndarray
+    lag_s: np.ndarray
+    fast: np.ndarray
+    slow: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.channel)
+
+
+def draw_units(array: ArraySettings, rng: np.random.Generator) -> Units:
+    """Draw the units of an array: each channel's unsorted crossings, then its sorted units."""
+    shares = np.asarray(array.sorted_shares, dtype=float)
+    n_sorted = rng.choice(len(shares), size=array.n_channels, p=shares / shares.sum())
+    channel = np.repeat(np.arange(array.n_channels), 1 + n_sorted)
+    is_sorted = np.ones(len(channel), dtype=bool)
+    is_sorted[np.searchsorted(channel, np.arange(array.n_channels))] = False
+    factors = array.channel_spread * rng.standard_normal(array.n_channels)
+    return _tuned(channel, is_sorted, factors[channel], array, rng)
+
+
+def _tuned(
+    channel: np.ndarray,
+    is_sorted: np.ndarray,
+    channel_log_rate: np.ndarray,
+    array: ArraySettings,
+    rng: np.random.Generator,
+) -> Units:
+    n = len(channel)
+    base = np.where(is_sorted, array.unit_hz, array.crossings_hz)
+    share = np.where(is_sorted, 1.0, array.crossings_share)
+    return Units(
+        channel=channel,
+        is_sorted=is_sorted,
+        log_rate=np.log(base) + channel_log_rate + array.rate_spread * rng.standard_normal(n),
+        channel_log_rate=channel_log_rate,
+        direction_rad=rng.uniform(-np.pi, np.pi, n),
+        depth=array.velocity_depth * share * np.exp(array.depth_spread * rng.standard_normal(n)),
+        speed=array.speed_depth * share * rng.standard_normal(n),
+        position=array.position_depth * share[:, None] * rng.standard_normal((n, 2)),
+        lag_s=array.lag_s + array.lag_spread_s * rng.standard_normal(n),
+        fast=array.fast_depth * rng.standard_normal((n, array.n_fast)),
+        slow=array.slow_depth * rng.standard_normal((n, array.n_slow)),
+    )
+
+
+def drifted(
+    units: Units, array: ArraySettings, drift: DriftSettings, rng: np.random.Generator
+) -> Units:
+    """The same units on another day: turnover, rotation, gains, baselines."""
+    n = len(units)
+    others = _tuned(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
+    # Every draw is made whatever the scale, so that the scale alone changes between two runs.
+    rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
+    replaced = rng.random(n) < min(1.0, drift.turnover * drift.scale)
+
+    def either(kept: np.ndarray, new: np.ndarray) -> np.ndarray:
+        return np.where(replaced.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
+
+    return Units(
+        channel=units.channel,
+        is_sorted=units.is_sorted,
+        log_rate=either(units.log_rate + drift.baseline_spread * baseline, others.log_rate),
+        channel_log_rate=units.channel_log_rate,
+        direction_rad=either(
+            units.direction_rad + drift.rotation_rad * rotation, others.direction_rad
+        ),
+        depth=either(units.depth * np.exp(drift.gain_spread * gain), others.depth),
+        speed=either(units.speed, others.speed),
+        position=either(units.position, others.position),
+        lag_s=either(units.lag_s, others.lag_s),
+        fast=either(units.fast, others.fast),
+        slow=either(units.slow, others.slow),
+    )
+
+
+def silent_channels(
+    array: ArraySettings, drift: DriftSettings, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which channels record no neuron on day A and on day B, (channels,) bool each."""
+    order = rng.permutation(array.n_channels)
+    silent, recording = np.split(order, [round(array.silent * array.n_channels)])
+    lost = recording[: round(min(1.0, drift.lost * drift.scale) * len(recording))]
+    day_a = np.zeros(array.n_channels, dtype=bool)
+    day_a[silent] = True
+    day_b = day_a.copy()
+    day_b[lost] = True
+    day_b[silent[: len(lost)]] = False
+    return day_a, day_b
+
+
+def silenced(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
+    """The units with those of silent channels gone, and their crossings noise."""
+    gone = silent[units.channel]
+    total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
+    noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
+    return replace(
+        units,
+        log_rate=np.where(gone, noise, units.log_rate),
+        depth=np.where(gone, 0.0, units.depth),
+        speed=np.where(gone, 0.0, units.speed),
+        position=np.where(gone[:, None], 0.0, units.position),
+        fast=np.where(gone[:, None], 0.0, units.fast),
+        slow=np.where(gone[:, None], 0.0, units.slow),
+    )
+
+
+def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tuple[Units, Units]:
+    """The units of day A and day B: seeds of the population, of its drift, of silent channels."""
+    population, drift, silence = (np.random.default_rng(seed) for seed in seeds)
+    units = draw_units(settings.array, population)
+    other = drifted(units, settings.array, settings.drift, drift)
+    silent_a, silent_b = silent_channels(settings.array, settings.drift, silence)
+    return (
+        silenced(units, silent_a, settings.array),
+        silenced(other, silent_b, settings.array),
+    )

@@ -1,0 +1,286 @@
+"""The config: its schema, made of what parts declare, and the checks that a schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orla import schema
+from orla.errors import OrlaError
+from orla.schema import nearest
+from orla.study import rates
+from orla.study.declared import Declared, declared
+from orla.study.plan import SECTIONS, Plan
+
+_FRACTION = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_NAMES = {"type": "array", "minItems": 1, "items": {"type": "string"}}
+_LIST = {"type": "array", "items": {"type": "string"}}
+_RATES = {"type": "array", "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 0}}
+_WHOLE = {"type": "integer", "minimum": 1}
+_TEXT = {"type": "string", "minLength": 1}
+# What becomes part of a path.
+_NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
+
+
+def config_schema(parts: Declared) -> dict[str, Any]:
+    """JSON schema (draft 2020-12) of a config that may name these parts."""
+    properties = {
+        "name": _said(_TEXT, "What the study is called in its results, tables and figures."),
+        "pathvars": _mapping(
+            "Where results and reports go, so that one study never overwrites another.",
+            results=_said(_TEXT, "Folder of everything that is computed."),
+            reports=_said(_TEXT, "Folder of the tables, figures and the page."),
+        ),
+        "plugins": _said(_LIST, "Folders of parts that are not in the package."),
+        "registrations": _mapping(
+            "What was registered before the results.",
+            folders=_said(_NAMES, "Folders of registrations, each with its own LOCK."),
+            assume=_mapping(
+                "What a registration is about that does not say it.",
+                task=_said(_TEXT, "The task."),
+                pair=_said({"type": ["string", "null"]}, "The pair; null for any."),
+            ),
+        ),
+        **{section: _instances(kind, section, parts) for kind, section in SECTIONS.items()},
+        "probes_of_all": _said(_LIST, "Probes of every condition whose block names none."),
+        "pretraining": _mapping(
+            "How networks learn the first part of an episode.",
+            learning_rate=_said({"type": "number", "exclusiveMinimum": 0}, "Rate of Adam."),
+            window=_said(_WHOLE, "Steps that gradients reach back, and between two updates."),
+            validation_fraction=_said(
+                _FRACTION, "Last share of that part, which only early stopping sees."
+            ),
+            max_epochs=_said(_WHOLE, "Passes over the rest, at most."),
+            patience=_said(_WHOLE, "Epochs without a better error after which a network stops."),
+        ),
+        "conditions": {
+            "description": "Blocks of conditions; a block means every combination of its entries. "
+            "A condition that several blocks share is run once, with the largest number of seeds.",
+            "type": "array",
+            "minItems": 1,
+            "items": _block(),
+        },
+        "grids": {
+            "description": "Half-decade grids of learning rates by optimizer and cadence; an "
+            "optimizer that is not named has its own.",
+            "type": "object",
+            "additionalProperties": _mapping(
+                "Of one optimizer.",
+                required=(),
+                step=_said(_RATES, "Rates of learners that update at each step."),
+                window=_said(_RATES, "Rates of learners that update once a window."),
+            ),
+        },
+        "grid_growth": _said(
+            {"type": "integer", "minimum": 0},
+            "By how many half decades a grid may grow a side while its best rate is on the edge.",
+        ),
+        "horizons": _mapping(
+            "The held-out gap after adapting for some of the adapt part only.",
+            tasks=_said(_LIST, "Tasks that are scored so."),
+            steps=_said({"type": "array", "items": _WHOLE}, "Lengths of the adaptation."),
+            learners=_said(_LIST, "Learners that are compared; conditions must run them."),
+            split=_said(_TEXT, "Split whose adapt part is cut short."),
+        ),
+        "comparisons": {
+            "description": "Which learner minus which, by the comparison's name.",
+            "type": "object",
+            "additionalProperties": _mapping(
+                "One comparison.",
+                required=("minus",),
+                minus=_said(_NAMES | {"minItems": 2, "maxItems": 2}, "The first minus the second."),
+                label=_said(_TEXT, "What the difference is called."),
+            ),
+            "propertyNames": {"pattern": _NAME},
+        },
+        "statistics": _mapping(
+            "Equivalence tests and intervals.",
+            margin_pp=_said(
+                {"type": "number", "exclusiveMinimum": 0},
+                "Margin of equivalence in percentage points of recovery.",
+            ),
+            alpha=_said(_FRACTION | {"exclusiveMaximum": 0.5}, "Level of each one-sided test."),
+            resamples=_said({"type": "integer", "minimum": 100}, "Samples of a bootstrap."),
+            seed=_said({"type": "integer", "minimum": 0}, "Seed of the bootstrap."),
+            main=_said(_TEXT, "Comparison that tables of one comparison are about."),
+        ),
+        "compute": _mapping(
+            "How it is computed; another setting may change the last digits of a result.",
+            threads=_said(_WHOLE, "Threads of each job."),
+            device=_said(
+                {"type": "string", "pattern": "^(cpu|cuda(:[0-9]+)?|mps)$"},
+                "Where PyTorch computes, such as cpu or cuda.",
+            ),
+            compile=_said({"type": "boolean"}, "Whether loops are compiled by the C++ compiler."),
+            batch_models=_said(
+                _WHOLE,
+                "So many models are computed together, at most: fewer where the job's memory or "
+                "the processor's cache holds fewer. One size gives the same numbers whatever "
+                "stands beside a model; another size the same to rounding.",
+            ),
+        ),
+        "provenance": _mapping(
+            "What may be put together.",
+            allow_mixed=_said(
+                {"type": "boolean"},
+                "Whether results of different code, data or locks may stand in one table.",
+            ),
+        ),
+    }
+    optional = {"plugins", "learners", "optimizers", "interventions", "starts", "probes"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The study",
+        "description": "Every key of config.yaml and of the overlays in config/.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in properties if name not in optional],
+        "properties": properties,
+    }
+
+
+def _said(schema: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {"description": text, **schema}
+
+
+def _mapping(
+    text: str, *, required: Iterable[str] | None = None, **properties: Any
+) -> dict[str, Any]:
+    return {
+        "description": text,
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties if required is None else required),
+        "properties": properties,
+    }
+
+
+def _instances(kind: str, section: str, parts: Declared) -> dict[str, Any]:
+    """A section that names instances: each a mapping with ``kind`` and that part's options."""
+    known = parts[kind]
+    choices = [
+        {
+            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+            "then": part["schema"]
+            | {
+                "properties": {"kind": {"description": part["doc"]}, **part["schema"]["properties"]}
+            },
+        }
+        for name, part in known.items()
+    ]
+    one = {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": {"description": f"The {kind}.", "enum": list(known)}},
+        "allOf": choices,
+    }
+    return {
+        "description": f"Instances of {section} by name: the kind, and its options.",
+        "type": "object",
+        "propertyNames": {"pattern": _NAME},
+        "additionalProperties": one,
+    }
+
+
+def _block() -> dict[str, Any]:
+    return _mapping(
+        "One block.",
+        required=("name", "tasks", "networks", "learners", "optimizers", "splits", "seeds"),
+        name=_said({"type": "string"}, "What the block is for."),
+        tasks=_said(_NAMES, "Names of tasks; all pairs of each are meant."),
+        networks=_said(_NAMES, "Names of networks."),
+        learners=_said(_NAMES, "Names of learners, or short forms such as tbptt-200-200."),
+        optimizers=_said(_NAMES, "Names of optimizers."),
+        precisions=_said(
+            {"type": "array", "minItems": 1, "items": {"enum": ["float64", "float32"]}},
+            "Floating-point numbers; float64 by default.",
+        ),
+        splits=_said(_NAMES, "Names of splits, or of another variant of the tasks."),
+        interventions=_said(_NAMES, "Interventions, a chain as FIRST+SECOND; none by default."),
+        starts=_said(_NAMES, "What networks start from; pretrained by default."),
+        observers=_said(_LIST, "Learners that watch the same trajectories."),
+        probes=_said(_LIST, "What is measured along the way."),
+        seeds=_said(_WHOLE, "How many networks, with seeds 0, 1, 2, ..."),
+    )
+
+
+def checked(config: Mapping[str, Any]) -> Plan:
+    """The plan of a config.
+
+    Raises:
+        OrlaError: On the first mistake: its key, and what to write.
+    """
+    plugins = config.get("plugins", [])
+    if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
+        raise OrlaError('config: "plugins" must be a list of folders')
+    parts = declared(plugins)
+    schema.validate(config, config_schema(parts), "config")
+    plan = Plan(config, parts)
+    _check_grids(config["grids"], plan)
+    _check_horizons(plan)
+    _check_comparisons(plan)
+    return plan
+
+
+def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> None:
+    for optimizer, cadences in grids.items():
+        _named(plan, "optimizer", optimizer, "grids")
+        for name, values in cadences.items():
+            try:
+                rates.grid(list(values))
+            except OrlaError as error:
+                text = str(error).removeprefix("grids: ")
+                raise OrlaError(f'config: "grids.{optimizer}.{name}": {text}') from None
+    for condition in plan.conditions:
+        plan.grid(condition)
+
+
+def _check_horizons(plan: Plan) -> None:
+    chosen, conditions = plan.config["horizons"], plan.conditions
+    for task in chosen["tasks"]:
+        run = {c.learner for c in conditions if (c.split, c.task) == (chosen["split"], task)}
+        for learner in chosen["learners"]:
+            if learner not in run:
+                raise OrlaError(
+                    f'config: "horizons.learners" has "{learner}", of which no condition runs on '
+                    f"{task}, {chosen['split']}; {nearest(learner, sorted(run))}"
+                )
+        window = plan.window(task)
+        for step in chosen["steps"]:
+            if step % window:
+                raise OrlaError(
+                    f'config: "horizons.steps" has {step}, no multiple of the window of {task} '
+                    f"({window}); round it"
+                )
+
+
+def _check_comparisons(plan: Plan) -> None:
+    comparisons = plan.config["comparisons"]
+    for name, comparison in comparisons.items():
+        for learner in comparison["minus"]:
+            _named(plan, "learner", learner, f"comparisons.{name}")
+    main = plan.config["statistics"]["main"]
+    if comparisons and main not in comparisons:
+        raise OrlaError(f'config: "statistics.main" is "{main}"; {nearest(main, comparisons)}')
+
+
+def _named(plan: Plan, kind: str, name: str, place: str) -> None:
+    try:
+        plan.spec(kind, name)
+    except OrlaError as error:
+        raise OrlaError(f'config: "{place}": {error}') from None
+
+
+# Mappings of names, from which an overlay takes an entry away by setting it to null.
+_NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits"}
+
+
+def settled(values: Any, name: str = "") -> Any:
+    """A config with its keys sorted, so that their order in a file changes nothing.
+
+    Where an overlay sets an entry of a mapping of names to null, such as a pair, it is left out.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    kept = {k: v for k, v in values.items() if v is not None or name not in _NAMED}
+    return {key: settled(kept[key], key) for key in sorted(kept)}

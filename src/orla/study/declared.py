@@ -1,0 +1,78 @@
+"""What all parts declare, as plain data: known without importing them, once they were imported.
+
+A workflow asks for it while it is read, in a fraction of a second; importing every part takes
+seconds. The file it is kept in is named by the sources of the package and of the plug-ins.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from orla import catalogue
+from orla.files import atomic
+from orla.programs import sources, store
+
+Declared = dict[str, dict[str, dict[str, Any]]]
+
+
+def declared(plugins: Sequence[str | Path] = ()) -> Declared:
+    """Declarations of all parts: kind -> name -> what it says of itself.
+
+    Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
+    ``schema`` (a JSON schema of its options), and ``doc`` (the first line of its docstring).
+
+    Args:
+        plugins: Folders of plug-ins.
+
+    Raises:
+        OrlaError: A plug-in folder is missing, or a plug-in cannot be imported.
+    """
+    catalogue.use_plugins(plugins)
+    path = store.folder("declared") / f"{sources.digest()[:32]}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = _imported()
+    try:
+        with atomic(path) as partial:
+            partial.write_text(json.dumps(found), encoding="utf-8")
+    except OSError:
+        pass  # a read-only disk: they are imported again the next time
+    return found
+
+
+def _imported() -> Declared:
+    found = {
+        kind: {name: _described(part) for name, part in catalogue.parts(kind).items()}
+        for kind in catalogue.ROOMS
+    }
+    return json.loads(json.dumps(found))
+
+
+def _described(part: type[Any]) -> dict[str, Any]:
+    options = catalogue.options_of(part)
+    properties = {f.name: catalogue.option_schema(part, f) for f in options}
+    missing = dataclasses.MISSING
+    required = [f.name for f in options if f.default is missing and f.default_factory is missing]
+    return {
+        **dataclasses.asdict(part.part),
+        "forms": catalogue.forms(part),
+        "defaults": {f.name: f.default for f in options if _plain(f.default)},
+        "schema": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": properties,
+            "required": required,
+        },
+        "doc": (part.__doc__ or "").strip().partition("\n")[0],
+        "needs_files": bool(getattr(part, "needs_files", False)),
+        "variants": None if required or part.kind != "task" else part().variants(),
+    }
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool))

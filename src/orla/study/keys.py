@@ -1,0 +1,17 @@
+"""The columns that say which condition a row of a result belongs to."""
+
+KEYS: dict[str, str] = {
+    "task": "Task, as the config names it.",
+    "pair": "Pair of sessions; empty for a task without pairs.",
+    "architecture": "Network, as the config names it.",
+    "learner": "Learner, as the config names it.",
+    "optimizer": "Optimizer.",
+    "precision": "Floating-point format of the networks.",
+    "split": "Variant of the episode, such as the split of a recording.",
+    "intervention": 'What is done to the gradient before the optimizer; "none" for nothing.',
+    "start": 'Where adaptation begins: "pretrained", or the name of another start.',
+}
+"""Column -> what it holds: a condition."""
+
+SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != "learner"}
+"""All that two learners share when they are compared."""

@@ -1,0 +1,278 @@
+"""The plan of a study: which network learns what, how, from which start; each condition once.
+
+A plan is made from a config and from what parts declare (`study.declared`), as plain data: no part
+is imported for it, so that a workflow can ask while it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.schema import nearest
+from orla.study.declared import Declared
+from orla.study.keys import KEYS
+
+# Kind of part -> the section of a config that names instances of it.
+SECTIONS = {
+    "task": "tasks",
+    "architecture": "networks",
+    "learner": "learners",
+    "optimizer": "optimizers",
+    "intervention": "interventions",
+    "start": "starts",
+    "probe": "probes",
+}
+# What a condition has where its block says nothing; left out of its path and, of a file, its name.
+NO_INTERVENTION, PRETRAINED, FLOAT64 = "none", "pretrained", "float64"
+# The variant of every recording that adapts to the tail of session A.
+STATIONARY = "stationary"
+# Joins the interventions of a chain in one name.
+_CHAIN = "+"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One row of a table: seeds 0 .. `seeds` - 1 of one way to learn one thing."""
+
+    task: str
+    pair: str
+    architecture: str
+    learner: str
+    optimizer: str
+    precision: str
+    split: str
+    intervention: str = NO_INTERVENTION
+    start: str = PRETRAINED
+    observers: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+    seeds: int = 1
+    domain: str = ""
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The condition as the columns of every table name it."""
+        return {name: getattr(self, name) for name in KEYS}
+
+    @property
+    def path(self) -> str:
+        """``TASK/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT``, and what differs from the defaults."""
+        given = (self.precision, self.intervention, self.start)
+        defaults = (FLOAT64, NO_INTERVENTION, PRETRAINED)
+        more = [name for name, default in zip(given, defaults, strict=True) if name != default]
+        parts = (self.domain, "sweeps", self.architecture, self.learner, self.optimizer, self.split)
+        return "/".join((*parts, *more))
+
+    @property
+    def networks(self) -> str:
+        """The path of the networks that it starts from."""
+        return f"{self.domain}/pretraining/{self.architecture}/{self.precision}"
+
+    @property
+    def interventions(self) -> tuple[str, ...]:
+        """The chain of interventions, the first one first."""
+        return (
+            () if self.intervention == NO_INTERVENTION else tuple(self.intervention.split(_CHAIN))
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked config with the declarations of the parts that it may name."""
+
+    config: Mapping[str, Any]
+    declared: Declared
+
+    def spec(self, kind: str, name: str) -> dict[str, Any]:
+        """What a name means: the instance of the config, or a short form, as {kind, options}.
+
+        Raises:
+            OrlaError: It is neither; the nearest is named.
+        """
+        instances = self.config.get(SECTIONS[kind], {})
+        if name in instances:
+            return dict(instances[name])
+        known = self.declared[kind]
+        if name in known:
+            return {"kind": name}
+        for base in sorted(known, key=len, reverse=True):
+            short = known[base]["short"]
+            numbers = re.fullmatch(re.escape(base) + r"((?:-[0-9]+)+)", name)
+            if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
+                return {"kind": base} | dict(zip(short, map(int, values), strict=True))
+        forms = [form for part in known.values() for form in part["forms"]]
+        raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
+
+    def declaration(self, kind: str, name: str) -> dict[str, Any]:
+        """What the part of that name declares."""
+        return self.declared[kind][self.spec(kind, name)["kind"]]
+
+    def stride(self, learner: str) -> int:
+        """Steps between two updates of a learner."""
+        declared, spec = self.declaration("learner", learner), self.spec("learner", learner)
+        option = declared["more"]["stride"]
+        return spec.get(option, declared["defaults"][option]) if option else 1
+
+    def cadence(self, learner: str) -> str:
+        """Whether a learner updates at each "step" or once a "window"."""
+        return "window" if self.stride(learner) > 1 else "step"
+
+    def grid(self, condition: Condition) -> list[float]:
+        """Learning rates to begin with: the config's for the optimizer, or its own."""
+        cadence = self.cadence(condition.learner)
+        own = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
+        grids = self.config["grids"].get(condition.optimizer, own)
+        if cadence not in grids:
+            raise OrlaError(
+                f'config: "grids.{condition.optimizer}" has no rates for an update each {cadence};'
+                f' add "{cadence}"'
+            )
+        return list(grids[cadence])
+
+    def pairs(self, task: str) -> dict[str, str]:
+        """The pairs of a task, and the folder that each has: {pair: folder}."""
+        if not self.declaration("task", task)["needs_files"]:
+            return {"": task}
+        names = list(self.config["tasks"][task]["pairs"])
+        return {names[0]: task} if len(names) == 1 else {name: f"{task}/{name}" for name in names}
+
+    @cached_property
+    def domains(self) -> dict[str, tuple[str, str]]:
+        """Folder -> (task, pair), of every task that a condition runs on."""
+        return {c.domain: (c.task, c.pair) for c in self.conditions}
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """Every condition once, in the order of its first mention.
+
+        One that several blocks share has the largest of their numbers of seeds, and the observers
+        and probes of all.
+
+        Raises:
+            OrlaError: A block names what the study has not.
+        """
+        found: dict[tuple[str, ...], Condition] = {}
+        for i, block in enumerate(self.config["conditions"]):
+            for condition in self._block(i, block):
+                key = tuple(condition.keys.values())
+                old = found.get(key, condition)
+                found[key] = replace(
+                    condition,
+                    seeds=max(old.seeds, condition.seeds),
+                    observers=tuple(dict.fromkeys((*old.observers, *condition.observers))),
+                    probes=tuple(dict.fromkeys((*old.probes, *condition.probes))),
+                )
+        return list(found.values())
+
+    def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
+        self._check_names(f"conditions[{i}]", block)
+        learners = block["learners"]
+        chosen = (
+            block["tasks"],
+            block["networks"],
+            learners,
+            block["optimizers"],
+            block.get("precisions", [FLOAT64]),
+            block["splits"],
+            block.get("interventions", [NO_INTERVENTION]),
+            block.get("starts", [PRETRAINED]),
+        )
+        for task, network, learner, optimizer, precision, split, intervention, start in product(
+            *chosen
+        ):
+            for pair, domain in self.pairs(task).items():
+                yield Condition(
+                    task,
+                    pair,
+                    network,
+                    learner,
+                    optimizer,
+                    precision,
+                    split,
+                    intervention,
+                    start,
+                    tuple(block.get("observers", ())),
+                    tuple(block.get("probes", self.config["probes_of_all"])),
+                    block["seeds"],
+                    domain,
+                )
+
+    def _check_names(self, place: str, block: Mapping[str, Any]) -> None:
+        """Refuse a name that the study has not: its place, and the nearest name there is."""
+        for key in ("tasks", "networks"):
+            for name in block[key]:
+                if name not in self.config[key]:
+                    raise OrlaError(
+                        f'config: "{place}.{key}" cannot have "{name}"; '
+                        + nearest(name, self.config[key])
+                    )
+        kinds = {"learners": "learner", "observers": "learner", "optimizers": "optimizer"}
+        kinds |= {"starts": "start", "probes": "probe"}
+        names = {key: (kind, block.get(key, ())) for key, kind in kinds.items()}
+        chains = [c for c in block.get("interventions", ()) if c != NO_INTERVENTION]
+        names["interventions"] = ("intervention", [n for c in chains for n in c.split(_CHAIN)])
+        for key, (kind, given) in names.items():
+            for name in given:
+                try:
+                    self.spec(kind, name)
+                except OrlaError as error:
+                    raise OrlaError(f'config: "{place}.{key}": {error}') from None
+        known = {split for task in block["tasks"] for split in self.variants(task)}
+        for split in block["splits"]:
+            if split not in known:
+                raise OrlaError(
+                    f'config: "{place}.splits" cannot have "{split}"; {nearest(split, known)}'
+                )
+
+    def variants(self, task: str) -> list[str]:
+        """Names of a task's episodes."""
+        own = self.declaration("task", task)["variants"]
+        if own:
+            return list(own)
+        return [*self.spec("task", task)["parts"]["splits"], STATIONARY]
+
+    def window(self, task: str) -> int:
+        """Steps of a window of a task: every cut is a multiple of it."""
+        spec, declared = self.spec("task", task), self.declaration("task", task)
+        if declared["needs_files"]:
+            return spec["parts"]["cut"]
+        return spec.get("window", declared["defaults"].get("window", 1))
+
+    def horizons(self, condition: Condition) -> list[int]:
+        """Steps after which a condition's models are scored as well."""
+        chosen = self.config["horizons"]
+        fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
+        return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
+
+    def job(self, condition: Condition) -> dict[str, Any]:
+        """All that a sweep of `condition` depends on beside its files and code: JSON-ready."""
+        c = condition
+        return {
+            "keys": c.keys,
+            "seeds": c.seeds,
+            "network": self.spec("architecture", c.architecture),
+            "learner": self.spec("learner", c.learner),
+            "optimizer": self.spec("optimizer", c.optimizer),
+            "start": self.spec("start", c.start),
+            "observers": {name: self.spec("learner", name) for name in c.observers},
+            "interventions": [self.spec("intervention", name) for name in c.interventions],
+            "probes": [self.spec("probe", name) for name in c.probes],
+            "learning_rates": self.grid(c),
+            "growth": self.config["grid_growth"],
+            "horizons": self.horizons(c),
+        }
+
+
+def parts_of(job: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(kind, name) of every part that a job's result depends on."""
+    named = [("architecture", job["network"]), ("learner", job["learner"])]
+    named += [("optimizer", job["optimizer"]), ("start", job["start"])]
+    named += [("learner", spec) for spec in job["observers"].values()]
+    named += [("intervention", spec) for spec in job["interventions"]]
+    named += [("probe", spec) for spec in job["probes"]]
+    return sorted({(kind, spec["kind"]) for kind, spec in named})

@@ -1,0 +1,215 @@
+"""Recordings: pairs of sessions, of which a network is pretrained on A and adapts to B."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from orla.catalogue import option
+from orla.errors import OrlaError
+from orla.files import sha256
+from orla.schema import nearest
+from orla.sessions import nwb, simulator, zenodo
+from orla.sessions.binned import Source as BinnedSource
+from orla.sessions.binned import read as read_binned
+from orla.sessions.from_bins import prepare_binned
+from orla.sessions.from_spikes import prepare
+from orla.sessions.nwb import Source as NWBSource
+from orla.sessions.parts import Parts, Sizes, parts, stationary
+from orla.sessions.preparation import Preparation
+from orla.sessions.streams import Streams
+from orla.tasks.base import Task
+from orla.tasks.episode import Episode
+
+STATIONARY = "stationary"
+
+_LABELS = {
+    "simulated": "SIMULATED sessions in the layout of O'Doherty et al. (Zenodo 3854034)",
+    "odoherty": "recordings of O'Doherty et al. (Zenodo 3854034)",
+    "nwb": "recordings in NWB",
+    "binned": "binned recordings",
+}
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class SessionPair:
+    """Two sessions."""
+
+    a: str = option(text="Session to pretrain on.")
+    b: str = option(text="Session to adapt to.")
+    seed: int | None = option(None, "Seed of this pair's simulation; null takes simulated.seed.")
+
+
+@dataclass(frozen=True)
+class Recordings(Task, name="recordings", label="recordings", order=10):
+    """Pairs of sessions; variants are the splits of session B and the stationary control.
+
+    Raises:
+        OrlaError: a name that cannot be part of a path, or a session that the source lacks.
+    """
+
+    needs_files: ClassVar[bool] = True
+
+    pairs: dict[str, SessionPair] = option(
+        text="Pairs of sessions, by the name of the pair: {a: session, b: session}."
+    )
+    source: str = option("simulated", "Where sessions come from.", choices=tuple(_LABELS))
+    simulated: simulator.Settings = option(simulator.Settings(), "Simulated sessions.")
+    odoherty: zenodo.Source = option(zenodo.Source(), "Recordings that are downloaded.")
+    nwb: NWBSource = option(NWBSource(), "NWB files.")
+    binned: BinnedSource = option(BinnedSource(), "Binned recordings in .npz files.")
+    preparation: Preparation = option(
+        Preparation(), "From sessions to streams of inputs and targets."
+    )
+    parts: Sizes = option(Sizes(), "Who sees which steps of the sessions.")
+
+    def __post_init__(self) -> None:
+        if not self.pairs:
+            raise OrlaError('recordings: "pairs" is empty; name a pair: {day2: {a: ..., b: ...}}')
+        if STATIONARY in self.parts.splits:
+            raise OrlaError(
+                f'recordings: a split cannot be called "{STATIONARY}", as the control is; rename it'
+            )
+        for name, fraction in self.parts.splits.items():
+            if not 0 < fraction < 1:
+                raise OrlaError(
+                    f'recordings: "parts.splits.{name}" is {fraction}; give one between 0 and 1'
+                )
+        for name in (*self.pairs, *self.sessions, *self.parts.splits):
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise OrlaError(
+                    f"recordings: {name!r} becomes part of a path; give a text of letters, digits, "
+                    "_, - and ."
+                )
+        known = self.files
+        if known is not None:
+            for session in self.sessions:
+                if session not in known:
+                    what = "odoherty.md5" if self.source == "odoherty" else f"{self.source}.files"
+                    raise OrlaError(
+                        f'recordings: "{what}" has no session {session}; {nearest(session, known)}'
+                    )
+
+    @property
+    def files(self) -> Mapping[str, str] | None:
+        """What the source says of each session: its file, or its checksum; None if simulated."""
+        return {
+            "simulated": None,
+            "odoherty": self.odoherty.md5,
+            "nwb": self.nwb.files,
+            "binned": self.binned.files,
+        }[self.source]
+
+    @property
+    def sessions(self) -> list[str]:
+        """Names of the sessions of all pairs."""
+        return list(dict.fromkeys(s for pair in self.pairs.values() for s in (pair.a, pair.b)))
+
+    def dataset(self, pair: str, study: str) -> dict[str, Any]:
+        """The record that stands with every result of a pair; `study` is the config's name."""
+        sessions = self.pairs[pair]
+        record = {
+            "name": study,
+            "source": self.source,
+            "simulated": self.source == "simulated",
+            "label": f"{_LABELS[self.source]}: {sessions.a}, {sessions.b}",
+        }
+        return record | ({"seed": self.seed(pair)} if record["simulated"] else {})
+
+    def seed(self, pair: str) -> int:
+        """Seed of the simulation of a pair."""
+        seed = self.pairs[pair].seed
+        return self.simulated.seed if seed is None else seed
+
+    def simulate(self, pair: str, path_a: Path | str, path_b: Path | str) -> None:
+        """Write the two simulated sessions of a pair as MATLAB files."""
+        simulator.write(path_a, path_b, replace(self.simulated, seed=self.seed(pair)))
+
+    def streams(
+        self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""
+    ) -> Streams:
+        """The streams of a pair, from two NWB files in our form or two binned .npz files.
+
+        The dataset record holds the SHA-256 of both files under "files".
+
+        Raises:
+            OrlaError: what `prepare` and `prepare_binned` refuse, or parts that would be empty.
+        """
+        if self.source == "binned":
+            transform = self.preparation.transform
+            a, b = (read_binned(p, self.binned, transform=transform) for p in (path_a, path_b))
+        else:
+            a, b = nwb.read_session(path_a), nwb.read_session(path_b)
+        files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
+        dataset = self.dataset(pair, study) | {"files": files}
+        tail = self.parts.tail_steps
+        if self.source != "binned":
+            return prepare(a, b, self.preparation, tail_steps=tail, dataset=dataset)
+        cuts = self._parts(len(a.inputs), len(b.inputs))
+        return prepare_binned(
+            a,
+            b,
+            self.binned,
+            self.preparation,
+            tail_steps=tail,
+            b_fit_steps=cuts.first_selection_cut,
+            dataset=dataset,
+        )
+
+    def _parts(self, steps_a: int, steps_b: int) -> Parts:
+        return parts(steps_a, steps_b, **vars(self.parts))
+
+    def variants(self) -> list[str]:
+        return [*self.parts.splits, STATIONARY]
+
+    def cut(self, streams: Streams, variant: str) -> Episode:
+        """The episode of a split, or of the stationary control, which adapts to A's tail stream.
+
+        A split adapts to B; its reference is A from the tail's start to its end, scored on A's
+        held-out part. The control's held-out part is A's, and it has no reference.
+
+        Raises:
+            OrlaError: the variant is unknown, or a part would be empty.
+        """
+        if variant not in self.variants():
+            raise OrlaError(
+                f'recordings: "{variant}" is no variant; {nearest(variant, self.variants())}'
+            )
+        a, b, sizes = streams.a, streams.b, self.parts
+        cuts = self._parts(len(a), len(b))
+        if variant == STATIONARY:
+            span = stationary(cuts, sizes.cut, sizes.selection_fraction)
+            adapted, reference, reference_from = a, None, 0
+        else:
+            span, adapted = cuts.splits[variant], b
+            reference = a.part(slice(cuts.a_tail_stream.start, cuts.a_heldout.stop))
+            reference_from = cuts.a_heldout.start - cuts.a_tail_stream.start
+        return Episode(
+            pretraining=a.part(cuts.a_pretraining),
+            adapt=adapted.part(span.adapt),
+            heldout=adapted.part(span.heldout),
+            selection_cut=span.selection_cut,
+            reference=reference,
+            reference_from=reference_from,
+            window=sizes.cut,
+            n_out=streams.n_out,
+            loss="squared_error" if streams.categories is None else "cross_entropy",
+            label=streams.dataset.get("label", ""),
+            simulated=bool(streams.dataset.get("simulated", False)),
+            dataset=streams.dataset,
+        )
+
+    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
+        """Not without files.
+
+        Raises:
+            OrlaError: always; `cut` makes the episodes of a pair from its streams.
+        """
+        raise OrlaError(
+            f"recordings: the episode {variant} needs streams that rules prepare from files; load "
+            "them and call cut"
+        )

@@ -1,0 +1,80 @@
+"""A made-up table of models, and the comparisons of the study's own config."""
+
+import numpy as np
+import pandas as pd
+
+from orla.results.base import Settings
+
+COMPARISONS = {
+    "paper": ("tbptt-200-200", "immediate"),
+    "per_step": ("rtrl", "immediate"),
+    "per_window": ("tbptt-200-200", "immediate-200"),
+    "cadence_immediate": ("immediate-200", "immediate"),
+    "cadence_full": ("tbptt-200-200", "rtrl"),
+    "floor": ("immediate", "last-layer"),
+}
+LEARNERS = ["immediate", "immediate-200", "tbptt-200-200", "rtrl", "last-layer"]
+RATES = [1e-3, 1e-2]
+CONDITION = {
+    "task": "recordings",
+    "pair": "",
+    "architecture": "rnn",
+    "learner": "immediate",
+    "optimizer": "adam",
+    "precision": "float64",
+    "split": "80-20",
+    "intervention": "none",
+    "start": "pretrained",
+}
+
+
+def settings(comparisons=COMPARISONS, **statistics):
+    """Settings as a config gives them, with few resamples."""
+    named = {name: {"minus": list(pair)} for name, pair in comparisons.items()}
+    return Settings.of({"resamples": 200} | statistics, named)
+
+
+def models(
+    learners=LEARNERS,
+    optimizers=("adam",),
+    splits=("80-20",),
+    seeds=5,
+    pairs=("",),
+    drawn=11,
+    **condition,
+):
+    """Every model of some conditions: two rates, the first selected, the second better on test.
+
+    Each number is drawn by itself, so that none can stand for another.
+    """
+    generator = np.random.default_rng(drawn)
+    conditions = [
+        CONDITION | condition | {"learner": lr, "optimizer": o, "split": s, "pair": p}
+        for p in pairs
+        for lr in learners
+        for o in optimizers
+        for s in splits
+    ]
+    rows = [
+        key
+        | {
+            "seed": seed,
+            "learning_rate": rate,
+            "diverged": False,
+            "selected": rate == RATES[0],
+            "selected_on_test": rate == RATES[1],
+            "edge": False,
+            "unreliable": False,
+            "frozen_heldout_mse": generator.uniform(1.0, 1.2),
+            "heldout_mse": generator.uniform(0.5, 0.9),
+            "recovery_heldout_percent": generator.normal(40, 5) + 2 * (rate == RATES[1]),
+            "recovery_adapt_percent": generator.normal(60, 5),
+            "r2_mean": generator.normal(0.3, 0.05),
+            "r2_weighted": generator.normal(0.4, 0.05),
+            "update_ratio": np.nan if key["learner"] == "last-layer" else generator.uniform(4, 10),
+        }
+        for key in conditions
+        for seed in range(seeds)
+        for rate in RATES
+    ]
+    return pd.DataFrame(rows)

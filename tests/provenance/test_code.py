@@ -1,0 +1,222 @@
+"""The hash of the code that a result depends on: what changes it and what does not."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.provenance import code
+
+HOME = Path(code.__file__).parents[2]
+
+HOUSE = {
+    "orla/__init__.py": "",
+    "orla/errors.py": "class OrlaError(Exception): pass\n",
+    "orla/files.py": "",
+    "orla/filesystem.py": "",
+    "orla/parts.py": "",
+    "orla/catalogue.py": "",
+    "orla/engine/__init__.py": "",
+    "orla/engine/loop.py": (
+        "import os\nimport numpy as np\nfrom typing import TYPE_CHECKING\n"
+        "from orla.engine import kernels\nfrom orla.errors import OrlaError\n"
+        "import orla.filesystem\n"
+        "if TYPE_CHECKING:\n    from orla.learners.rtrl import RTRL\n"
+        "else:\n    import orla.parts\n"
+    ),
+    "orla/engine/kernels.py": "from .memory import sizes\n",
+    "orla/engine/kernels.cpp": "int x;\n",
+    "orla/engine/kernels.py.orig": "",
+    "orla/engine/memory.py": "def sizes():\n    from ..late import deep\n",
+    "orla/late.py": "deep = 1\n",
+    "orla/optimizers/__init__.py": "",
+    "orla/optimizers/base.py": "",
+    "orla/optimizers/adam.py": (
+        "from orla.optimizers.base import Optimizer\n"
+        "class Adam(Optimizer, name='adam', order=2): pass\n"
+    ),
+    "orla/optimizers/sgd.py": (
+        "from orla.optimizers.base import Optimizer\n"
+        'class Helper(Optimizer): pass\nclass SGD(Optimizer, name="sgd"): pass\n'
+    ),
+    "orla/learners/__init__.py": "",
+    "orla/learners/rtrl.py": 'class RTRL(Learner, name="rtrl"): pass\n',
+    "orla/learners/tbptt.py": 'class TBPTT(Learner, name="tbptt"): pass\n',
+    "orla/simulator.py": "",
+    "orla/study/__init__.py": "",
+    "orla/study/sweep.py": "from orla.engine.loop import run\n",
+}
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A small package that stands in the place of orla."""
+    home = tmp_path / "src"
+    for name, text in HOUSE.items():
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    monkeypatch.setattr(code, "_HOME", home)
+    code._read.cache_clear()
+    yield home
+    code._read.cache_clear()
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    """A plug-in folder with one optimizer, its base class and a helper beside it."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "rms.py").write_text(
+        "from orla.optimizers.adam import Adam\nimport shared_by_parts\nimport json\n"
+        'class RMS(Adam, name="rms"): pass\n'
+    )
+    (folder / "shared_by_parts.py").write_text("x = 1\n")
+    (folder / "other.py").write_text("class Other(Adam, name='other'): pass\n")
+    (folder / "_hidden.py").write_text("class Hidden(Adam, name='hidden'): pass\n")
+    catalogue.use_plugins([folder])
+    yield folder
+    catalogue.use_plugins([])
+
+
+def test_imports_are_followed_to_their_files_and_no_further(house):
+    assert set(code.sources("orla.study.sweep")) == {
+        "orla/__init__.py",
+        "orla/study/__init__.py",
+        "orla/study/sweep.py",
+        "orla/engine/__init__.py",
+        "orla/engine/loop.py",
+        "orla/engine/kernels.py",
+        "orla/engine/kernels.cpp",
+        "orla/engine/memory.py",
+        "orla/filesystem.py",
+        "orla/parts.py",
+        "orla/late.py",
+    }
+
+
+@pytest.mark.parametrize("changed", HOUSE)
+def test_one_changed_line_changes_what_depends_on_it(house, changed):
+    def hashes():
+        return {
+            optimizer: code.code_hash("orla.study.sweep", *code.files_of("optimizer", optimizer))
+            for optimizer in ("adam", "sgd")
+        } | {"simulated": code.code_hash("orla.simulator")}
+
+    before = hashes()
+    assert hashes() == before and len(set(before.values())) == 3
+    with (house / changed).open("a") as file:
+        file.write("# changed\n")
+    after = hashes()
+    moved = {name for name in before if before[name] != after[name]}
+    both = {*code.sources("orla.study.sweep"), "orla/optimizers/base.py"}
+    expected = {name: {"adam", "sgd"} for name in [*both, "orla/optimizers/__init__.py"]} | {
+        "orla/__init__.py": {"adam", "sgd", "simulated"},
+        "orla/optimizers/adam.py": {"adam"},
+        "orla/optimizers/sgd.py": {"sgd"},
+        "orla/simulator.py": {"simulated"},
+    }
+    assert moved == expected.get(changed, set())
+
+
+def test_the_hash_is_that_of_the_contents_wherever_they_stand(house, tmp_path, monkeypatch):
+    before = code.code_hash("orla.study.sweep")
+    shutil.copytree(house, tmp_path / "elsewhere")
+    monkeypatch.setattr(code, "_HOME", tmp_path / "elsewhere")
+    assert code.code_hash("orla.study.sweep") == before
+
+
+def test_a_part_is_found_by_its_name_or_short_form(house, plugins):
+    assert code.files_of("optimizer", "adam") == [house / "orla/optimizers/adam.py"]
+    assert code.files_of("learner", "tbptt-20-5") == [house / "orla/learners/tbptt.py"]
+    assert code.files_of("optimizer", "rms") == [plugins / "rms.py"]
+    for kind, name, words in [
+        ("optimizer", "adm", 'the nearest is "adam"'),
+        ("optimizer", "hidden", "is unknown"),
+        ("optimizers", "adam", 'the nearest is "optimizer"'),
+    ]:
+        with pytest.raises(OrlaError, match=words):
+            code.files_of(kind, name)
+
+
+def test_a_plug_in_counts_with_its_helpers_and_bases(house, plugins):
+    def of(name):
+        return code.code_hash("orla.study.sweep", *code.files_of("optimizer", name))
+
+    assert {"plugins/rms.py", "plugins/shared_by_parts.py", "orla/optimizers/adam.py"} == {
+        name for name in code.sources(*code.files_of("optimizer", "rms")) if "__init__" not in name
+    } - {"orla/optimizers/base.py"}
+    for file, expected in {
+        plugins / "rms.py": {"rms"},
+        plugins / "shared_by_parts.py": {"rms"},
+        plugins / "other.py": {"other"},
+        house / "orla/optimizers/adam.py": {"rms", "adam"},
+    }.items():
+        before = {name: of(name) for name in ("rms", "other", "adam", "sgd")}
+        with file.open("a") as open_file:
+            open_file.write("# changed\n")
+        assert {name for name in before if of(name) != before[name]} == expected
+
+
+def test_a_plug_in_package_is_followed_within_itself(house, tmp_path):
+    for name, text in {
+        "site-packages/gru/__init__.py": "from gru.parts import GRU\n",
+        "site-packages/gru/parts.py": "import torch\nimport gru.deep.maths\nfrom . import words\n",
+        "site-packages/gru/words.py": "",
+        "site-packages/gru/deep/__init__.py": "",
+        "site-packages/gru/deep/maths.py": "from ..tables import x\n",
+        "site-packages/gru/tables.py": "",
+        "site-packages/torch/__init__.py": "",
+        "site-packages/single.py": "import torch\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    site = tmp_path / "site-packages"
+    found = {Path(name).name for name in code.sources(site / "gru" / "parts.py")}
+    assert found == {"__init__.py", "parts.py", "words.py", "maths.py", "tables.py"}
+    assert not any("torch" in name for name in code.sources(site / "gru" / "parts.py"))
+    assert list(code.sources(site / "single.py")) == ["site-packages/single.py"]
+
+
+def test_what_cannot_be_read_is_refused(house):
+    for name in ("orla.study.swep", "orla.nothing", "numpy"):
+        with pytest.raises(OrlaError, match=f"{name}: no module of orla"):
+            code.code_hash(name)
+    (house / "orla/late.py").write_text("def (:\n")
+    with pytest.raises(OrlaError, match=r"late\.py: no Python"):
+        code.code_hash("orla.study.sweep")
+
+
+def test_of_the_real_package_imports_agree_with_what_python_loads():
+    """Every module of orla that importing the sweep loads is a source of it, silent ones apart."""
+    loaded = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, orla.study.sweep\n"
+            "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'orla'))",
+        ],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    modules = {Path(file).relative_to(HOME).as_posix() for file in loaded}
+    silent = {name for name in modules if name[:-3].replace("/", ".").startswith(code.SILENT)}
+    assert len(modules) > 20 and len(silent) < 6
+    found = set(code.sources("orla.study.sweep"))
+    assert modules - silent <= found and not silent & found
+    assert "orla/programs/kernels.cpp" in found
+    assert "orla/sessions/simulated.py" not in found
+    simulated = set(code.sources("orla.sessions.simulated"))
+    assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated
+
+
+def test_nothing_is_imported_to_find_it():
+    program = (
+        "import sys\nfrom orla.provenance import code\n"
+        "code.code_hash('orla.study.sweep', *code.files_of('statistic', 'gaps'))\n"
+        "assert not {'torch', 'numpy', 'orla.study.sweep'} & set(sys.modules), 'imported'"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,318 @@
+"""Each number stands in its own cell: every cell of a row has a number of its own."""
+
+import re
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from report_results import COMPARISONS, build
+
+from orla.reports.paper import load
+from orla.reports.study import Comparison, in_paper
+
+KEYS = {
+    "task": "recordings",
+    "pair": "default",
+    "architecture": "rnn",
+    "precision": "float64",
+    "split": "80-20",
+    "intervention": "none",
+    "start": "pretrained",
+}
+CONDITION = {
+    "learner": "immediate",
+    "optimizer": "adam",
+    "learning_rate": 2e-3,
+    "edge": False,
+    "n_seeds": 7,
+    "n_diverged": 3,
+    "recovery_percent": 11.1,
+    "low_percent": 10.2,
+    "high_percent": 12.3,
+    "adapt_recovery_percent": 21.4,
+    "adapt_low_percent": 20.5,
+    "adapt_high_percent": 22.6,
+    "r2_mean": 0.37,
+    "r2_weighted": 0.48,
+    "update_ratio": 5.9,
+    "unreliable": False,
+}
+MODEL = {"frozen_heldout_error": 1.13, "reference_error": 0.57, "updates": 4321}
+GAP = {
+    "optimizer": "sgd",
+    "n_seeds": 6,
+    "n_diverged": 0,
+    "gap_pp": -4.1,
+    "low_pp": -5.2,
+    "high_pp": -3.3,
+    "unreliable": False,
+}
+PRICE = {
+    "learner": "rtrl",
+    "optimizer": "lars",
+    "recovery_validation_selected_percent": 31.1,
+    "recovery_test_selected_percent": 38.2,
+    "price_pp": 7.3,
+    "low_pp": 6.4,
+    "high_pp": 8.5,
+    "learning_rate": 3e-3,
+    "learning_rate_test": 1e-2,
+    "n_seeds": 9,
+}
+VERDICT = {
+    "registration": "lars-advantage",
+    "title": "one title",
+    "outcome": "falsified",
+    "reason": "it lies outside. What it means.",
+    "estimate": 1.11,
+    "low": -2.22,
+    "high": 3.33,
+    "threshold": "at least 10",
+    "n": 8,
+    "registered_on": "2026-11-20",
+    "amended": False,
+    "lock_sha256": "3f",
+}
+
+
+def frame(*rows):
+    return pd.DataFrame([{**KEYS, **row} for row in rows])
+
+
+def ours(table, n=1):
+    """The rows of the first panel that were run."""
+    rows = [row for row in table.panels[0].rows if "not run" not in row]
+    return rows[0] if n == 1 else rows
+
+
+def heads(table):
+    return [": ".join(filter(None, (c.group, c.header))) for c in table.columns]
+
+
+def heldout(study, **changed):
+    condition = {**CONDITION, **changed}
+    model = {**MODEL, **{key: condition[key] for key in ("learner", "optimizer")}, "seed": 0}
+    for key in changed.keys() & (KEYS.keys() | MODEL.keys()):
+        model[key] = changed[key]
+    condition = {key: value for key, value in condition.items() if key not in MODEL}
+    results = {"conditions": frame(condition), "heldout": frame(model)}
+    return build("heldout", results, study)
+
+
+def test_heldout(simulated):
+    table = heldout(simulated)
+    assert dict(zip(heads(table), ours(table), strict=True)) == {
+        "Optimizer": "Adam",
+        "Rate": "2×10⁻³",
+        "n": "7 (3 div.)",
+        "Held-out: Recovery (%)": "11.1 [10.2,\u00a012.3]",
+        "Held-out: R²": "0.37",
+        "Adapt: Recovery (%)": "21.4",
+        "The paper: Held-out": "41.7",
+        "The paper: Rate": "3×10⁻⁴",
+    }
+    assert "(4,321 updates)" in table.panels[0].title
+    [note] = [note for note in table.notes if "MSE" in note]
+    assert "1.13 frozen, 0.57 reference, 4,321 steps" in note
+
+
+def test_few_updates_are_marked(simulated):
+    table = heldout(simulated, learner="tbptt-200-200", updates=2)
+    title = next(p.title for p in table.panels if "TBPTT 200" in p.title)
+    assert title.endswith("(2 updates§)") and any(n.startswith("§") for n in table.notes)
+    assert any("400 steps adapted to" in note for note in table.notes)
+    assert not any(note.startswith("§") for note in heldout(simulated).notes)
+
+
+@pytest.mark.parametrize(("architecture", "paper"), [("rnn", "32.9"), ("lstm", "66.4")])
+def test_each_network_has_its_own_paper_column(architecture, paper, simulated):
+    row = {"architecture": architecture, "learner": "tbptt-200-200", "optimizer": "adafactor"}
+    table = heldout(simulated, **row)
+    [cells] = [r for p in table.panels for r in p.rows if r[3].startswith("11.1")]
+    assert cells[6] == paper
+
+
+def gaps(study, *rows):
+    return build("bci_gap", {"gaps": frame(*rows)}, study)
+
+
+def test_bci_gap(simulated):
+    values = dict(zip(COMPARISONS, (-1.1, 2.2, -3.3, 4.4, -5.5), strict=True))
+    rows = [
+        {**GAP, "comparison": name, "gap_pp": gap, "low_pp": gap - 0.2, "high_pp": gap + 0.3}
+        for name, gap in values.items()
+    ]
+    table = gaps(simulated, *rows)
+    assert dict(zip(heads(table), ours(table), strict=True)) == {
+        "Optimizer": "SGD",
+        "n": "6",
+        "full − immediate: per step": "−1.1\n[−1.3,\u00a0−0.8]",
+        "full − immediate: per window": "+2.2\n[2.0,\u00a02.5]",
+        "window − step: immediate": "−3.3\n[−3.5,\u00a0−3.0]",
+        "window − step: full": "+4.4\n[4.2,\u00a04.7]",
+        "the paper's diagonal: ours": "−5.5\n[−5.7,\u00a0−5.2]",
+        "the paper's diagonal: paper": "−9.9\n[−16.4,\u00a0−3.5]",
+    }
+
+
+def test_bci_gap_of_an_lstm_has_not_the_rnns_paper_gap(simulated):
+    row = {**GAP, "comparison": "paper"}
+    table = gaps(simulated, row, {**row, "architecture": "lstm"})
+    shown = {
+        panel.title[:4]: next(r for r in panel.rows if r[0] == "SGD") for panel in table.panels
+    }
+    assert shown["RNN,"][-1].startswith("−9.9") and shown["LSTM"][-1] == "–"
+
+
+def test_the_csv_has_the_papers_interval_and_place(simulated):
+    data = gaps(simulated, {**GAP, "comparison": "paper"}).data.set_index("optimizer")
+    row = data.loc["sgd"]
+    assert (row["paper_gap_pp"], row["paper_low"], row["paper_high"]) == (-9.93, -16.4, -3.5)
+    assert row["paper_configuration"] == "local-f64" and "Table 8" in row["paper_place"]
+    assert (row["gap_pp"], row["low_pp"], row["high_pp"]) == (-4.1, -5.2, -3.3)
+
+
+def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
+    own = {"mine": Comparison("short windows", "tbptt-20-20", "immediate-20")}
+    study = replace(simulated, comparisons=own, main="mine")
+    table = gaps(study, {**GAP, "comparison": "mine"})
+    assert heads(table) == ["Optimizer", "n", "short windows"]
+    assert "full (TBPTT 20), per 20 steps − immediate, per 20 steps" in table.caption
+    assert [row[0] for row in table.panels[0].rows] == ["SGD"]  # the paper has no such gap
+
+
+@pytest.mark.parametrize(
+    "learners", [("tbptt-20-20", "immediate"), ("tbptt-200-200", "immediate-200")]
+)
+def test_the_papers_gap_stands_only_beside_its_learners(learners, simulated):
+    other = {"paper": Comparison("diagonal", *learners)}
+    table = gaps(replace(simulated, comparisons=other), {**GAP, "comparison": "paper"})
+    assert heads(table) == ["Optimizer", "n", "diagonal"]
+
+
+def test_no_paper_column_beside_other_tasks(simulated):
+    table = gaps(simulated, {**GAP, "comparison": "paper", "task": "sine"})
+    assert heads(table) == ["Optimizer", "n", "the paper's diagonal"]
+    table = heldout(simulated, task="sine")
+    assert [len(panel.rows) for panel in table.panels] == [1]
+    assert heads(table)[-1] == "Adapt: Recovery (%)" and len(ours(table)) == 6
+    assert "paper_recovery_percent" in table.data
+
+
+@pytest.mark.parametrize("changed", [{"intervention": "rescale"}, {"start": "fresh"}])
+def test_no_paper_number_beside_other_gradients_or_starts(changed, simulated):
+    panels = gaps(simulated, {**GAP, "comparison": "paper", **changed}).panels
+    shown = {panel.title: panel.rows for panel in panels}
+    [own] = shown.pop(f"RNN, float64, 80/20, {next(iter(changed.values()))}")
+    assert own[2].startswith("−4.1") and own[3] == "–"
+    assert [row[2] for rows in shown.values() for row in rows] == ["not run"] * 4
+    rows = [row for p in heldout(simulated, **changed).panels for row in p.rows]
+    assert [row[6:] for row in rows if row[3] != "not run"] == [("–", "–")]
+
+
+def test_no_paper_column_beside_networks_of_another_size(simulated):
+    study = replace(simulated, instances={"architecture": {"rnn": {"kind": "rnn", "hidden": 8}}})
+    assert "paper" not in [c.header for c in gaps(study, {**GAP, "comparison": "paper"}).columns]
+    assert heldout(study).panels[0].title.startswith("RNN, hidden 8, float64")
+
+
+def test_ratio_gap(simulated):
+    ratio = {"update_ratio": 7.77, "update_ratio_low": 6.66, "update_ratio_high": 8.88}
+    order = {"n_optimizers": 4, "spearman": -0.31, "low": -0.82, "high": 0.13, "n_seeds": 5}
+    results = {"ratio_gap": frame({**GAP, **ratio}), "ratio_gap_order": frame(order)}
+    table = build("ratio_gap", results, simulated)
+    assert dict(zip(heads(table), ours(table), strict=True)) == {
+        "Optimizer": "SGD",
+        "‖ΔW_hh‖/‖ΔW_out‖: ours": "7.77 [6.66,\u00a08.88]",
+        "‖ΔW_hh‖/‖ΔW_out‖: paper": "4.30",
+        "Gap (pp): ours": "−4.1 [−5.2,\u00a0−3.3]",
+        "Gap (pp): paper": "−10",
+        "n": "6",
+    }
+    assert "−0.31 [−0.82,\u00a00.13]" in table.notes[0] and "over 4 opt" in table.notes[0]
+
+
+def test_selection_price(simulated):
+    table = build("selection_price", {"selection_price": frame(PRICE)}, simulated)
+    assert dict(zip(heads(table), ours(table), strict=True)) == {
+        "Optimizer": "LARS",
+        "Validation: Rate": "3×10⁻³",
+        "Validation: Recovery": "31.1",
+        "Held-out: Rate": "10⁻²",
+        "Held-out: Recovery": "38.2",
+        "Price (pp)": "+7.3 [6.4,\u00a08.5]",
+        "n": "9",
+    }
+
+
+def test_verdict(simulated):
+    table = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, simulated)
+    assert ours(table) == (
+        "one title",
+        "falsified",
+        "1.11 [−2.22,\u00a03.33]",
+        "at least 10",
+        "8",
+        "+20 pp (Table 3); +25.1 pp local, +15.9 pp Kaggle",
+    )
+
+
+def test_rows_of_the_paper_that_were_not_run_say_so(simulated):
+    table = heldout(simulated)
+    rows = {
+        (re.sub(r" \([\d,]+ updates\)$", "", panel.title.split(": ")[1]), row[0]): row
+        for panel in table.panels
+        for row in panel.rows
+    }
+    assert rows["last layer, per step", "SGD"] == (
+        "SGD",
+        "–",
+        "–",
+        "not run",
+        "–",
+        "–",
+        "22.1",
+        "–",
+    )
+    assert rows["immediate, per step", "Adam"][3].startswith("11.1")
+    not_run = [key for key, row in rows.items() if row[3] == "not run"]
+    number = load().recovery
+    theirs = {
+        (learner, optimizer)
+        for learner in in_paper("learner")
+        for optimizer in in_paper("optimizer")
+        if number(learner, optimizer, "float64", "80-20")
+    }
+    assert len(not_run) == len(theirs) - 1 and len(rows) == len(theirs) > 10
+    data = table.data.set_index(["learner", "optimizer"])
+    assert not data.loc[("last-layer", "sgd"), "run"] and data["run"].sum() == 1
+    assert data.loc[("last-layer", "sgd"), "paper_recovery_percent"] == 22.1
+    assert data.loc[("immediate", "adam"), "n_seeds"] == 7  # a whole number still
+    assert str(data["n_seeds"].dtype) == "Int64"
+
+
+def test_gaps_and_ratios_of_the_paper_that_were_not_run_say_so(simulated):
+    table = gaps(simulated, {**GAP, "comparison": "paper"})
+    rows = {row[0]: row for row in table.panels[0].rows}
+    assert list(rows) == ["SGD", "Adafactor", "Adam", "LARS"]
+    assert rows["LARS"] == ("LARS", "–", "not run", "+25.1")
+    ratio = {"update_ratio": 7.77, "update_ratio_low": 6.66, "update_ratio_high": 8.88}
+    results = {"ratio_gap": frame({**GAP, **ratio}), "ratio_gap_order": frame(GAP).iloc[:0]}
+    rows = build("ratio_gap", results, simulated).panels[0].rows
+    assert rows[-1] == ("LARS", "not run", "10.49", "not run", "+20", "–")
+
+
+def test_no_row_is_borrowed_for_networks_and_splits_that_the_study_has_not(simulated):
+    text = " ".join(panel.title for panel in heldout(simulated).panels)
+    assert "LSTM" not in text and "50/50" not in text
+
+
+def test_pairs_and_tasks_are_told_apart_only_where_there_are_several(simulated):
+    row = {**GAP, "comparison": "paper"}
+    one = gaps(simulated, row).panels
+    two = gaps(simulated, row, {**row, "pair": "second", "gap_pp": 9.9}).panels
+    assert [panel.title for panel in one] == ["RNN, float64, 80/20"]
+    assert [panel.title for panel in two] == [
+        f"{pair}, RNN, float64, 80/20" for pair in ("default", "second")
+    ]
+    assert [next(r for r in p.rows if r[0] == "SGD")[2][:4] for p in two] == ["−4.1", "+9.9"]

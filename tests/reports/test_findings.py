@@ -1,0 +1,86 @@
+"""The findings: every figure is that of a result."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from orla.reports.findings import findings
+
+PROVENANCE = {
+    "code": {"commit": "0123abc", "dirty": False},
+    "versions": {"torch": "2.13.0+cpu", "h5py": "9.9.9"},
+    "cpu_capability": "AVX2",
+    "config": {"nothing": None},
+}
+
+
+@pytest.fixture(scope="module")
+def text(results, simulated):
+    return findings(results, PROVENANCE, simulated)
+
+
+def rows_of(text, heading):
+    part = text[text.index(heading) :].split("\n## ")[0]
+    return [line.strip("|").split("|") for line in part.splitlines() if line.startswith("|")]
+
+
+def test_provenance_stands_at_the_top(text):
+    top = text[: text.index("\n## ")]
+    for word in ("0123abc", "AVX2", "2.13.0+cpu", "SIMULATED", "simulated reaching"):
+        assert word in top
+    assert "9.9.9" not in text and "nothing |" not in text
+
+
+def test_tables_are_whole(text):
+    blocks = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert len(blocks) > 15
+    for block in blocks:
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block
+        assert re.fullmatch(r"\|(---:?\|)+", block.splitlines()[1]), block
+
+
+def test_claims_have_our_figures_and_verdicts(text, results):
+    claims = {row[0].strip(): row for row in rows_of(text, "## The paper's claims")}
+    row = next(row for claim, row in claims.items() if "advantage with LARS at 80/20" in claim)
+    gap = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
+    gap = gap[gap["comparison"] == "paper"]["gap_pp"].item()
+    assert f"+{gap:.1f} pp" in row[2] and "**supported** (`lars-advantage`)" in row[3]
+    assert "+20 pp (Table 3)" in row[1]
+    unmeasured = rows_of(text, "## Claims not measured yet")
+    assert any("UORO" in row[0] for row in unmeasured)
+
+
+def test_horizons_are_the_results(text, results):
+    rows = {row[0].strip(): row for row in rows_of(text, "## Gap against adapt horizon")}
+    gaps = results["horizon_gaps"].query("optimizer == 'lars'")
+    assert [cell.split(" [")[0].strip() for cell in rows["LARS"][1:]] == [
+        f"+{gap:.1f}" for gap in gaps["gap_pp"]
+    ]
+    assert "up to 0.9 pp (SGD, RNN, float64, 80/20)" in text
+
+
+def test_a_changed_result_changes_its_figure(results, simulated, text):
+    gaps = results["gaps"].assign(gap_pp=results["gaps"]["gap_pp"] + 55.5)
+    assert findings({**results, "gaps": gaps}, PROVENANCE, simulated) != text
+    assert findings(results, PROVENANCE, simulated) == text
+
+
+def test_recordings_are_not_called_simulated(results, recorded):
+    assert "SIMULATED" not in findings(results, PROVENANCE, recorded)
+
+
+def test_little_and_nothing(results, simulated):
+    nothing = {name: frame.iloc[:0] for name, frame in results.items()}
+    assert "No model was run." in findings(nothing, {}, simulated)
+    assert "No model was run." in findings({}, {}, simulated)
+    only = findings({"gaps": results["gaps"]}, {}, simulated)
+    assert "## Gaps between learners" in only and "## Held-out recovery" not in only
+
+
+def test_words_of_others_break_no_table(results, simulated):
+    title = "a | b *c* <script>\nd"
+    verdicts = pd.DataFrame(results["verdicts"]).assign(title=title)
+    text = findings({"verdicts": verdicts}, {}, simulated)
+    assert r"a \| b \*c\* &lt;script> d" in text

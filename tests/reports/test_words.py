@@ -1,0 +1,95 @@
+"""Names, orders and cadences come from what parts declare."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from orla.reports import words
+from orla.reports.study import in_paper
+
+INSTANCES = {
+    "learner": {"trace-05": {"kind": "trace", "decay": 0.5}, "short": {"kind": "tbptt", "window": 9,
+                                                                      "update_every": 3}},
+    "architecture": {"rnn-128": {"kind": "rnn", "hidden": 128}, "rnn": {"kind": "rnn"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "slug", "name"),
+    [
+        ("learner", "immediate", "immediate, per step"),
+        ("learner", "immediate-20", "immediate, per 20 steps"),
+        ("learner", "tbptt-200-50", "full (TBPTT 200), per 50 steps"),
+        ("learner", "last-layer", "last layer, per step"),
+        ("learner", "trace", "trace, per step"),
+        ("learner", "trace-05", "trace, decay 0.5, per step"),
+        ("learner", "short", "full (TBPTT 9), per 3 steps"),
+        ("learner", "unheard-of", "unheard-of"),
+        ("architecture", "rnn", "RNN"),
+        ("architecture", "rnn-128", "RNN, hidden 128"),
+        ("optimizer", "lars", "LARS"),
+        ("split", "80-20", "80/20"),
+        ("split", "stationary", "stationary"),
+        ("precision", "float64", "float64"),
+    ],
+)
+def test_name(kind, slug, name):
+    assert words.name(kind, slug, INSTANCES) == name
+
+
+@pytest.mark.parametrize(
+    ("learner", "stride"),
+    [("immediate", 1), ("immediate-20", 20), ("tbptt-200-50", 50), ("short", 3), ("what-2", None)],
+)
+def test_stride_is_the_declared_option(learner, stride):
+    assert words.stride(learner, INSTANCES) == stride
+
+
+def test_order_is_declared_and_values_fall():
+    learners = ["zeta", "trace-05", "immediate-200", "rtrl", "immediate", "immediate-20"]
+    assert words.ordered("learner", learners, INSTANCES) == [
+        "immediate",
+        "immediate-20",
+        "immediate-200",
+        "rtrl",
+        "trace-05",
+        "zeta",
+    ]
+    assert words.ordered("split", ["50-50", "stationary", "80-20"]) == [
+        "80-20",
+        "50-50",
+        "stationary",
+    ]
+    assert words.ordered("precision", ["float32", "float64"]) == ["float64", "float32"]
+
+
+def test_titles_say_what_varies(simulated, results):
+    gaps = results["gaps"]
+    row = gaps.query("split == '80-20'").iloc[0].to_dict()
+    assert simulated.title_of(row, gaps) == "RNN, float64, 80/20"
+    several = pd.concat([gaps, gaps.assign(pair="second"), gaps.assign(start="fresh")])
+    titles = {group.title for group in simulated.groups(several)}
+    assert titles == {
+        f"{pair}, RNN, float64, {split}{start}"
+        for split in ("80/20", "50/50")
+        for pair, start in (
+            ("default", ", pretrained"),
+            ("second", ", pretrained"),
+            ("default", ", fresh"),
+        )
+    }
+
+
+def test_comparisons_name_their_learners(simulated):
+    text = simulated.words("per_step")
+    assert text == "full − immediate, per step (full (RTRL), per step − immediate, per step)"
+    assert simulated.words("unheard-of") == "unheard-of"
+    assert replace(simulated, comparisons={}).called("comparison", "paper") == "paper"
+
+
+def test_the_paper_has_its_learners_and_optimizers():
+    assert {"immediate", "tbptt-200-200", "last-layer"} <= set(in_paper("learner"))
+    assert {"sgd", "adafactor", "adam", "lars"} <= set(in_paper("optimizer"))
+    assert in_paper("no such key") == []
+    assert None not in in_paper("learner") + in_paper("optimizer")

@@ -1,0 +1,66 @@
+"""Recovery against full RTRL, against a plain loop over rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import models
+
+from orla.errors import OrlaError
+from orla.results.against_rtrl import recovery_vs_rtrl
+from orla.study.keys import SETTING
+
+
+def by_hand(frame, row, rtrl="rtrl"):
+    """100 (frozen - adapted) / (frozen - rtrl) of one row, its RTRL found by looking at each."""
+    same = [
+        other
+        for _, other in frame.iterrows()
+        if other["learner"] == rtrl
+        and other["selected"]
+        and other["seed"] == row["seed"]
+        and all(other[key] == row[key] for key in SETTING)
+    ]
+    if len(same) != 1:
+        return np.nan
+    frozen = row["frozen_heldout_error"]
+    return 100 * (frozen - row["heldout_error"]) / (frozen - same[0]["heldout_error"])
+
+
+def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
+    frame = models(["rtrl", "immediate"], optimizers=["sgd", "adam"], pairs=["", "b"], seeds=3)
+    parts = [frame, models(["rtrl", "immediate"], seeds=2, drawn=12, intervention="rescale")]
+    parts += [models(["rtrl", "immediate"], seeds=2, drawn=13, task="sine", start="fresh")]
+    frame = pd.concat(parts, ignore_index=True).sample(frac=1, random_state=1)
+    frame = frame[~((frame["learner"] == "rtrl") & (frame["seed"] == 1) & (frame["pair"] == "b"))]
+    found = recovery_vs_rtrl(frame, "rtrl")
+    expected = np.array([by_hand(frame, row) for _, row in frame.iterrows()])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert 0 < np.isnan(found).sum() < len(found)
+    own = (frame["learner"] == "rtrl") & frame["selected"]
+    np.testing.assert_allclose(found[own], 100.0)
+    assert len(set(found[~own & np.isfinite(found)])) == (~own & np.isfinite(found)).sum()
+
+
+def test_without_rtrl_it_is_missing():
+    frame = models(["immediate"])
+    assert np.isnan(recovery_vs_rtrl(frame, "rtrl")).all()
+    assert not np.isnan(recovery_vs_rtrl(frame, "immediate")).any()
+
+
+def test_rtrl_that_diverged_or_is_no_better_than_frozen_measures_nothing():
+    frame = models(["rtrl", "immediate"], seeds=3)
+    mine = (frame["learner"] == "rtrl") & frame["selected"]
+    frame.loc[mine & (frame["seed"] == 0), "heldout_error"] = np.nan
+    frame.loc[mine & (frame["seed"] == 1), "heldout_error"] = 1.5
+    found = recovery_vs_rtrl(frame, "rtrl")
+    assert np.isnan(found[frame["seed"] < 2]).all() and np.isfinite(found[frame["seed"] == 2]).all()
+
+
+def test_tables_that_cannot_be_read_are_refused():
+    with pytest.raises(OrlaError, match="lacks the column frozen_heldout_error"):
+        recovery_vs_rtrl(models().drop(columns="frozen_heldout_error"), "rtrl")
+    frame = models(["rtrl"])
+    with pytest.raises(OrlaError, match=r"rtrl: selected marks 2 learning rates"):
+        recovery_vs_rtrl(frame.assign(selected=True), "rtrl")
+    with pytest.raises(OrlaError, match="seed 0 occurs twice"):
+        recovery_vs_rtrl(pd.concat([frame, frame.iloc[:1]]), "rtrl")

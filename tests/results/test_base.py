@@ -1,0 +1,77 @@
+"""Statistics that need each other, and those that do not say what they make."""
+
+from typing import ClassVar
+
+import pandas as pd
+import pytest
+from made_up import settings
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.results import base
+from orla.results.base import Statistic
+
+
+@pytest.fixture
+def statistics(monkeypatch):
+    """Put made-up statistics, name -> what it needs, in the place of the study's own."""
+
+    def put(**needed):
+        found = {}
+        for name, needs in needed.items():
+
+            class Made(Statistic, name=name, needs=needs):
+                columns: ClassVar = {"rows": "Rows of each table, the first in the ones."}
+
+                def table(self, *given, settings):
+                    return pd.DataFrame(
+                        {"rows": [sum(len(g) * 10**i for i, g in enumerate(given))]}
+                    )
+
+            found[name] = Made
+        monkeypatch.setitem(catalogue._loaded, "statistic", found)
+
+    return put
+
+
+def test_a_statistic_comes_after_what_it_needs(statistics):
+    statistics(last=("middle", "horizon"), middle=("first",), first=("models",), alone=("models",))
+    assert base.in_order(["last"]) == ["first", "middle", "last"]
+    whole = base.in_order()
+    assert sorted(whole) == ["alone", "first", "last", "middle"]
+    assert whole.index("first") < whole.index("middle") < whole.index("last")
+
+
+def test_tables_are_given_in_the_declared_order(statistics):
+    statistics(both=("models", "horizon"))
+    given = {"models": pd.DataFrame({"x": range(3)}), "horizon": pd.DataFrame({"x": range(7)})}
+    assert base.build("both", given, settings())["rows"][0] == 73
+
+
+def test_needs_that_cannot_be_met_are_refused(statistics):
+    statistics(first=("model",), second=("third",), third=("second",))
+    with pytest.raises(OrlaError, match='statistic first needs "model"; the nearest is "models"'):
+        base.in_order(["first"])
+    with pytest.raises(OrlaError, match=r"in a circle: .*second.*third"):
+        base.in_order(["third"])
+    with pytest.raises(OrlaError, match="statistic 'secnd' is unknown"):
+        base.in_order(["secnd"])
+
+
+def test_a_table_that_differs_from_its_declaration_is_refused(statistics):
+    statistics(first=("models",))
+    catalogue.part("statistic", "first").columns = {"rows": "R.", "cols": "C."}
+    with pytest.raises(OrlaError, match=r"statistic first: .* differ in {'cols'}"):
+        base.build("first", {"models": pd.DataFrame()}, settings())
+
+
+def test_the_studys_own_need_only_what_sweeps_make():
+    assert {name: base.needs(name) for name in base.in_order()} == {
+        "conditions": ("models",),
+        "gaps": ("models",),
+        "gap_seeds": ("models",),
+        "selection_price": ("models",),
+        "ratio_gap": ("models",),
+        "ratio_gap_order": ("models",),
+        "horizon_gaps": ("horizon",),
+    }

@@ -1,0 +1,504 @@
+"""The tables of results against numbers worked out by hand and by plain loops."""
+
+import time
+
+import made_up
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import COMPARISONS, RATES, models, settings
+from scipy import stats
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.results import base
+from orla.study.keys import KEYS, SETTING
+
+TABLES = {
+    "conditions": "learning_rate",
+    "gaps": "gap_pp",
+    "gap_seeds": "gap_pp",
+    "selection_price": "price_pp",
+    "ratio_gap": "gap_pp",
+    "ratio_gap_order": "spearman",
+    "horizon_gaps": "gap_pp",
+}
+
+
+def table(name, frame, given=None):
+    """A statistic's table; for a horizon, all models are taken at one."""
+    return base.build(name, {"models": frame, "horizon": horizon(frame)}, given or settings())
+
+
+def horizon(frame, steps=5000):
+    kept = frame[frame["selected"].astype(bool)]
+    wanted = {*KEYS, "seed", "recovery_heldout_percent"}
+    return kept[[column for column in kept if column in wanted]].assign(horizon_steps=steps)
+
+
+def at(frame, learner, column="recovery_heldout_percent", chosen="selected", **where):
+    """A column of one learner's chosen models in the order of seeds, by a plain loop."""
+    rows = [row for _, row in frame.iterrows() if row["learner"] == learner and row[chosen]]
+    rows = [row for row in rows if all(row[name] == value for name, value in where.items())]
+    rows.sort(key=lambda row: row["seed"])
+    assert len({row["seed"] for row in rows}) == len(rows) > 0
+    return np.array([row[column] for row in rows], dtype=float)
+
+
+def put(frame, learner, seed, chosen="selected", **values):
+    where = (frame["learner"] == learner) & (frame["seed"] == seed) & frame[chosen]
+    assert where.sum() == 1
+    for column, value in values.items():
+        frame.loc[where, column] = value
+    return frame
+
+
+def diverge(frame, learner, seed, chosen="selected"):
+    measures = [c for c in frame if c.startswith(("recovery", "r2", "update", "heldout"))]
+    return put(frame, learner, seed, chosen, diverged=True, **dict.fromkeys(measures, np.nan))
+
+
+def one(found, **where):
+    for column, value in where.items():
+        found = found[found[column] == value]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def percentile_interval(values, resamples, seed):
+    """The 95 % percentile bootstrap of a mean, as scipy draws it."""
+    drawn = stats.bootstrap(
+        (np.asarray(values),), np.mean, n_resamples=resamples, method="percentile",
+        rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return tuple(drawn.confidence_interval)
+
+
+def test_every_statistic_is_here_and_says_its_columns():
+    found = catalogue.parts("statistic")
+    assert set(found) == set(TABLES)
+    for statistic in found.values():
+        keys = [name for name in statistic.columns if name in KEYS]
+        assert keys == [name for name in KEYS if name in keys]
+        assert list(statistic.columns)[: len(keys)] == keys
+        assert all(text.endswith(".") for text in statistic.columns.values())
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_columns_and_indifference_to_the_order_of_rows(name):
+    frame = models(optimizers=["sgd", "adam", "lars"])
+    found = table(name, frame)
+    assert list(found.columns) == base.columns()[name] and found[TABLES[name]].notna().all()
+    pd.testing.assert_frame_equal(found, table(name, frame.sample(frac=1, random_state=0)))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_nothing_keeps_its_columns(name):
+    found = table(name, models().iloc[:0])
+    assert list(found.columns) == base.columns()[name] and found.empty
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_input_is_left_as_it_was(name):
+    frame = models()
+    before = frame.copy()
+    table(name, frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("key", [k for k in SETTING if k != "optimizer"])
+def test_each_key_keeps_rows_apart(name, key):
+    """Two values of a key give the rows of each alone; an empty pair is a value as any other."""
+    given = settings(resamples=20)
+    first = models(["immediate", "tbptt-200-200"], optimizers=["sgd", "adam", "lars"], seeds=2)
+    second = first.assign(**{key: "other"})
+    second["recovery_heldout_percent"] = second["recovery_heldout_percent"].to_numpy()[::-1].copy()
+    both = table(name, pd.concat([first, second], ignore_index=True), given)
+    alone = [table(name, frame, given) for frame in (first, second)]
+    for frame, expected in zip((first, second), alone, strict=True):
+        mine = both[both[key] == frame[key].iloc[0]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(mine, expected)
+    assert len(both) == 2 * len(alone[0]) > 0
+
+
+@pytest.mark.parametrize(("comparison", "learners"), COMPARISONS.items())
+def test_each_gap_is_first_minus_second_paired_by_seed(comparison, learners):
+    frame = models(splits=["50-50", "80-20"])
+    row = one(table("gaps", frame), comparison=comparison, split="50-50")
+    full, immediate = (at(frame, learner, split="50-50") for learner in learners)
+    assert (row["learner_full"], row["learner_immediate"]) == learners
+    assert row["gap_pp"] == pytest.approx((full - immediate).mean(), abs=1e-12)
+    assert (row["n_seeds"], row["n_diverged"]) == (5, 0)
+    assert row["low_pp"] < row["gap_pp"] < row["high_pp"]
+    low, high = stats.t.interval(0.9, 4, row["gap_pp"], stats.sem(full - immediate))
+    assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx((low, high), abs=1e-12)
+    assert row["delta_star_pp"] == pytest.approx(max(abs(low), abs(high)), abs=1e-12)
+    p_low = stats.ttest_1samp(full - immediate, -3, alternative="greater").pvalue
+    p_high = stats.ttest_1samp(full - immediate, 3, alternative="less").pvalue
+    assert row["tost_p"] == pytest.approx(max(p_low, p_high), abs=1e-12)
+    assert row["equivalent"] == (row["delta_star_pp"] < 3)
+    for column, measure in {"r2_gap": "r2_mean", "error_gap": "heldout_error"}.items():
+        first, second = (at(frame, learner, measure, split="50-50") for learner in learners)
+        assert row[column] == pytest.approx((first - second).mean(), abs=1e-12)
+    points = table("gap_seeds", frame)
+    points = points[(points["comparison"] == comparison) & (points["split"] == "50-50")]
+    assert list(points["seed"]) == [0, 1, 2, 3, 4]
+    assert list(points["gap_pp"]) == list(full - immediate)
+
+
+def test_margin_alpha_resamples_and_seed_are_those_of_the_settings():
+    frame = models()
+    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
+    for alpha, margin in ((0.05, 3.0), (0.01, 12.0)):
+        given = settings(alpha=alpha, margin_pp=margin)
+        row = one(table("gaps", frame, given), comparison="paper")
+        interval = stats.t.interval(1 - 2 * alpha, 4, gap.mean(), stats.sem(gap))
+        assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx(interval, abs=1e-12)
+        assert row["margin_pp"] == margin
+        assert row["equivalent"] == (max(abs(end) for end in interval) < margin)
+    assert one(table("gaps", frame, settings(margin_pp=50.0)), comparison="paper")["equivalent"]
+    seen = set()
+    for resamples, seed in ((50, 0), (50, 7), (400, 0)):
+        given = settings(resamples=resamples, seed=seed)
+        row = one(table("gaps", frame, given), comparison="paper")
+        drawn = percentile_interval(gap, resamples, seed)
+        assert (row["low_pp"], row["high_pp"]) == pytest.approx(drawn, abs=1e-12)
+        seen.add(drawn)
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("name", [n for n in TABLES if n != "gap_seeds"])
+def test_every_interval_is_drawn_with_the_seed_and_number_of_the_settings(name):
+    learners = ["tbptt-200-200", "immediate"]
+    frame = models(learners, optimizers=list("abcdefgh"), seeds=6)
+    usual = table(name, frame, settings(resamples=11))
+    ends = [c for c in usual if "low" in c or "high" in c if not c.startswith("t90")]
+    usual = usual.dropna(axis=1, how="all")
+    for changed in (settings(resamples=11, seed=1), settings(resamples=23)):
+        other = table(name, frame, changed)
+        moved = [column for column in ends if column in usual]
+        assert moved and all((usual[c] != other[c]).any() for c in moved)
+        kept = [c for c in usual if c not in ends]
+        pd.testing.assert_frame_equal(usual[kept], other[kept])
+
+
+def test_the_two_by_two_is_additive():
+    rows = table("gaps", models()).set_index("comparison")["gap_pp"]
+    assert rows["paper"] == pytest.approx(rows["per_step"] + rows["cadence_full"], abs=1e-12)
+    assert rows["paper"] == pytest.approx(rows["per_window"] + rows["cadence_immediate"], abs=1e-12)
+    assert rows["paper"] != pytest.approx(rows["per_step"] + rows["cadence_immediate"], abs=1e-3)
+
+
+def test_a_tight_gap_is_equivalent_and_a_wider_one_is_not():
+    frame = models(["immediate", "tbptt-200-200"], seeds=6)
+    shift = frame["seed"].map(dict(enumerate([1.0, -1.0, 0.5, -0.5, 0.2, 0.0])))
+    full = frame["learner"] == "tbptt-200-200"
+    frame["recovery_heldout_percent"] = 40.0 + frame["seed"] + shift.where(full, 0.0)
+    row = one(table("gaps", frame))
+    assert row["equivalent"] and row["tost_p"] < 0.05 and row["delta_star_pp"] < 1
+    frame.loc[full, "recovery_heldout_percent"] += 2.9
+    row = one(table("gaps", frame))
+    assert not row["equivalent"] and row["tost_p"] > 0.05
+
+
+@pytest.mark.parametrize("name", [n for n in TABLES if n != "selection_price"])
+def test_only_selected_models_count(name):
+    frame = models(optimizers=["sgd", "adam", "lars"])
+    before = table(name, frame)
+    frame.loc[~frame["selected"], "recovery_heldout_percent"] = 1e9
+    pd.testing.assert_frame_equal(before, table(name, frame))
+
+
+def test_a_diverged_seed_is_left_out_and_counted():
+    frame = diverge(models(), "tbptt-200-200", seed=2)
+    gaps = table("gaps", frame)
+    row = one(gaps, comparison="paper")
+    kept = np.array([0, 1, 3, 4])
+    for column, measure in {
+        "gap_pp": "recovery_heldout_percent",
+        "r2_gap": "r2_mean",
+        "error_gap": "heldout_error",
+    }.items():
+        full, immediate = (at(frame, name, measure)[kept] for name in COMPARISONS["paper"])
+        assert row[column] == pytest.approx((full - immediate).mean(), abs=1e-12)
+    assert (row["n_seeds"], row["n_diverged"]) == (4, 1)
+    assert one(gaps, comparison="per_step")["n_diverged"] == 0
+    condition = one(table("conditions", frame), learner="tbptt-200-200")
+    assert (condition["n_seeds"], condition["n_diverged"]) == (4, 1)
+    assert condition["recovery_percent"] == pytest.approx(np.nanmean(at(frame, "tbptt-200-200")))
+    points = table("gap_seeds", frame)
+    assert sorted(points[points["comparison"] == "paper"]["seed"]) == [0, 1, 3, 4]
+    ratio = one(table("ratio_gap", frame))
+    assert ratio["n_seeds"] == 4 and ratio["gap_pp"] == row["gap_pp"]
+    assert one(table("horizon_gaps", frame))["n_seeds"] == 4
+
+
+def test_one_diverged_on_each_side_are_two():
+    frame = diverge(diverge(models(), "tbptt-200-200", seed=2), "immediate", seed=4)
+    row = one(table("gaps", frame), comparison="paper")
+    assert (row["n_seeds"], row["n_diverged"]) == (3, 2)
+
+
+def test_a_condition_that_always_diverges_has_a_row_without_numbers():
+    frame = models()
+    for seed in range(5):
+        diverge(frame, "rtrl", seed)
+    row = one(table("gaps", frame), comparison="per_step")
+    assert (row["n_seeds"], row["n_diverged"]) == (0, 5)
+    assert np.isnan(row["gap_pp"]) and not row["equivalent"] and row["tost_p"] == 1.0
+    condition = one(table("conditions", frame), learner="rtrl")
+    assert condition["n_diverged"] == 5 and np.isnan(condition["recovery_percent"])
+
+
+def test_a_task_without_a_reference_has_no_recovery_and_diverged_in_no_seed():
+    frame = models(task="bytes").assign(recovery_heldout_percent=np.nan)
+    frame = frame.drop(columns=["r2_mean", "r2_weighted"])
+    row = one(table("gaps", frame), comparison="paper")
+    expected = at(frame, "tbptt-200-200", "heldout_error") - at(frame, "immediate", "heldout_error")
+    assert row["error_gap"] == pytest.approx(expected.mean(), abs=1e-12)
+    assert row[["gap_pp", "r2_gap"]].isna().all()
+    assert (row["n_seeds"], row["n_diverged"]) == (0, 0)
+    condition = one(table("conditions", frame), learner="rtrl")
+    assert condition[["recovery_percent", "r2_mean", "r2_weighted"]].isna().all()
+    assert (condition["n_seeds"], condition["n_diverged"]) == (0, 0)
+
+
+def test_one_seed_has_a_gap_but_no_interval_and_no_equivalence():
+    frame = models(seeds=1)
+    row = one(table("gaps", frame), comparison="paper")
+    expected = at(frame, "tbptt-200-200") - at(frame, "immediate")
+    assert row["gap_pp"] == pytest.approx(expected[0])
+    assert row[["low_pp", "high_pp", "t90_low_pp", "t90_high_pp", "delta_star_pp"]].isna().all()
+    assert row["tost_p"] == 1.0 and not row["equivalent"]
+
+
+def test_two_seeds_are_enough_for_an_interval_and_a_test():
+    frame = models(seeds=2)
+    row = one(table("gaps", frame), comparison="paper")
+    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
+    interval = stats.t.interval(0.9, 1, gap.mean(), stats.sem(gap))
+    assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx(interval)
+    assert row["tost_p"] < 1.0
+
+
+def test_a_missing_learner_takes_only_its_own_comparisons_along():
+    assert list(table("gaps", models(["immediate", "rtrl"]))["comparison"]) == ["per_step"]
+
+
+def test_comparisons_are_those_of_the_config_whatever_their_windows():
+    frame = models(["tbptt-20-20", "tbptt-7-1", "immediate"])
+    named = {"late": ("tbptt-20-20", "tbptt-7-1"), "turned": ("immediate", "tbptt-20-20")}
+    given = settings(named, main="turned")
+    gaps = table("gaps", frame, given)
+    assert list(gaps["comparison"]) == ["late", "turned"]
+    expected = (at(frame, "tbptt-20-20") - at(frame, "tbptt-7-1")).mean()
+    assert gaps["gap_pp"][0] == pytest.approx(expected, abs=1e-12)
+    for name in ("ratio_gap", "horizon_gaps"):
+        expected = (at(frame, "immediate") - at(frame, "tbptt-20-20")).mean()
+        assert one(table(name, frame, given))["gap_pp"] == pytest.approx(expected, abs=1e-12)
+    assert table("gaps", frame, settings({})).empty
+
+
+def test_settings_that_cannot_be_are_refused():
+    with pytest.raises(OrlaError, match=r'"statistics.main" is "paper", .*there are "a", "b"'):
+        settings({"a": ("rtrl", "immediate"), "b": ("rtrl", "x")})
+    with pytest.raises(OrlaError, match="subtracts rtrl from itself"):
+        settings({"paper": ("rtrl", "rtrl")})
+
+
+@pytest.mark.parametrize("fewer", ["rtrl", "immediate"])
+def test_pairs_are_the_seeds_that_both_ran(fewer):
+    frame = models(["immediate", "rtrl"], seeds=6)
+    frame = frame[~((frame["learner"] == fewer) & (frame["seed"] >= 3))]
+    row = one(table("gaps", frame))
+    assert (row["n_seeds"], row["n_diverged"]) == (3, 0)
+    expected = at(frame, "rtrl")[:3] - at(frame, "immediate")[:3]
+    assert row["gap_pp"] == pytest.approx(expected.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("learner", ["tbptt-200-200", "immediate"])
+def test_an_unreliable_denominator_marks_what_it_touches(learner):
+    frame = put(models(), learner, 3, unreliable=True)
+    gaps = table("gaps", frame)
+    touched = {name for name, pair in COMPARISONS.items() if learner in pair}
+    assert set(gaps.loc[gaps["unreliable"], "comparison"]) == touched
+    marked = table("conditions", frame)
+    assert list(marked.loc[marked["unreliable"], "learner"]) == [learner]
+
+
+def test_conditions_hold_means_intervals_and_the_edge():
+    frame = put(models(), "rtrl", 0, edge=True)
+    frame["recovery_vs_rtrl_percent"] = np.random.default_rng(5).normal(80, 9, len(frame))
+    row = one(table("conditions", frame), learner="rtrl")
+    assert row["learning_rate"] == RATES[0] and row["edge"]
+    measured = {
+        "recovery_heldout_percent": ("recovery_percent", "low_percent", "high_percent"),
+        "recovery_adapt_percent": (
+            "adapt_recovery_percent",
+            "adapt_low_percent",
+            "adapt_high_percent",
+        ),
+        "update_ratio": ("update_ratio", "update_ratio_low", "update_ratio_high"),
+        "recovery_vs_rtrl_percent": (
+            "recovery_vs_rtrl_percent",
+            "recovery_vs_rtrl_low_percent",
+            "recovery_vs_rtrl_high_percent",
+        ),
+    }
+    for measure, (mean, low, high) in measured.items():
+        values = at(frame, "rtrl", measure)
+        assert row[mean] == pytest.approx(values.mean())
+        assert (row[low], row[high]) == pytest.approx(percentile_interval(values, 200, 0))
+    for measure in ("r2_mean", "r2_weighted"):
+        assert row[measure] == pytest.approx(at(frame, "rtrl", measure).mean())
+    assert not one(table("conditions", frame), learner="immediate")["edge"]
+
+
+def test_a_learner_that_leaves_the_recurrent_weights_has_no_ratio():
+    row = one(table("conditions", models()), learner="last-layer")
+    assert row[["update_ratio", "update_ratio_low", "update_ratio_high"]].isna().all()
+    assert row["n_diverged"] == 0
+
+
+def test_selection_price_is_test_selected_minus_validation_selected():
+    frame = models(["immediate"])
+    row = one(table("selection_price", frame))
+    first, second = (at(frame, "immediate", chosen=c) for c in ("selected", "selected_on_test"))
+    assert row["recovery_validation_selected_percent"] == pytest.approx(first.mean())
+    assert row["recovery_test_selected_percent"] == pytest.approx(second.mean())
+    assert row["price_pp"] == pytest.approx((second - first).mean())
+    assert (row["learning_rate"], row["learning_rate_test"]) == tuple(RATES)
+    interval = percentile_interval(second - first, 200, 0)
+    assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval) and row["n_seeds"] == 5
+
+
+def test_a_seed_that_diverged_at_either_rate_has_no_price_and_is_in_neither_mean():
+    frame = diverge(models(["immediate"]), "immediate", 1)
+    frame = diverge(frame, "immediate", 3, chosen="selected_on_test")
+    row = one(table("selection_price", frame))
+    kept = [0, 2, 4]
+    first, second = (
+        at(frame, "immediate", chosen=c)[kept] for c in ("selected", "selected_on_test")
+    )
+    assert row["n_seeds"] == 3
+    assert row["price_pp"] == pytest.approx((second - first).mean())
+    assert row["recovery_validation_selected_percent"] == pytest.approx(first.mean())
+    assert row["recovery_test_selected_percent"] == pytest.approx(second.mean())
+
+
+def test_selecting_the_same_rate_twice_costs_nothing():
+    frame = models(["immediate"])
+    frame["selected_on_test"] = frame["selected"]
+    row = one(table("selection_price", frame))
+    assert (row["price_pp"], row["low_pp"], row["high_pp"]) == (0, 0, 0)
+
+
+def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
+    frame = models(["immediate", "tbptt-200-200"])
+    row = one(table("ratio_gap", frame))
+    ratio = at(frame, "tbptt-200-200", "update_ratio")
+    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
+    assert row["update_ratio"] == pytest.approx(ratio.mean(), abs=1e-12)
+    assert row["update_ratio"] != pytest.approx(at(frame, "immediate", "update_ratio").mean())
+    interval = percentile_interval(ratio, 200, 0)
+    assert (row["update_ratio_low"], row["update_ratio_high"]) == pytest.approx(interval)
+    assert row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
+    interval = percentile_interval(gap, 200, 0)
+    assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval)
+
+
+def test_a_seed_without_a_ratio_is_in_neither_mean():
+    frame = put(models(), "tbptt-200-200", 1, update_ratio=np.nan)
+    row = one(table("ratio_gap", frame))
+    kept = [0, 2, 3, 4]
+    gap = (at(frame, "tbptt-200-200") - at(frame, "immediate"))[kept]
+    ratio = at(frame, "tbptt-200-200", "update_ratio")[kept]
+    assert row["n_seeds"] == 4 and row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
+    assert row["update_ratio"] == pytest.approx(ratio.mean(), abs=1e-12)
+
+
+def ordered(gap_of):
+    """Four optimizers with the paper's ratios and gaps set by `gap_of(optimizer, seed)`.
+
+    Of the learner that is subtracted the ratios are the other way round.
+    """
+    ratios = {"sgd": 4.30, "adafactor": 4.82, "adam": 6.20, "lars": 10.49}
+    frame = models(["immediate", "tbptt-200-200"], optimizers=ratios)
+    full = frame["learner"] == "tbptt-200-200"
+    ratio = frame["optimizer"].map(ratios)
+    frame["update_ratio"] = ratio.where(full, -ratio)
+    gap = [gap_of(o, s) for o, s in zip(frame["optimizer"], frame["seed"], strict=True)]
+    frame["recovery_heldout_percent"] = 40 + frame["seed"] + np.where(full, gap, 0.0)
+    return frame
+
+
+PAPER_GAPS = {"sgd": -10, "adafactor": -7, "adam": 0, "lars": 20}
+
+
+def test_the_papers_ordering_is_perfect():
+    frame = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] + 0.1 * seed)
+    row = one(table("ratio_gap_order", frame))
+    assert (row["spearman"], row["low"], row["high"]) == (1, 1, 1)
+    assert (row["n_optimizers"], row["n_seeds"]) == (4, 5)
+    turned = ordered(lambda optimizer, seed: -PAPER_GAPS[optimizer])
+    assert one(table("ratio_gap_order", turned))["spearman"] == -1
+
+
+def test_seeds_that_disagree_widen_the_ordering():
+    frame = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] * (-1) ** seed)
+    row = one(table("ratio_gap_order", frame))
+    assert row["low"] < 0 < row["high"]
+
+
+def test_an_optimizer_that_always_diverges_leaves_the_ordering():
+    frame = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] + 0.1 * seed)
+    lost = (frame["optimizer"] == "sgd") & (frame["learner"] == "tbptt-200-200")
+    frame.loc[lost, ["recovery_heldout_percent", "update_ratio"]] = np.nan
+    assert one(table("ratio_gap_order", frame))["n_optimizers"] == 3
+    frame = frame[frame["optimizer"].isin(["sgd", "adam", "lars"])]
+    assert table("ratio_gap_order", frame).empty
+
+
+def test_horizon_gaps():
+    frame = models(["immediate", "tbptt-200-200"])
+    late = horizon(frame, 11000)
+    late.loc[late["learner"] == "tbptt-200-200", "recovery_heldout_percent"] += 7
+    given = {"horizon": pd.concat([late, horizon(frame, 5000)])}
+    found = base.build("horizon_gaps", given, settings())
+    assert list(found["horizon_steps"]) == [5000, 11000]
+    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
+    assert list(found["gap_pp"]) == pytest.approx([gap.mean(), gap.mean() + 7])
+    assert (found["n_seeds"] == 5).all()
+
+
+def test_bad_tables_are_named():
+    with pytest.raises(OrlaError, match="lacks the column update_ratio"):
+        table("gaps", models().drop(columns="update_ratio"))
+    with pytest.raises(OrlaError, match="lacks the column pair"):
+        table("conditions", models().drop(columns="pair"))
+    with pytest.raises(OrlaError, match="has a row without intervention"):
+        table("gaps", models(intervention=None))
+    both = models()
+    both["selected"] = True
+    with pytest.raises(OrlaError, match=r"recordings/rnn/immediate/adam.* marks 2 learning rates"):
+        table("conditions", both)
+    twice = models()
+    for name in ("gaps", "conditions", "selection_price", "horizon_gaps"):
+        with pytest.raises(OrlaError, match="seed 0 occurs twice"):
+            table(name, pd.concat([twice, twice[twice["learner"] == "immediate"].iloc[:1]]))
+
+
+def test_ten_thousand_resamples_take_about_a_second():
+    frame = models(optimizers=["sgd", "adam", "lars", "adafactor"], splits=["50-50", "80-20"])
+    start = time.process_time()
+    found = table("gaps", frame, settings(resamples=10_000))
+    table("ratio_gap_order", frame, settings(resamples=10_000))
+    assert len(found) == 48
+    assert time.process_time() - start < 5
+
+
+def test_the_made_up_models_have_every_column_that_is_demanded():
+    from orla.results.shared import MODEL_COLUMNS
+
+    assert set(MODEL_COLUMNS) <= set(models()) and list(made_up.CONDITION) == list(KEYS)

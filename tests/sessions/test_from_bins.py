@@ -1,0 +1,155 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from orla.errors import OrlaError
+from orla.sessions.binned import Binned, Boundaries, Source
+from orla.sessions.from_bins import prepare_binned
+from orla.sessions.preparation import Features, Preparation
+
+DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
+
+
+def binned_days(columns=(17, 15)):
+    """Days of 900 and 830 steps; two latents drive the counts and are the targets."""
+    rng = np.random.default_rng(4)
+    latent = [rng.standard_normal((n, 2)) for n in (900, 830)]
+    days = []
+    for name, z, width in zip("AB", latent, columns, strict=True):
+        rates = np.exp(0.6 * z @ rng.standard_normal((2, width)) + 1.0)
+        days.append(
+            Binned(rng.poisson(rates).astype(float), z * 100.0, 0.1, name=f"session {name}")
+        )
+    return days
+
+
+def made(a, b, source=Source(), method="pca", n_inputs=5, b_fit_steps=320, **preparation):  # noqa: B008
+    return prepare_binned(
+        a,
+        b,
+        source,
+        Preparation(**{"bin_s": 0.1, "features": Features(method, n_inputs)} | preparation),
+        tail_steps=0.3,
+        b_fit_steps=b_fit_steps,
+        dataset=DATASET,
+    )
+
+
+def test_days_with_other_columns_become_components():
+    a, b = binned_days()
+    streams = made(a, b)
+    assert streams.a.X.shape == (900, 5) and streams.b.X.shape == (830, 5)
+    np.testing.assert_allclose(streams.a.X[:630].std(0), 1.0)
+    assert "first 320 steps" in streams.dataset["features"]["fitted_on"]
+    assert streams.dataset["kept"] == {
+        "a": {"steps": 900, "scored": 900, "units": 17, "of_units": 17},
+        "b": {"steps": 830, "scored": 830, "units": 15, "of_units": 15},
+    }
+    # Two latents drive the counts: the first two components must carry them on either day.
+    for stream, z in ((streams.a, a.targets), (streams.b, b.targets)):
+        fit, *_ = np.linalg.lstsq(stream.X[:, :2], z - z.mean(0), rcond=None)
+        assert np.corrcoef((stream.X[:, :2] @ fit).T, z.T)[:2, 2:].diagonal().min() > 0.8
+
+
+def test_components_do_not_see_what_is_scored():
+    a, b = binned_days()
+    plain = made(a, b)
+    counts = b.inputs.copy()
+    counts[320:] = counts[320:][:, ::-1]
+    other = made(a, replace(b, inputs=counts, targets=b.targets * 3))
+    np.testing.assert_array_equal(other.b.X[:320], plain.b.X[:320])
+    # The control: what changes inside the fitted steps changes the components.
+    counts[:320] = counts[:320] // 2
+    assert np.abs(made(a, replace(b, inputs=counts)).b.X[:320] - plain.b.X[:320]).max() > 0.1
+
+
+SAME = Source(columns="same")
+
+
+def test_columns_that_correspond_are_chosen_and_scaled_on_a_alone():
+    a, b = binned_days((17, 17))
+    streams = made(a, b, SAME, method="top_channels")
+    kept = sorted(np.argsort(a.inputs[:630].var(0))[-5:])
+    assert streams.dataset["features"]["columns"] == kept
+    rows, fitted = np.sqrt(b.inputs[:, kept]), np.sqrt(a.inputs[:630, kept])
+    np.testing.assert_allclose(streams.b.X, (rows - fitted.mean(0)) / fitted.std(0))
+    assert streams.dataset["kept"]["b"] == {
+        "steps": 830, "scored": 830, "units": 5, "of_units": 17
+    }  # fmt: skip
+    # Nothing is fitted on B or on A's tail; the control changes the pretraining part.
+    tail = a.inputs.copy()
+    tail[630:] *= 3
+    other = made(replace(a, inputs=tail), b, SAME, method="top_channels")
+    np.testing.assert_array_equal(other.b.X, streams.b.X)
+    tail[:300] *= 3
+    other = made(replace(a, inputs=tail), b, SAME, method="top_channels")
+    assert np.abs(other.b.X - streams.b.X).max() > 0.1
+
+
+def test_components_of_columns_that_correspond_are_those_of_a():
+    a, b = binned_days((17, 17))
+    streams = made(a, b, SAME, n_inputs=2)
+    roots = np.sqrt(a.inputs[:630])
+    values, vectors = np.linalg.eigh(np.cov(roots.T))
+    vectors = vectors[:, ::-1][:, :2] * np.where(vectors[:, ::-1][:, :2].sum(0) < 0, -1, 1)
+    sd = np.sqrt(values[::-1][:2] * 629 / 630)
+    expected = (np.sqrt(b.inputs) - roots.mean(0)) @ vectors / sd
+    np.testing.assert_allclose(streams.b.X, expected, atol=1e-8)
+    # The control: each day's own components are others.
+    assert np.abs(made(a, b, n_inputs=2).b.X - streams.b.X).max() > 0.1
+
+
+def test_categories_are_numbered_by_the_pretraining_part():
+    a, b = binned_days((17, 17))
+    source = replace(SAME, kind="categories", target="label")
+    labels = np.resize([7, 3, 11], 900)
+    a, b = replace(a, targets=labels), replace(b, targets=np.full(830, 11))
+    streams = made(a, b, source)
+    assert (streams.categories, streams.n_out) == (3, 3)
+    assert streams.dataset["features"]["categories"] == [3, 7, 11]
+    assert streams.a.Y[:4].tolist() == [1, 0, 2, 1] and set(streams.b.Y) == {2}
+    for day, name in ((replace(b, targets=np.full(830, 4)), "session B: label 4"),):
+        with pytest.raises(OrlaError, match=f"{name} does not occur in the pretraining part"):
+            made(a, day, source)
+    late = labels.copy()
+    late[700] = 12
+    with pytest.raises(OrlaError, match="session A: label 12 does not occur"):
+        made(replace(a, targets=late), b, source)
+    with pytest.raises(OrlaError, match="session A: label is 7 all over the pretraining part"):
+        made(replace(a, targets=np.full(900, 7)), b, source)
+
+
+@pytest.mark.parametrize("state", ["kept", "reset"])
+def test_boundaries_become_masks(state):
+    a, b = binned_days()
+    begins = np.zeros(900, dtype=bool)
+    begins[[0, 100, 250]] = True
+    a = replace(a, begins=begins)
+    streams = made(a, b, Source(boundaries=Boundaries(["trial"], state=state)))
+    assert streams.b.scored is streams.b.starts is None
+    if state == "reset":
+        assert streams.a.scored is None
+        assert np.flatnonzero(streams.a.starts).tolist() == [0, 100, 250]
+        assert streams.dataset["kept"]["a"]["scored"] == 900
+    else:
+        assert streams.a.starts is None
+        assert np.flatnonzero(~streams.a.scored).tolist() == [100, 250]
+        assert streams.dataset["kept"]["a"]["scored"] == 898
+
+
+def test_days_that_do_not_fit_are_refused():
+    a, b = binned_days()
+    wide = replace(b, targets=b.targets[:, :1])
+    for arguments, message in (
+        ((a, b, Source(), "pca", 16), r"session B: 15 .*fewer than the 16 .*lower features\.count"),
+        ((a, replace(b, bin_s=0.05)), r"session B: bin_s is 0.05, but preparation.bin_s .* 0.1"),
+        ((a, b, SAME), "session B: 15 columns, but 17 in session A"),
+        ((a, b, Source(), "top_channels"), '"top_channels", but columns .* do not correspond'),
+        ((a, wide), r"session B: vel has shape \(830, 1\), but \(900, 2\) in session A"),
+    ):
+        with pytest.raises(OrlaError, match=message):
+            made(*arguments)
+    still = replace(a, targets=np.full((900, 2), 5.0))
+    with pytest.raises(OrlaError, match="session A: vel column 0 is constant"):
+        made(still, b)

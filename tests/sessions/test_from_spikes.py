@@ -1,0 +1,198 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made import by_hand_counts, session
+
+from orla.catalogue import settings as settings_of
+from orla.errors import OrlaError
+from orla.sessions.binning import bin_edges, bin_velocities
+from orla.sessions.from_spikes import prepare
+from orla.sessions.preparation import Features, Preparation, Target
+from orla.sessions.session import Session
+
+DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
+
+
+def make(a=None, b=None, tail_steps=200, **settings):
+    a, b = a or session("day a", 1), b or session("day b", 2)
+    features = Features(settings.pop("reduction", "top_channels"), settings.pop("n_inputs", 3))
+    target = Target(settings.pop("target", "cursor"), settings.pop("lag_s", 0.0))
+    preparation = Preparation(features=features, target=target, **settings)
+    return prepare(a, b, preparation, tail_steps=tail_steps, dataset=DATASET)
+
+
+def test_inputs_are_the_channels_of_largest_variance_scaled_by_the_pretraining_part():
+    a, b = session("day a", 1), session("day b", 2)
+    streams = make(a, b)
+    n = len(streams.a) - 200
+    counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), "all")
+    variances = [np.var(counts[:n, c]) for c in range(4)]
+    kept = sorted(np.argsort(variances)[1:])
+    assert streams.dataset["features"]["channels"] == [a.channels[c] for c in kept]
+    roots = np.sqrt(counts[:, kept])
+    expected = (roots - roots[:n].mean(0)) / roots[:n].std(0)
+    np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
+    roots_b = np.sqrt(by_hand_counts(b, bin_edges(b.time_s, 0.05), "all")[:, kept])
+    np.testing.assert_allclose(streams.b.X, (roots_b - roots[:n].mean(0)) / roots[:n].std(0))
+    np.testing.assert_allclose(streams.a.Y[:n].mean(0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(streams.a.Y[:n].std(0), 1.0)
+
+
+def with_more_spikes(s: Session, start: float, stop: float) -> Session:
+    """The first channel bursts between two times."""
+    extra = np.linspace(start, stop, 4000, endpoint=False)
+    s.unit_spikes[0] = np.sort(np.concatenate([s.unit_spikes[0], extra]))
+    return s
+
+
+def test_nothing_is_fitted_on_the_tail_of_a_or_on_b():
+    plain = make()
+    n = len(plain.a) - 200
+    tail_start = 3.0 + n * 0.05
+    a = with_more_spikes(session("day a", 1), tail_start, 63.0)
+    a.behavior["cursor_pos"][a.time_s > tail_start] *= 5
+    b = with_more_spikes(session("day b", 2), 3.0, 63.0)
+    other = make(a, b)
+    assert other.dataset == plain.dataset
+    np.testing.assert_array_equal(other.a.X[:n], plain.a.X[:n])
+    np.testing.assert_array_equal(other.a.Y[:n], plain.a.Y[:n])
+    # The control: the same burst inside the pretraining part changes channels and scaling.
+    changed = make(with_more_spikes(session("day a", 1), 3.0, 33.0))
+    assert changed.dataset["features"]["channels"] != plain.dataset["features"]["channels"]
+    assert np.abs(changed.b.X - plain.b.X).max() > 0.1
+
+
+def test_electrodes_are_matched_by_name():
+    b = session("day b", 2)
+    reversed_b = Session(
+        "day b",
+        b.channels[::-1],
+        b.unit_spikes,
+        3 - b.unit_channel,
+        b.unit_sorted,
+        b.time_s,
+        b.behavior,
+    )
+    np.testing.assert_array_equal(make(b=reversed_b).b.X, make(b=b).b.X)
+    # The control: the same spikes under other names are another stream.
+    renamed = session("day b", 2, names=["M1 004", "M1 003", "M1 002", "M1 001"])
+    assert np.abs(make(b=renamed).b.X - make(b=b).b.X).max() > 0.1
+
+
+def test_finger_velocity_and_lag():
+    plain, lagged = make(), make(lag_s=0.1)
+    # At a lag of two bins the target of a bin is the velocity two bins later.
+    assert len(lagged.a) == len(plain.a) - 2
+    raw = [
+        bin_velocities(s.time_s, s.behavior["cursor_pos"], bin_edges(s.time_s, 0.05))
+        for s in (session("day a", 1), session("day b", 2))
+    ]
+    n = len(lagged.a) - 200
+    mean, sd = raw[0][2 : n + 2].mean(0), raw[0][2 : n + 2].std(0)
+    np.testing.assert_allclose(lagged.b.Y, (raw[1][2:] - mean) / sd, atol=1e-9)
+    # The finger moves twice as far here, which z-scoring takes out; its absence is an error.
+    np.testing.assert_allclose(make(target="finger").b.Y, plain.b.Y, atol=1e-9)
+    a = session("day a", 1)
+    del a.behavior["finger_pos"]
+    with pytest.raises(OrlaError, match="day a: no finger_pos"):
+        make(a, target="finger")
+
+
+def test_pca_of_matching_channels_is_fitted_on_a_alone():
+    a, b = session("day a", 1), session("day b", 2)
+    streams = make(a, b, reduction="pca", n_inputs=2)
+    n = len(streams.a) - 200
+    roots = [np.sqrt(by_hand_counts(s, bin_edges(s.time_s, 0.05), "all")) for s in (a, b)]
+    mean = roots[0][:n].mean(0)
+    values, vectors = np.linalg.eigh(np.cov((roots[0][:n]).T))
+    vectors = vectors[:, ::-1][:, :2] * np.where(vectors[:, ::-1][:, :2].sum(0) < 0, -1, 1)
+    sd = np.sqrt(values[::-1][:2] * (n - 1) / n)
+    np.testing.assert_allclose(streams.b.X, (roots[1] - mean) @ vectors / sd, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (dict(n_inputs=5), "day a: 4 channels, fewer than the 5 inputs.*lower features.count"),
+        (dict(bin_s=40.0), "day a: too short: 60.000 s gives 1 bins"),
+        (dict(tail_steps=1200), "a_pretraining is empty"),
+    ],
+)
+def test_bad_settings_are_named_with_their_mend(settings, names):
+    with pytest.raises(OrlaError, match=names) as caught:
+        make(**settings)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_silent_channel_is_named():
+    a = session("day a", 1)
+    a.unit_spikes = [
+        np.empty(0) if c == 2 else s for s, c in zip(a.unit_spikes, a.unit_channel, strict=True)
+    ]
+    with pytest.raises(OrlaError, match="day a: channel 'M1 003' is constant"):
+        make(a, n_inputs=4)
+    make(a, n_inputs=3)
+
+
+def test_a_resting_cursor_is_named():
+    a = session("day a", 1)
+    a.behavior["cursor_pos"][:, 1] = 0.2
+    with pytest.raises(OrlaError, match="day a: velocity y is constant"):
+        make(a)
+
+
+def test_nan_positions_are_named():
+    b = session("day b", 2)
+    b.behavior["cursor_pos"][17, 0] = np.nan
+    with pytest.raises(OrlaError, match="day b: cursor_pos has NaN"):
+        make(b=b)
+
+
+def test_a_channel_missing_on_b_is_named():
+    b = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
+    with pytest.raises(OrlaError, match=r"day b: chan_names lacks 1 channels.*'M1 003'"):
+        make(b=b)
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"units": "some"}, '"units" cannot be "some"; the nearest is'),
+        ({"target": {"signal": "hand"}}, r'"target\.signal" cannot be "hand"'),
+        ({"features": {"method": "ica"}}, r'"features\.method" cannot be "ica"'),
+        ({"features": {"count": 0}}, r'"features\.count" must be at least 1'),
+        ({"bin_s": 0.0}, '"bin_s" must be greater than 0'),
+        ({"bins": 0.05}, '"bins" is not a known key; the nearest is "bin_s"'),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(given, names):
+    with pytest.raises(OrlaError, match=names):
+        settings_of(Preparation, given, "preparation")
+
+
+def test_how_much_was_kept_is_recorded():
+    a = session("day a", 1)
+    a.source = "Cut to 3 s of 4 s."
+    kept = make(a).dataset["kept"]
+    assert kept["a"] == {
+        "steps": 1200, "scored": 1200, "units": 3, "of_units": 4, "recording": "Cut to 3 s of 4 s."
+    }  # fmt: skip
+    assert (kept["b"]["steps"], kept["b"]["units"]) == (1200, 3)
+
+
+def test_inputs_may_be_the_counts_themselves():
+    a = session("day a", 1)
+    streams = make(a, transform="none")
+    n = len(streams.a) - 200
+    counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), "all")
+    kept = np.sort(np.argsort(counts[:n].var(0))[1:])
+    expected = (counts[:, kept] - counts[:n, kept].mean(0)) / counts[:n, kept].std(0)
+    np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
+
+
+def test_cursors_from_different_series_are_refused():
+    b = replace(session("day b", 2), cursor="hand_pos")
+    with pytest.raises(OrlaError, match="day b: its cursor is the series hand_pos, but cursor_pos"):
+        make(b=b)
+    make(replace(session("day a", 1), cursor="hand_pos"), b)

@@ -1,0 +1,285 @@
+import h5py
+import numpy as np
+import pytest
+from made import K, T, arrays, edited, with_spikes
+
+from orla.errors import OrlaError
+from orla.sessions import matfile
+
+
+@pytest.fixture
+def mat(tmp_path):
+    return tmp_path / "indy_20160630_01.mat"
+
+
+def by_hand(path, edit=lambda file: None):
+    """A file as MATLAB lays it out, written without the code under test."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        pool = file.create_group("#refs#")
+        empty = pool.create_dataset("a", data=np.zeros(2, np.uint64))
+        empty.attrs["MATLAB_class"] = np.bytes_("canonical empty")
+        empty.attrs["MATLAB_empty"] = np.uint8(1)
+        column = pool.create_dataset("b", data=np.array([[149.0, 149.5, 150.0]]))
+        single = pool.create_dataset("c", data=np.array([[149.25]]))
+        spikes = np.array([[empty.ref, single.ref], [column.ref, empty.ref]], h5py.ref_dtype)
+        file.create_dataset("spikes", data=spikes)  # units x channels: transposed
+        names = []
+        for number, name in enumerate(["M1 001", "M1 002"]):
+            codes = np.array([[ord(letter)] for letter in name], np.uint16)
+            names.append(pool.create_dataset(f"n{number}", data=codes).ref)
+        file.create_dataset("chan_names", data=np.array([names], h5py.ref_dtype))
+        file["t"] = T[None, :]
+        file["cursor_pos"] = np.stack([np.arange(K), -np.arange(K)]).astype(float)
+        file["target_pos"] = np.stack([np.full(K, 30.0), np.full(K, 40.0)])
+        file["finger_pos"] = np.repeat([[5.0], [-1.0], [-2.0], [9.0], [9.0], [9.0]], K, axis=1)
+        # Waveforms that refer to nothing: whoever follows them fails.
+        file.create_dataset("wf", (2, 2), h5py.ref_dtype)
+        edit(file)
+
+
+def test_reads_a_file_as_matlab_lays_it_out(mat):
+    by_hand(mat)
+    session = matfile.read_session(mat, source="By hand.")
+    assert session.name == "indy_20160630_01"
+    assert session.source == "By hand."
+    assert session.channels == ["M1 001", "M1 002"]
+    assert session.areas == ["M1", "M1"]
+    np.testing.assert_array_equal(session.unit_channel, [0, 1])
+    np.testing.assert_array_equal(session.unit_sorted, [True, False])
+    np.testing.assert_array_equal(session.unit_spikes[0], [149.0, 149.5, 150.0])
+    np.testing.assert_array_equal(session.unit_spikes[1], [149.25])
+    np.testing.assert_array_equal(session.time_s, T)
+    expected = 1e-3 * np.column_stack([np.arange(K), -np.arange(K)])
+    np.testing.assert_allclose(session.behavior["cursor_pos"], expected, rtol=1e-15)
+    np.testing.assert_allclose(session.behavior["target_pos"][7], [0.03, 0.04])
+    np.testing.assert_allclose(session.behavior["finger_pos"][7], [0.01, 0.02])
+
+
+def test_following_the_waveforms_of_that_file_fails(mat):
+    by_hand(mat)
+    with h5py.File(mat) as file, pytest.raises(ValueError, match="reference"):
+        file[file["wf"][0, 0]]
+
+
+def test_what_is_written_is_read_back_in_metres(mat):
+    given = arrays()
+    matfile.write_session(mat, **given)
+    session = matfile.read_session(mat)
+    assert session.channels == given["chan_names"]
+    assert session.areas == ["M1", "M1", "S1"]
+    np.testing.assert_array_equal(session.unit_channel, [0, 0, 1])
+    np.testing.assert_array_equal(session.unit_sorted, [False, True, True])
+    for read, row, column in zip(session.unit_spikes, [0, 0, 1], [0, 1, 1], strict=True):
+        np.testing.assert_array_equal(read, given["spikes"][row][column])
+    np.testing.assert_allclose(session.behavior["cursor_pos"], given["cursor_pos"] / 1000)
+    np.testing.assert_allclose(session.behavior["finger_pos"], -given["finger_pos"][:, 1:] / 100)
+
+
+BAD_ARRAYS = {
+    "not sorted": (
+        with_spikes([150.0], [149.5, 149.2], []),
+        r"spikes\{2,1\}: event times are not in ascending order \(event 2 at 149\.2 s",
+    ),
+    "before": (
+        with_spikes([100.0, 149.0, 150.0], [], []),
+        r"spikes\{1,1\}: an event at 100 s lies",
+    ),
+    "after": (with_spikes([149.0, 150.0, 900.0], [], []), r"spikes\{1,1\}: an event at 900 s lies"),
+    "nan spike": (with_spikes([149.0, np.nan], [], []), r"spikes\{1,1\}: event 2 has no finite"),
+    "no spikes": (with_spikes([], [], []), r"spikes: the session is empty"),
+    "nan position": (
+        {"cursor_pos": edited(np.zeros((K, 2)), (100, 1), np.nan)},
+        r"cursor_pos: 1 of 500 samples are NaN .*first at 149\.384 s",
+    ),
+    "nan finger": (
+        {"finger_pos": edited(np.zeros((K, 3)), (7, 2), np.inf)},
+        r"finger_pos: 1 of 500 samples are NaN",
+    ),
+    "gap": (
+        {"t": T + 0.5 * (np.arange(K) > 250)},
+        r"t: the time base has 1 gaps: after 149\.984 s it advances by 504 ms, not 4 ms",
+    ),
+    "slow": ({"t": 2 * T}, "t: the time base has 499 gaps"),
+    "nan time": ({"t": edited(T, 3, np.nan)}, "t: the time base holds NaN"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_ARRAYS.values(), ids=BAD_ARRAYS)
+def test_bad_values_are_one_line_and_leave_nothing(mat, changes, message):
+    matfile.write_session(mat, **arrays(**changes))
+    assert_refused(mat, message)
+
+
+def test_steps_within_a_tenth_of_a_millisecond_pass(mat):
+    jitter = np.random.default_rng(0).uniform(-4e-5, 4e-5, K)
+    matfile.write_session(mat, **arrays(t=T + jitter, **with_spikes([149.5], [], [])))
+    matfile.read_session(mat)
+
+
+def replace(name, values):
+    def edit(file):
+        del file[name]
+        if values is not None:
+            file[name] = values
+
+    return edit
+
+
+def empty_time(file):
+    del file["t"]
+    file["t"] = np.zeros(2, np.uint64)
+    file["t"].attrs["MATLAB_empty"] = np.uint8(1)
+
+
+def misshapen_cell(file):
+    file["#refs#/z"] = np.ones((2, 2))
+    file["spikes"][0, 0] = file["#refs#/z"].ref
+
+
+def dangling_cell(file):
+    file["spikes"][0, 0] = h5py.Reference()
+
+
+def number_for_name(file):
+    file["chan_names"][0, 1] = file["#refs#/b"].ref
+
+
+def one_name_twice(file):
+    file["chan_names"][0, 1] = file["chan_names"][0, 0]
+
+
+def outside(file):
+    del file["t"]
+    file["t"] = h5py.ExternalLink("other.mat", "t")
+
+
+def huge(file):
+    del file["cursor_pos"]
+    # Chunks that nobody wrote take no room on the disk.
+    file.create_dataset("cursor_pos", (2, 1 << 29), "f8", chunks=(2, 4096))
+
+
+BAD_LAYOUTS = {
+    "one name twice": (one_name_twice, "chan_names: two channels are called 'M1 001'"),
+    "outside": (outside, "t is missing|t is a link to another file"),
+    "huge": (huge, r"cursor_pos: 8\.0 GiB, more than the 2 GiB that are read"),
+    "missing": (
+        replace("cursor_pos", None),
+        r"cursor_pos is missing \(the file has: chan_names, f",
+    ),
+    "no spikes": (replace("spikes", None), "spikes is missing"),
+    "short": (
+        replace("cursor_pos", np.zeros((2, K - 1))),
+        "cursor_pos has 499 samples but t has 500",
+    ),
+    "untransposed": (
+        replace("cursor_pos", np.zeros((K, 2))),
+        "cursor_pos: expected numbers, samples",
+    ),
+    "columns": (replace("finger_pos", np.zeros((2, K))), "finger_pos: expected .* x 3 or 6, found"),
+    "scalar": (replace("t", 3.0), "t: expected numbers"),
+    "text": (replace("t", np.full((1, K), b"a")), "t: expected numbers"),
+    "no cells": (
+        replace("spikes", np.zeros((2, 2))),
+        "spikes: expected a cell array, found float64",
+    ),
+    "empty": (empty_time, r"t: the session is empty \(0 samples\)"),
+    "one sample": (replace("t", np.ones((1, 1))), r"t: the session is empty \(1 samples\)"),
+    "cell": (misshapen_cell, r"spikes\{1,1\}: expected one column of event times"),
+    "dangling": (dangling_cell, r"spikes\{1,1\}: the cell refers to nothing"),
+    "name": (number_for_name, "chan_names: a cell holds float64, not text"),
+}
+
+
+@pytest.mark.parametrize(("edit", "message"), BAD_LAYOUTS.values(), ids=BAD_LAYOUTS)
+def test_a_bad_layout_is_one_line_and_leaves_nothing(mat, edit, message):
+    by_hand(mat, edit)
+    assert_refused(mat, message)
+
+
+def test_channels_that_differ_in_number_are_refused(mat):
+    def edit(file):
+        names = file["chan_names"][:, :1]
+        del file["chan_names"]
+        file.create_dataset("chan_names", data=names, dtype=h5py.ref_dtype)
+
+    by_hand(mat, edit)
+    assert_refused(mat, "spikes has 2 channels but chan_names 1")
+
+
+def test_a_file_that_is_cut_short_is_refused(mat):
+    matfile.write_session(mat, **arrays())
+    whole = mat.read_bytes()
+    for length in (len(whole) // 2, len(whole) - 1):
+        mat.write_bytes(whole[:length])
+        assert_refused(
+            mat, "cannot be opened as HDF5, it is cut short or damaged .*download it again"
+        )
+
+
+def test_a_damaged_variable_is_refused(mat):
+    long = 0.004 * np.arange(6000)
+    zeros = {name: np.zeros((6000, 2)) for name in ("cursor_pos", "target_pos")}
+    matfile.write_session(
+        mat, **arrays(t=long, finger_pos=np.zeros((6000, 3)), **zeros, **with_spikes([1.0], [], []))
+    )
+    with h5py.File(mat) as file:
+        chunk = file["cursor_pos"].id.get_chunk_info(0)
+        place = chunk.byte_offset + file.userblock_size
+    with open(mat, "r+b") as file:
+        file.seek(place)
+        file.write(b"\xff" * chunk.size)
+    assert_refused(mat, "cursor_pos: cannot be read, the file is damaged")
+
+
+def test_no_flipped_byte_ends_in_a_traceback(mat):
+    """Every 97th byte, which meets the headers, the tables of links and the values."""
+    by_hand(mat)
+    whole, refused = mat.read_bytes(), 0
+    for place in range(512, len(whole), 97):
+        mat.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        try:
+            matfile.read_session(mat)
+        except OrlaError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 20
+
+
+@pytest.mark.parametrize("content", [b"", b"MATLAB 5.0 MAT-file" + bytes(1000), b"<html>"])
+def test_a_file_that_is_no_hdf5_is_refused(mat, content):
+    mat.write_bytes(content)
+    assert_refused(mat, r"not a MATLAB v7\.3 \(HDF5\) file")
+
+
+def test_a_file_that_is_not_there_is_refused(mat):
+    assert_refused(mat, "there is no such file")
+
+
+def assert_refused(mat, message):
+    before = sorted(mat.parent.iterdir())
+    with pytest.raises(OrlaError, match=rf"{mat.name}: (variable )?{message}") as caught:
+        matfile.convert(mat, mat.with_suffix(".nwb"))
+    assert "\n" not in str(caught.value)
+    assert sorted(mat.parent.iterdir()) == before
+
+
+def test_events_outside_the_time_base_can_be_dropped(mat):
+    matfile.write_session(mat, **arrays(**with_spikes([3.0, 149.0, 150.0, 151.0], [149.5], [2.0])))
+    session = matfile.read_session(mat, spikes_outside="drop")
+    np.testing.assert_array_equal(session.unit_spikes[0], [149.0, 150.0])
+    np.testing.assert_array_equal(session.unit_channel, [0, 1])
+
+
+def test_events_in_milliseconds_are_refused_even_then(mat):
+    matfile.write_session(mat, **arrays(**with_spikes(1000 * T[:9], [149.5], [])))
+    with pytest.raises(OrlaError, match=r"spikes: 9 of 10 events lie outside .* in seconds"):
+        matfile.read_session(mat, spikes_outside="drop")
+
+
+def test_only_the_positions_asked_for_are_needed(mat):
+    by_hand(mat, replace("target_pos", None))
+    session = matfile.read_session(mat, positions=["cursor_pos"])
+    assert list(session.behavior) == ["cursor_pos"]
+    with pytest.raises(OrlaError, match="wf is no position; choose from cursor_pos"):
+        matfile.read_session(mat, positions=["wf"])

@@ -1,0 +1,18 @@
+import numpy as np
+import pytest
+
+from orla.errors import OrlaError
+from orla.sessions.projection import Projection
+
+
+def test_projection_is_orthonormal():
+    rows = np.random.default_rng(0).standard_normal((50, 6))
+    weights = Projection.fit(rows, 4, "x").weights
+    np.testing.assert_allclose(weights.T @ weights, np.eye(4), atol=1e-12)
+    assert (weights.sum(axis=0) > 0).all()
+
+
+def test_more_components_than_rows_or_columns_give_are_refused():
+    rows = np.random.default_rng(0).standard_normal((5, 6))
+    with pytest.raises(OrlaError, match="x: 4 principal components, fewer than the 5 inputs"):
+        Projection.fit(rows, 5, "x")

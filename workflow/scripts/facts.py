@@ -1,0 +1,29 @@
+"""What the reports know of a study beside its results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from orla import catalogue
+from orla.reports.study import StudyFacts
+from orla.results.base import Settings
+
+
+def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
+    """From a rule's parameters, and the provenance of a result: its data sets."""
+    catalogue.use_plugins(params.plugins)
+    given = params.facts
+    settings = Settings.of(given["statistics"], given["comparisons"])
+    datasets = list(provenance["datasets"].values())
+    labels = list(dict.fromkeys(dataset["label"] for dataset in datasets))
+    return StudyFacts(
+        name=given["name"],
+        label="; ".join(labels),
+        simulated=any(dataset["simulated"] for dataset in datasets),
+        reproduces=any(dataset["source"] in ("simulated", "odoherty") for dataset in datasets),
+        margin_pp=settings.margin_pp,
+        alpha=settings.alpha,
+        recordings=tuple(given["recordings"]),
+        comparisons=settings.comparisons,
+        main=settings.main,
+        instances={"architecture": given["networks"], "learner": given["learners"]},
+    )
