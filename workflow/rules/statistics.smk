@@ -6,6 +6,8 @@ STUDY = {
 }
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
+# The learner that stands for full RTRL: the first of the study that declares itself exact.
+EXACT = next(filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values())), "")
 
 
 rule models:
@@ -30,6 +32,7 @@ rule models:
         expected=[job["keys"] for job in JOBS.values()],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
+        exact=EXACT,
         code=code("orla.study.traces", "orla.results.against_rtrl"),
     message:
         "Gathering the sweeps of {params.conditions} conditions"

@@ -1,14 +1,11 @@
 # Adaptation: every condition's seeds times learning rates, all models in one job.
 
-# Which loss an episode has stands in its file.
-LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
-
 
 def sweep_inputs(wildcards):
     """The episode of a condition, and the networks that it starts from where it takes any."""
     c = CONDITIONS[wildcards.condition]
     found = {"episode": f"{RESULTS}/{c.domain}/episodes/{c.split}.npz"}
-    if c.networks in NETWORKS:
+    if PLAN.takes_pretrained(c):
         found["networks"] = f"{RESULTS}/{c.networks}.safetensors"
     return found
 
@@ -53,9 +50,7 @@ rule sweep:
 use rule sweep as sweep_first with:
     wildcard_constraints:
         condition=one_of(
-            path
-            for path, c in CONDITIONS.items()
-            if PLAN.declaration("learner", c.learner)["more"]["exactness"] == "exact"
+            path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)
         ),
     priority: 1
 

@@ -23,7 +23,7 @@ with logged(snakemake.log[0]):
     horizons = {path: read_table(path) for path in snakemake.input.horizons}
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
-    models[COLUMN] = recovery_vs_rtrl(models, "rtrl")
+    models[COLUMN] = recovery_vs_rtrl(models, snakemake.params.exact)
 
     def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
         """Write a table with the provenance of all that it was made from."""
