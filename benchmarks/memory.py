@@ -16,7 +16,7 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import measure
-from orla import memory as model
+from orla.engine import memory as model
 from orla.reports import style
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL

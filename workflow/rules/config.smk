@@ -34,7 +34,3 @@ def code(*modules, parts=()):
 wildcard_constraints:
     domain=one_of(DOMAINS),
     condition=one_of(CONDITIONS),
-
-
-def asked_mb(job, domain):
-    return 1500

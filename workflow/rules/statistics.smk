@@ -14,7 +14,10 @@ rule models:
     input:
         models=expand("<results>/{path}.parquet", path=CONDITIONS),
         traces=expand("<results>/{path}.npz", path=CONDITIONS),
-        horizons=expand("<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS),
+        # Where no condition has horizons, the first one's table says so: it has columns and no row.
+        horizons=expand(
+            "<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS or list(CONDITIONS)[:1]
+        ),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",

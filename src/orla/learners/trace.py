@@ -13,7 +13,7 @@ from orla.learners.sensitivity import SensitivityLearner
 class Trace(
     SensitivityLearner,
     name="trace",
-    label="trace ({decay:g})",
+    label="trace",
     order=50,
     source="docs/protocol.md, trace(decay); Murray 2019 and Bellec et al. 2020 for the family",
 ):

@@ -12,8 +12,6 @@ from orla.engine.loop import Moments
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
 
-PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
-
 
 def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype

@@ -1,0 +1,169 @@
+"""One update: a step forward, the gradients, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from torch import Tensor
+from torch.func import vmap
+
+from orla.architectures.base import Parameters
+from orla.engine.state import Carried, State
+from orla.errors import OrlaError
+from orla.interventions.base import Gradients, Intervention
+from orla.learners.base import Learner
+from orla.losses.base import Loss
+from orla.optimizers.base import Optimizer
+from orla.probes.base import Probe, Update
+from orla.programs.scan import in_layout_of
+
+# Steps of a stream: "x" (steps, n_in) and "y" (steps, ...), shared by the models, or
+# (steps, models, ...); and where the stream has them "scored" and "starts", bool.
+Moments = dict[str, Tensor]
+
+# What entries of a moment that hold random numbers begin with.
+NOISE = "noise"
+
+
+def noise_of(learner: Learner) -> str:
+    """The entry of a moment that holds a learner's random numbers: one by how many it asks for."""
+    return f"{NOISE}-{learner.noise}"
+
+
+def with_noise(step: dict[str, Any], moment: Moments, learner: Learner) -> dict[str, Any]:
+    """The step as this learner is given it."""
+    return step | {"noise": moment[noise_of(learner)]} if learner.noise else step
+
+
+@dataclass(frozen=True)
+class Updating:
+    """The parts of a loop, and one update with them.
+
+    learner: Drives the networks. observers: Learners that watch the same trajectory, by name; each
+        updates as often as the driver, or at each step (then its gradients of a window are summed).
+    interventions: What is done to the gradient, one after the other.
+    segment: Steps that are gone through in one piece, a multiple of the learner's stride.
+    """
+
+    learner: Learner
+    optimizer: Optimizer
+    loss: Loss
+    observers: Mapping[str, Learner] = field(default_factory=dict)
+    interventions: Sequence[Intervention] = ()
+    probes: Sequence[Probe] = ()
+    segment: int = 200
+
+    def __post_init__(self) -> None:
+        if self.segment % self.learner.stride:
+            raise OrlaError(
+                f"a segment of {self.segment} steps does not hold a whole number of updates, one"
+                f" every {self.learner.stride} steps; make the task's window a multiple of that"
+            )
+        for name, observer in self.observers.items():
+            if observer.stride not in (1, self.learner.stride):
+                raise OrlaError(
+                    f"observer {name} answers every {observer.stride} steps and the learner updates"
+                    f" every {self.learner.stride}; give both one stride, or the observer 1"
+                )
+        for part in (*self.interventions, *self.probes):
+            for name in part.observers():
+                if name not in self.observers:
+                    raise OrlaError(
+                        f"{part.kind} {part.part.name} reads the observer {name!r}, which is not"
+                        " there; name it under observers"
+                    )
+
+    def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
+        """The driver and the observers, each with what it carries."""
+        watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
+        return [(self.learner, state.learner), *watching]
+
+    def _room(self, state: State) -> int:
+        """Steps until a learner's block ends, at most a segment."""
+        ends = [
+            learner.block_length - state.step % learner.block_length
+            for learner, _ in self._learners(state)
+            if learner.block_length
+        ]
+        return min([self.segment, *ends])
+
+    def _end_blocks(self, state: State) -> None:
+        for learner, carried in self._learners(state):
+            if learner.block_length and state.step % learner.block_length == 0:
+                learner.end_block(carried.memory)
+
+    @cached_property
+    def _named(self) -> dict[str, Learner]:
+        return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
+
+    def _forward(
+        self, params: Parameters, network: Tensor, moment: Moments
+    ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
+        """One step forward: the next network state, `learners.base.Step`, error and readout."""
+        d = self.learner.derivatives
+        before = d.before(params, network, moment)
+        after, tape = d.forward(params, network, moment)
+        error, cotangent, readout = d.readout(self.loss, params, after, moment)
+        seen = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
+        step = {"moment": seen, "before": before, "tape": tape, "cotangent": cotangent}
+        return after, step, error, readout
+
+    def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
+        """The gradient as the optimizer goes through it.
+
+        Where an update follows from each number by itself, the compiler may fuse the gradient into
+        the update; elsewhere both lie in memory as the weights do.
+        """
+        plain = not (self.observers or self.interventions)
+        apart = self.learner.loops or self.learner.block_length
+        if self.optimizer.elementwise and plain and not apart:
+            return gradient
+        return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
+
+    def _apply(
+        self,
+        params: Parameters,
+        gradients: dict[str, Parameters],
+        optimizer: dict[str, Tensor],
+        carry: dict[str, Any],
+        rates: Tensor,
+        network: Tensor,
+        moment: Moments,
+        error: Tensor,
+    ) -> tuple[Any, ...]:
+        """Updates, and the next states of optimizer, interventions and probes; what was seen."""
+        learned = own = gradients["own"]
+        observers = {name: gradients[f"of {name}"] for name in self.observers}
+        interventions = []
+        for part, state in zip(self.interventions, carry["interventions"], strict=True):
+            own, after = vmap(part.update)(Gradients(own, observers), state, params)
+            interventions.append(after)
+        updates, optimizer = vmap(self.optimizer.update)(own, optimizer, params, rates)
+        moment = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
+        update = Update(params, own, observers, learned, updates, network, moment, error)
+        axes = Update(0, 0, 0, 0, 0, 0, self._moment_axes(moment, error), error.dim() - 1)
+        probes, watched = [], {}
+        for part, state in zip(self.probes, carry["probes"], strict=True):
+            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
+            probes.append(after)
+            watched |= values
+        return updates, optimizer, interventions, probes, watched
+
+    def _moment_axes(self, moment: Moments, error: Tensor) -> dict[str, int | None]:
+        # In a window steps come first, then models where each has a stream of its own.
+        window = error.dim() - 1
+        own = moment["x"].dim() == 2 + window
+        return {name: window if own else None for name in moment}
+
+    @property
+    def _made_of(self) -> list[Any]:
+        watching = [list(self.observers.items()), list(self.interventions), list(self.probes)]
+        return [self.learner, self.optimizer, self.loss, *watching]
+
+
+def part_name(thing: object) -> str:
+    """What messages call a part."""
+    return type(thing).__name__
