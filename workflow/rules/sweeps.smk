@@ -5,15 +5,11 @@ from orla.engine.asked_memory import job_mb
 # A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 
-# Which loss an episode has stands in its file.
-LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
-
-
 def sweep_inputs(wildcards):
     """The episode of a condition, and the networks that it starts from where it takes any."""
     c = CONDITIONS[wildcards.condition]
     found = {"episode": f"{RESULTS}/{c.domain}/episodes/{c.split}.npz"}
-    if c.networks in NETWORKS:
+    if PLAN.takes_pretrained(c):
         found["networks"] = f"{RESULTS}/{c.networks}.safetensors"
     return found
 
@@ -74,9 +70,7 @@ rule sweep:
 use rule sweep as sweep_first with:
     wildcard_constraints:
         condition=one_of(
-            path
-            for path, c in CONDITIONS.items()
-            if PLAN.declaration("learner", c.learner)["more"]["exactness"] == "exact"
+            path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)
         ),
     priority: 1
 

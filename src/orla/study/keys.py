@@ -13,5 +13,8 @@ KEYS: dict[str, str] = {
 }
 """Column -> what it holds: a condition."""
 
+DEFAULTS: dict[str, str] = {"intervention": "none", "start": "pretrained"}
+"""What a condition has where a config or a registration says nothing; titles leave it out."""
+
 SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != "learner"}
 """All that two learners share when they are compared."""
