@@ -41,8 +41,8 @@ class WindowLoop(Updating):
                 carry["learners"], changed["learners"], read, state.params, state.network, window
             )
             for name in self._stepwise:
-                after[f"of {name}"] = state.observers[name].carry
                 gradients[f"of {name}"] = self._watched(state, name, window, steps)
+                after[f"of {name}"] = state.observers[name].carry
             self._take(state, carry | {"learners": after, "network": network})
             state.step += stride
             if not self._stepwise:
