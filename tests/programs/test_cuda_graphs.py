@@ -8,8 +8,7 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.derivatives import sensitivity
-from orla.engine import forward
-from orla.engine import steps
+from orla.engine import forward, steps
 from orla.learners import blocks
 from orla.programs import compiling, cuda_graphs
 from orla.programs.cuda_graphs import Graphed
