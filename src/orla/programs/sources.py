@@ -26,19 +26,19 @@ def digest() -> str:
 def _digest(plugins: tuple[Path, ...]) -> str:
     roots = [Path(__file__).parents[1], *plugins, *_installed()]
     sums = [
-        f"{files.sha256(file)}  {file.relative_to(root)}"
+        f"{files.sha256(file)}  {file.relative_to(root) if file != root else file.name}"
         for root in roots
-        for file in sorted(root.rglob("*"))
+        for file in ([root] if root.is_file() else sorted(root.rglob("*")))
         if file.suffix in _SUFFIXES and file.is_file()
     ]
     return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
 def _installed() -> Iterator[Path]:
-    """Folders of the packages, or of the single files, that the entry points name."""
+    """Folders of the packages, or the single files, that the entry points name."""
     for point in entry_points(group=catalogue.ENTRY_POINTS):
         spec = find_spec(point.module.partition(".")[0])
         if spec and spec.submodule_search_locations:
             yield from map(Path, spec.submodule_search_locations)
         elif spec and spec.origin:
-            yield Path(spec.origin).parent
+            yield Path(spec.origin)
