@@ -11,15 +11,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 
-.PHONY: help env run test bench lint
+# The figures that README shows.
+IMAGES := tost_interval horizon_gap
+
+.PHONY: help env run test bench lint findings images reference
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make env    make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
-	@echo "make run    run the default study and show its verdicts (CORES=$(CORES))"
-	@echo "make test   run the whole test suite (TESTERS=$(TESTERS) processes)"
-	@echo "make bench  measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
-	@echo "make lint   check style and workflow"
+	@echo "make env        make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
+	@echo "make run        run the default study and show its verdicts (CORES=$(CORES))"
+	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
+	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
+	@echo "make lint       check style and workflow"
+	@echo "make findings   write docs/findings.md from the results of the default study"
+	@echo "make images     copy the figures that README shows from the default study"
+	@echo "make reference  write docs/reference.md: keys, parts, options and columns"
 
 env: $(STAMP)
 	@:
@@ -55,3 +61,14 @@ lint: $(STAMP)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/snakefmt --check Snakefile workflow
 	@$(BIN)/python workflow/lint.py
+
+findings: $(STAMP)
+	@$(BIN)/snakemake --cores $(CORES) docs/findings.md
+
+images: $(STAMP)
+	@$(BIN)/snakemake --cores $(CORES) $(IMAGES:%=reports/figure_%.png)
+	@for name in $(IMAGES); do cp reports/figure_$$name.png docs/images/$$name.png; done
+
+reference: $(STAMP)
+	@$(BIN)/python workflow/reference.py > docs/reference.md.partial
+	@mv docs/reference.md.partial docs/reference.md

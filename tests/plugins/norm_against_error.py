@@ -24,9 +24,7 @@ class NormAgainstError(
     def draw(self, norms: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
         looks = study.marks("learner", study.present(norms, "learner"))
         with style.house():
-            figure, axes = plt.subplots(
-                figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained"
-            )
+            figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
             for learner, look in looks.items():
                 rows = norms[norms["learner"] == learner]
                 axes.plot(

@@ -79,8 +79,9 @@ def test_compiled_equals_eager_to_rounding(pair):
     np.testing.assert_allclose(fast.errors, eager.errors, rtol=1e-9)
     assert eager.series
     for name, series in eager.series.items():
-        # A cosine or ratio with a past of zeros is NaN; near zeros it is ill-conditioned.
-        np.testing.assert_allclose(fast.series[name], series, rtol=1e-6, atol=1e-8)
+        # At the first update there is no past: its cosine is that of roundings.
+        late = slice(1 if name.startswith("past") else 0, None)
+        np.testing.assert_allclose(fast.series[name][:, late], series[:, late], rtol=1e-6)
 
 
 def test_later_segments_and_batches_compile_nothing_again(pair):

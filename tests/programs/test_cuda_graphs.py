@@ -8,8 +8,7 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.derivatives import sensitivity
-from orla.engine import forward
-from orla.engine import loop as engine
+from orla.engine import forward, steps
 from orla.learners import blocks
 from orla.programs import compiling, cuda_graphs
 from orla.programs.cuda_graphs import Graphed
@@ -49,7 +48,7 @@ def as_on_a_device(stand_in, monkeypatch):
     """The way that a CUDA device's tensors go, for those at hand."""
     compiling.configure(compile=True)
     monkeypatch.setattr(compiling, "_on_cuda", lambda arguments: True)
-    for module in (engine, blocks, sensitivity):
+    for module in (steps, blocks, sensitivity):
         monkeypatch.setattr(module, "readable", lambda tensor: False)
     monkeypatch.setattr(blocks.kernels, "serve", lambda example: False)
     blocks._pull_units.cache_clear()

@@ -66,3 +66,14 @@ def test_packages_of_entry_points_are_part_of_it(tmp_path, monkeypatch):
     before = digest()
     (package / "helper.py").write_text("X = 2\n")
     assert len({without, before, digest()}) == 3
+
+
+def test_a_single_file_of_an_entry_point_is_read_without_its_neighbours(tmp_path, monkeypatch):
+    (tmp_path / "alone.py").write_text("X = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sources, "entry_points", lambda group: [SimpleNamespace(module="alone")])
+    before = digest()
+    (tmp_path / "neighbour.py").touch()
+    assert digest() == before
+    (tmp_path / "alone.py").write_text("X = 2\n")
+    assert digest() != before

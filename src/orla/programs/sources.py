@@ -26,16 +26,16 @@ def digest() -> str:
 def _digest(plugins: tuple[Path, ...]) -> str:
     roots = [Path(__file__).parents[1], *plugins, *_installed()]
     sums = [
-        f"{files.sha256(file)}  {file.relative_to(root) if file != root else file.name}"
+        f"{files.sha256(file)}  {file.relative_to(root)}"
         for root in roots
-        for file in ([root] if root.is_file() else sorted(root.rglob("*")))
+        for file in sorted(root.rglob("*") if root.is_dir() else [root])
         if file.suffix in _SUFFIXES and file.is_file()
     ]
     return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
 def _installed() -> Iterator[Path]:
-    """Folders of the packages, or the single files, that the entry points name."""
+    """The folders of the packages, or the single files, that the entry points name."""
     for point in entry_points(group=catalogue.ENTRY_POINTS):
         spec = find_spec(point.module.partition(".")[0])
         if spec and spec.submodule_search_locations:
