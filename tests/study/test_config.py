@@ -99,6 +99,11 @@ def test_the_default_config_passes():
             "indi",
             '"registrations.assume.pair" cannot be "indi"; ',
         ),
+        (
+            ["tasks", "recordings", "parts", "cut"],
+            100,
+            "immediate-200 updates every 200 steps and a window of recordings has 100; make",
+        ),
         (["plugins"], "parts", '"plugins" must be a list of folders'),
         (["plugins"], ["no/such"], '"plugins" has no/such, which is no folder; mend the path'),
     ],

@@ -216,11 +216,24 @@ def checked(config: Mapping[str, Any]) -> Plan:
     parts = declared(plugins)
     schema.validate(config, config_schema(parts), "config")
     plan = Plan(config, parts)
+    for probe in config["probes_of_all"]:
+        _named(plan, "probe", probe, "probes_of_all")
+    _check_strides(plan)
     _check_grids(config["grids"], plan)
     _check_horizons(plan)
     _check_comparisons(plan)
     _check_assumed(plan)
     return plan
+
+
+def _check_strides(plan: Plan) -> None:
+    for c in plan.conditions:
+        window, stride = plan.window(c.task), plan.stride(c.learner)
+        if window % stride:
+            raise OrlaError(
+                f"config: {c.learner} updates every {stride} steps and a window of {c.task} has"
+                f" {window}; make the window a multiple of that"
+            )
 
 
 def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> None:
