@@ -1,4 +1,4 @@
-"""The loop: a stream, a network, a learner and an optimizer, over a batch of models."""
+"""The loop: adapts a batch of models to a stream with a learner and an optimizer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from orla.probes.base import Probe, Update
 from orla.programs.compiling import Compiled
 from orla.programs.scan import in_layout_of, readable, scan, scan_in_place
 
-# Steps between two updates from which on updates are made uncompiled.
+# With at least so many steps between two updates, updates are not compiled.
 _SELDOM = 50
 
 # Steps of a stream: "x" (steps, n_in) and "y" (steps, ...), shared by the models, or
@@ -35,12 +35,12 @@ Moments = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What a run leaves behind, models on the first axis.
+    """The result of a run, models on the first axis.
 
     errors: (models, steps) of each step, before its update; 0 where a step is not scored.
     state: After the last step.
-    series: What the probes measured, (models, updates, ...) each.
-    snapshots: {step: (params, network state)} after that many steps of the stream.
+    series: Measurements of the probes, (models, updates, ...) each.
+    snapshots: {step: (params, network state)} after so many steps of the stream.
     """
 
     errors: np.ndarray
@@ -51,12 +51,13 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class Loop:
-    """Adapts batches of models; compiled once a shape.
+    """Adapts batches of models; compiled once for each shape.
 
-    learner: Drives the networks. observers: Learners that watch the same trajectory, by name; each
-        updates as often as the driver, or at each step (then its gradients of a window are summed).
-    interventions: What is done to the gradient, one after the other.
-    segment: Steps that are gone through in one piece, a multiple of the learner's stride.
+    learner: Its gradient changes the networks.
+    observers: Learners by name that compute gradients on the same trajectory without changing it.
+        An observer has the learner's stride, or 1: then its gradients of a window are summed.
+    interventions: Changes to the gradient, in order.
+    segment: Steps that are processed in one piece, a multiple of the learner's stride.
     """
 
     learner: Learner
@@ -98,10 +99,10 @@ class Loop:
         """The state before the first step.
 
         Args:
-            params: Starting point, each (models, ...); left as it is.
-            seeds: Names of the models' random numbers; 0, 1, ... by default.
-            network: States of the networks (models, state_size); their initial ones by default.
-            optimizer: State of the optimizer; a fresh one by default.
+            params: Starting parameters, each (models, ...); they are copied.
+            seeds: Seeds of the models' random numbers; 0, 1, ... by default.
+            network: States of the networks (models, state_size); initial states by default.
+            optimizer: State of the optimizer; its initial state by default.
         """
         with torch.no_grad():
             params = _own(rows_along_memory(params))
@@ -130,13 +131,13 @@ class Loop:
         snapshots: Sequence[int] = (),
         on_segment: Callable[[int], None] | None = None,
     ) -> Adaptation:
-        """Go through `moments` from `state`, which is changed in place.
+        """Adapt to the steps of `moments` from `state`, which is changed in place.
 
         Args:
-            state: From `start`, or as an earlier run left it.
+            state: From `start`, or the state after an earlier run.
             rates: Learning rates (models,).
             moments: The next steps of the stream, in the precision of the parameters. Steps that
-                do not fill a last update are passed over.
+                do not fill a last update are ignored.
             snapshots: Steps of the stream after which parameters and network state are kept,
                 multiples of `segment`.
             on_segment: Called with the number of steps done since the last call.
@@ -196,12 +197,12 @@ class Loop:
         return self._advance_by_steps(state, rates, moments)
 
     def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
-        """The driver and the observers, each with what it carries."""
+        """The learner and the observers, each with its carry and buffers."""
         watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
         return [(self.learner, state.learner), *watching]
 
     def _room(self, state: State) -> int:
-        """Steps until a learner's block ends, at most a segment."""
+        """Steps until the next end of a learner's block, at most a segment."""
         ends = [
             learner.block_length - state.step % learner.block_length
             for learner, _ in self._learners(state)
@@ -216,15 +217,15 @@ class Loop:
 
     @cached_property
     def _longest(self) -> int:
-        """Steps of a stretch on a CUDA device.
+        """Most steps of one CUDA graph.
 
-        Each stretch length costs a recording; their greatest common divisor lets one serve nearly
-        all.
+        Each number of steps needs a graph of its own. With the greatest common divisor of segment
+        and blocks, one graph serves nearly all steps.
         """
         blocks = [x.block_length for x in (self.learner, *self.observers.values())]
         return math.gcd(self.segment, *blocks)
 
-    # One update a step: steps and updates share one compiled loop.
+    # One update a step: step and update compile together, in one loop.
 
     def _advance_by_steps(
         self, state: State, rates: Tensor, moments: Moments
@@ -232,7 +233,7 @@ class Loop:
         steps = len(moments["x"])
         on_cpu = readable(state.network)
         if on_cpu:
-            # Padded to one length, so that one program serves every stretch.
+            # Padded to the length of a segment, so that one program serves every part of it.
             moments = {name: _padded(m, self.segment - steps) for name, m in moments.items()}
         errors, series, at = [], [], 0
         while at < steps:
@@ -240,8 +241,8 @@ class Loop:
             if on_cpu:
                 some, start, end = moments, at, stop
             else:
-                # A recorded graph keeps the positions that it was recorded with: the part is cut
-                # out, and its shape tells its length.
+                # A CUDA graph repeats the positions that it was recorded with, so it gets exactly
+                # the steps of this part.
                 some, start, end = {n: m[at:stop] for n, m in moments.items()}, 0, stop - at
             ends = torch.tensor(start), torch.tensor(end)
             carry, error, watched = self._compiled_run(*self._split(state), rates, some, *ends)
@@ -254,7 +255,7 @@ class Loop:
         return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
     def _split(self, state: State) -> tuple[Any, Any, Any]:
-        """What a step answers anew, what it changes in place, and what it only reads."""
+        """What a step returns anew, what it changes in place, and what it only reads."""
         learners = {"own": state.learner, **{f"of {n}": c for n, c in state.observers.items()}}
         carry = {
             "network": state.network,
@@ -286,7 +287,7 @@ class Loop:
         start: Tensor,
         stop: Tensor,
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        """Go through `moments` from step `start` up to `stop`, an update a step.
+        """Adapt to the steps `start` to `stop` of `moments`, one update a step.
 
         Args:
             carry, changed, read: From `_split`; `changed` is changed in place.
@@ -315,9 +316,9 @@ class Loop:
                 params, gradients, changed["optimizer"], carry, rates, network, moment, error
             )
             updates, optimizer, interventions, probes, watched = update
-            # A probe may answer with what is about to be changed.
+            # Copied, because a probe may return a tensor that is changed below.
             watched = pytree.tree_map(torch.clone, watched)
-            # In place: the loop would otherwise go through twice the memory.
+            # In place: new tensors would double the memory that the loop reads and writes.
             for name, u in updates.items():
                 params[name].copy_(params[name] + u)
             for name, value in optimizer.items():
@@ -352,10 +353,10 @@ class Loop:
         return after, step, error, readout
 
     def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
-        """The gradient as the optimizer goes through it.
+        """The gradient, in the memory layout of the parameters where that is faster.
 
-        Where an update follows from each number by itself, the compiler may fuse the gradient into
-        the update; elsewhere both lie in memory as the weights do.
+        Where an update depends on each number alone, the layout is left to the compiler, which may
+        fuse the gradient into the update. Elsewhere the gradient is laid out as the parameters.
         """
         plain = not (self.observers or self.interventions)
         apart = self.learner.loops or self.learner.block_length
@@ -374,7 +375,7 @@ class Loop:
         moment: Moments,
         error: Tensor,
     ) -> tuple[Any, ...]:
-        """Updates, and the next states of optimizer, interventions and probes; what was seen."""
+        """Updates; next states of optimizer, interventions and probes; the measurements."""
         learned = own = gradients["own"]
         observers = {name: gradients[f"of {name}"] for name in self.observers}
         interventions = []
@@ -393,19 +394,19 @@ class Loop:
         return updates, optimizer, interventions, probes, watched
 
     def _moment_axes(self, moment: Moments, error: Tensor) -> dict[str, int | None]:
-        # In a window steps come first, then models where each has a stream of its own.
+        # Axes of a window: steps, then models where each has its own stream.
         window = error.dim() - 1
         own = moment["x"].dim() == 2 + window
         return {name: window if own else None for name in moment}
 
-    # Updates far apart: the gradients of a window are compiled by themselves, for all optimizers,
-    # and an update by itself, for all learners.
+    # Several steps an update: the gradient of a window and the update are compiled separately, so
+    # that each serves all optimizers or all learners.
 
     def _advance_by_updates(
         self, state: State, rates: Tensor, moments: Moments
     ) -> tuple[Tensor, dict[str, Tensor]]:
         errors, series, stride = [], [], self.learner.stride
-        # One update in many steps takes less time uncompiled than to be compiled.
+        # With few updates, compiling takes longer than it saves.
         apply = self._apply if stride >= _SELDOM else self._compiled_apply
         for at in range(0, len(moments["x"]), stride):
             window = {name: m[at : at + stride] for name, m in moments.items()}
@@ -434,7 +435,7 @@ class Loop:
 
     @cached_property
     def _stepwise(self) -> list[str]:
-        """Observers that answer at each step where the driver updates once a window."""
+        """Observers with stride 1 where the learner updates once a window."""
         return [n for n, o in self.observers.items() if o.stride < self.learner.stride]
 
     def window(
@@ -449,9 +450,8 @@ class Loop:
         """The gradients of one window (stride, ...) of steps.
 
         Returns:
-            What the learners carry next, the network's state, the gradients by learner, errors
-            (stride, models), and for observers that answer at each step the steps and the
-            readout's gradient.
+            Next carries of the learners, the network's state, the gradients by learner, errors
+            (stride, models), and for observers with stride 1 the steps and the readout's gradient.
         """
 
         def forward(network: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Any]:
@@ -477,7 +477,7 @@ class Loop:
         return after, network, gradients, error, (steps, readout) if self._stepwise else ()
 
     def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
-        """The summed gradients of an observer that answers at each step of a window."""
+        """The summed gradients of an observer with stride 1 over a window."""
         observer, carried = self.observers[name], state.observers[name]
         steps, readout = seen
         steps = _with_noise(steps, moments, observer)
@@ -511,7 +511,7 @@ class Loop:
         return [self.learner, self.optimizer, self.loss, *watching]
 
 
-# What the entries of a moment that hold a learner's random numbers are called: one by its size.
+# Prefix of the entries of a moment with random numbers; one entry for each number of them.
 _NOISE = "noise"
 
 
@@ -533,7 +533,7 @@ def _carried(learner: Learner, params: Parameters) -> Carried:
 
 
 def _own(tree: Any) -> Any:
-    """The same tensors, each in memory of its own: they are changed in place."""
+    """Copies of the tensors, no two of which share memory, to be changed in place."""
     return pytree.tree_map(torch.clone, tree)
 
 
