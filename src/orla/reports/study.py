@@ -126,7 +126,7 @@ class StudyFacts:
         return ", ".join(
             self.called(kind, str(keys[kind]))
             for kind in CONDITION
-            if kind in keys
+            if keys.get(kind, "") != ""
             and (
                 kind in _ALWAYS_SAID
                 or frame[kind].nunique() > 1
