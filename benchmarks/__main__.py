@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 for _threads in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_threads] = "1"  # before any library reads it
+
+# One core for all: with two, XLA splits a step into pieces that cost more than they save.
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 # What exact RTRL is compared with takes the kernels that BLAS itself chooses for this processor.
 os.environ.pop("OPENBLAS_CORETYPE", None)
@@ -16,11 +21,25 @@ def main() -> None:
     """Run what was asked for; without a name, the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", default="tables", choices=["tables", "scaling", "memory", "invariance"]
+        "what",
+        nargs="?",
+        default="tables",
+        choices=["tables", "scaling", "memory", "invariance", "versions"],
     )
+    parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
+    parser.add_argument("--learner", help="versions: one learner only")
     parser.add_argument("--repeats", type=int, default=7, help="the best of so many counts")
     parser.add_argument("--largest", type=int, default=512, help="scaling: most hidden units")
     arguments = parser.parse_args()
+    if (arguments.what == "versions") != bool(arguments.other):
+        parser.error("versions, and nothing else, takes the folder of another checkout")
+    if arguments.what == "versions":
+        from benchmarks.versions import versions
+        from orla.errors import one_line
+
+        with one_line():
+            versions(Path(arguments.other), arguments.repeats, arguments.learner)
+        return
     from orla.programs import compiling
 
     compiling.configure(threads=1)

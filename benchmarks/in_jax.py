@@ -1,4 +1,4 @@
-"""The immediate learner with Adam in JAX: scan over the stream, vmap over models, grad, jit."""
+"""The immediate learner with Adam in JAX: the whole run is one compiled scan over the stream."""
 
 from __future__ import annotations
 
@@ -20,29 +20,39 @@ from benchmarks.problem import Problem, Weights
 
 jax.config.update("jax_enable_x64", True)
 
+# Where the models' axis stands: outside the scan over steps, or inside it.
+WAYS = ("vmap(scan)", "scan(vmap)")
 
-def _rnn(p: Any, h: Any, x: Any) -> Any:
-    return jnp.tanh(p["W_ih"] @ x + p["W_hh"] @ h + p["b_h"])
+
+def _rnn(p: Any, h: Any, x: Any) -> tuple[Any, Any]:
+    h = jnp.tanh(p["W_ih"] @ x + p["W_hh"] @ h + p["b_h"])
+    return h, h
 
 
-def _lstm(p: Any, state: Any, x: Any) -> Any:
-    h, c = jnp.split(state, 2)
+def _lstm(p: Any, state: Any, x: Any) -> tuple[Any, Any]:
+    h, c = state
     i, f, g, o = jnp.split(p["W_ih"] @ x + p["W_hh"] @ h + p["b_h"], 4)
     c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-    return jnp.concatenate([jax.nn.sigmoid(o) * jnp.tanh(c), c])
+    h = jax.nn.sigmoid(o) * jnp.tanh(c)
+    return (h, c), h
 
 
-def immediate(problem: Problem, models: int) -> Callable[[], Weights]:
-    """A function that goes through the stream and answers with final weights; compiled once."""
+def immediate(problem: Problem, models: int, way: str = WAYS[0]) -> Callable[[], Weights]:
+    """A function that goes through the stream and answers with final weights; compiled once.
+
+    Each parameter, and Adam's m and v of it, is an array of its own, (models, ...). `way` is one of
+    WAYS.
+    """
     advance = {"rnn": _rnn, "lstm": _lstm}[problem.name]
     tree = jax.tree_util.tree_map
 
     def loss(p: Any, state: Any, x: Any, y: Any) -> Any:
-        after = advance(p, jax.lax.stop_gradient(state), x)
-        error = p["W_out"] @ after[: problem.hidden] + p["b_out"] - y
+        after, h = advance(p, jax.lax.stop_gradient(state), x)
+        error = p["W_out"] @ h + p["b_out"] - y
         return (error * error).mean(), after
 
-    def one(p: Any, state: Any, m: Any, v: Any, t: Any, x: Any, y: Any) -> Any:
+    def step(carry: Any, moment: Any) -> Any:
+        (p, state, m, v), (x, y, t) = carry, moment
         (value, after), g = jax.value_and_grad(loss, has_aux=True)(p, state, x, y)
         m = tree(lambda m, g: 0.9 * m + 0.1 * g, m, g)
         v = tree(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
@@ -50,14 +60,20 @@ def immediate(problem: Problem, models: int) -> Callable[[], Weights]:
         p = tree(lambda p, m, v: p - rate * m / (jnp.sqrt(v) * root + 1e-8), p, m, v)
         return (p, after, m, v), value
 
-    def step(carry: Any, xyt: Any) -> Any:
-        x, y, t = xyt
-        return jax.vmap(one, in_axes=(0, 0, 0, 0, None, None, None))(*carry, t, x, y)
+    def over_models(function: Callable) -> Callable:
+        return jax.vmap(function, in_axes=(0, None))
 
-    run = jax.jit(lambda carry, stream: jax.lax.scan(step, carry, stream))
+    def over_steps(function: Callable) -> Callable:
+        return lambda carry, stream: jax.lax.scan(function, carry, stream)
+
+    inside, outside = {
+        "vmap(scan)": (over_steps, over_models),
+        "scan(vmap)": (over_models, over_steps),
+    }[way]
+    run = jax.jit(outside(inside(step)))
     p = {name: jnp.asarray(w) for name, w in problem.weights(models).items()}
-    zeros = tree(jnp.zeros_like, p)
-    carry = (p, jnp.zeros((models, problem.architecture.state_size)), zeros, zeros)
+    zeros, h = tree(jnp.zeros_like, p), jnp.zeros((models, problem.hidden))
+    carry = (p, (h, h) if problem.name == "lstm" else h, zeros, zeros)
     X, Y = problem.stream
     stream = jnp.asarray(X), jnp.asarray(Y), jnp.arange(1.0, problem.steps + 1.0)
 

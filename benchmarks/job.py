@@ -7,19 +7,23 @@ import resource
 import sys
 from pathlib import Path
 
-from orla import compiling, networks, provenance  # noqa: F401  (a job's imports are part of it)
-from orla.architectures import architecture
-from orla.provenance.tables import write_table  # noqa: F401
-from orla.sessions.parts import parts
-from orla.sessions.streams import Stream, Streams
+from orla import catalogue
+from orla.programs import compiling
+from orla.provenance import networks, tables  # noqa: F401  (a job's imports are part of it)
 from orla.study.batches import PRECISIONS, initial_parameters
-from orla.study.sweep import Study, sweep
+from orla.study.study import Study
+from orla.study.sweep import sweep
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
 
 N_IN, N_OUT = 40, 2
 
 
 def study(case: dict, steps: int) -> Study:
-    """A job as a study has it: one seed a model, one batch, random sessions of `steps` steps."""
+    """A job as a study has it: one seed a model, one batch, two random sessions of `steps` steps.
+
+    Four fifths of the second are adapted to; half of the first is the reference.
+    """
     import numpy as np
 
     generator = np.random.default_rng(0)
@@ -28,19 +32,29 @@ def study(case: dict, steps: int) -> Study:
         X = generator.standard_normal((steps, N_IN))
         return Stream(X, generator.standard_normal((steps, N_OUT)))
 
-    cut = min(200, steps // 5)
-    made = architecture(case["architecture"], case["hidden"], N_IN, N_OUT)
+    first, second = stream(), stream()
+    window, adapted = min(200, steps // 5), steps * 4 // 5
+    given = {"kind": case["architecture"], "hidden": case["hidden"]}
+    architecture = catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
     return Study(
-        architecture=made,
-        networks=initial_parameters(made, range(case["models"]), PRECISIONS[case["precision"]]),
-        streams=Streams(stream(), stream(), 0.05, {"name": "random", "simulated": True}),
-        parts=parts(
-            steps, steps, cut=cut, tail_steps=0.5, tail_stream_steps=0.5, splits={"80-20": 0.8}
+        keys={name: str(case[name]) for name in ("architecture", "learner", "optimizer")}
+        | {"precision": case["precision"], "split": "80-20"},
+        architecture=architecture,
+        networks=initial_parameters(
+            architecture, range(case["models"]), PRECISIONS[case["precision"]]
         ),
-        split="80-20",
-        learner=case["learner"],
-        optimizer=case["optimizer"],
-        cut=cut,
+        episode=Episode(
+            pretraining=first.part(slice(0, steps // 2)),
+            adapt=second.part(slice(0, adapted)),
+            heldout=second.part(slice(adapted, steps)),
+            selection_cut=adapted * 4 // 5 // window * window,
+            reference=first.part(slice(steps // 2, steps)),
+            window=window,
+            n_out=N_OUT,
+        ),
+        learner=catalogue.make("learner", case["learner"], architecture=architecture),
+        optimizer=catalogue.make("optimizer", case["optimizer"]),
+        probes=[catalogue.make("probe", "update_ratio")],
         batch_models=case["models"],
     )
 

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from orla.architectures import Architecture, architecture
+from orla import catalogue
+from orla.architectures.base import Architecture
 from orla.study.batches import initial_parameters
 
 Weights = dict[str, np.ndarray]
@@ -35,7 +36,8 @@ class Problem:
 
     @property
     def architecture(self) -> Architecture:
-        return architecture(self.name, self.hidden, self.n_in, self.n_out)
+        given = {"kind": self.name, "hidden": self.hidden}
+        return catalogue.make("architecture", given, n_in=self.n_in, n_out=self.n_out)
 
     @cached_property
     def stream(self) -> tuple[np.ndarray, np.ndarray]:

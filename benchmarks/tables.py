@@ -10,7 +10,7 @@ from types import ModuleType
 import pandas as pd
 
 from benchmarks import dense_rtrl, eager, measure, plain
-from benchmarks.engine import engine
+from benchmarks.engine import TABLES, Case, cases, engine
 from benchmarks.problem import Problem, Variant, Weights, WrongNumbers, difference
 
 Oracle = Callable[[int], Weights]
@@ -34,9 +34,16 @@ def _one(run: Callable[[], Weights]) -> Callable[[], Weights]:
     return lambda: {name: w[None] for name, w in run().items()}
 
 
-def immediate(name: str) -> Iterator[Variant]:
+def _ours(case: Case) -> tuple[Problem, Variant]:
+    name = "orla, blocks" if case.learner == "rtrl" else "orla"
+    name += f", in batches of {case.batch}" if case.batch else ""
+    run = engine(case.problem, case.models, case.learner, case.optimizer, case.batch)
+    return case.problem, Variant(name, case.models, run)
+
+
+def immediate(name: str, hidden: int = 64) -> Iterator[Variant]:
     """Immediate with Adam for one architecture; the first is what the others are compared with."""
-    problem, short = Problem(name), Problem(name, steps=400)
+    problem, short = Problem(name, hidden), Problem(name, hidden, steps=400)
     yield problem, Variant("PyTorch autograd, one model", 1, _one(partial(plain.adapt, problem)))
     if name == "rnn":
         yield short, Variant("eager torch, analytic", 25, partial(eager.analytic, short, 25))
@@ -45,32 +52,29 @@ def immediate(name: str) -> Iterator[Variant]:
             yield problem, Variant("numba, fused by hand", 1, run)
     yield short, Variant("eager torch, vmap(grad)", 25, partial(eager.vmap_grad, short, 25))
     jax = _optional("in_jax", "jax")
-    for models in (1, 5, 25):
-        if jax:
-            yield problem, Variant("JAX scan", models, jax.immediate(problem, models))
-    for models in (1, 5, 25):
-        yield problem, Variant("orla", models, engine(problem, models, "immediate", "adam"))
-    batches = engine(problem, 25, "immediate", "adam", batch=5)
-    yield problem, Variant("orla, in batches of 5", 25, batches)
+    for way in jax.WAYS if jax else ():
+        for models in (1, 5, 10, 25):
+            run = jax.immediate(problem, models, way)
+            yield problem, Variant(f"JAX {way}", models, run)
+    yield from map(_ours, cases("immediate", "adam", name, hidden))
 
 
-def tbptt(name: str) -> Iterator[Variant]:
+def tbptt(name: str, hidden: int = 64) -> Iterator[Variant]:
     """tbptt-200-200 with Adam."""
-    problem = Problem(name)
+    problem = Problem(name, hidden)
     run = partial(plain.adapt, problem, 0, 200)
     yield problem, Variant("PyTorch autograd, one model", 1, _one(run))
-    for models in (5, 25):
-        yield problem, Variant("orla", models, engine(problem, models, "tbptt-200-200", "adam"))
+    yield from map(_ours, cases("tbptt-200-200", "adam", name, hidden))
 
 
 def rtrl(name: str, hidden: int) -> Iterator[Variant]:
     """Exact RTRL with plain gradient descent; the dense recursion comes first."""
-    problem = Problem(name, hidden, steps=960 if (name, hidden) == ("rnn", 64) else 192)
+    ours = list(cases("rtrl", "sgd", name, hidden))
+    problem = ours[0].problem
     yield problem, Variant("dense P <- J P + D, BLAS", 1, partial(dense_rtrl.blas, problem))
     if (name, hidden) == ("rnn", 64):
         yield problem, Variant("NumPy, by definition", 1, partial(dense_rtrl.textbook, problem))
-    for models in (1, 2, 5) if (name, hidden) == ("rnn", 64) else (1, 2):
-        yield problem, Variant("orla, blocks", models, engine(problem, models, "rtrl", "sgd"))
+    yield from map(_ours, ours)
 
 
 def _rtrl_oracle(problem: Problem) -> Oracle:
@@ -131,9 +135,19 @@ def _measured(title: str, variants: Iterator, oracle: Callable, repeats: int) ->
     best, load = measure.best_cpu_seconds(runs, repeats)
     cost = pd.Series(best) * 1e6 / frame["steps"] / frame["models"]
     frame.insert(5, "times_faster", cost.iloc[0] / cost)
-    frame.insert(6, "of_jax", cost / cost[frame["variant"] == "JAX scan"].min())
+    fastest, way = _best_jax(frame, cost)
+    frame.insert(6, "of_jax", cost / fastest)
     frame.insert(7, "us_per_model_and_step", cost)
-    return frame.assign(load_average_least=min(load), load_average_most=max(load))
+    return frame.assign(load_average_least=min(load), load_average_most=max(load), best_jax=way)
+
+
+def _best_jax(frame: pd.DataFrame, cost: pd.Series) -> tuple[float, str]:
+    """The least cost that JAX reached in any way and batch size, and which these were."""
+    rows = cost[frame["variant"].str.startswith("JAX")]
+    if rows.empty:
+        return float("nan"), ""
+    best = frame.loc[rows.idxmin()]
+    return rows.min(), f"{best['variant']}, {best['models']} models"
 
 
 def _with_adam_alone(
@@ -155,14 +169,14 @@ def tables(repeats: int) -> None:
     control()
     print("control: weights of another learning rate are refused, as they must be\n")
     frames = []
-    for name in ("rnn", "lstm"):
-        frame = _measured("immediate + adam", immediate(name), _oracle, repeats)
-        frames.append(_shown(frame))
-    for name in ("rnn", "lstm"):
-        oracle = partial(_oracle, window=200)
-        frames.append(_shown(_measured("tbptt-200-200 + adam", tbptt(name), oracle, repeats)))
-    for name, hidden in (("rnn", 64), ("rnn", 128), ("lstm", 64)):
-        frame = _measured("rtrl + sgd", rtrl(name, hidden), _rtrl_oracle, repeats)
+    kinds = {
+        "immediate": (immediate, _oracle),
+        "tbptt-200-200": (tbptt, partial(_oracle, window=200)),
+        "rtrl": (rtrl, _rtrl_oracle),
+    }
+    for learner, optimizer, *which in TABLES:
+        variants, oracle = kinds[learner]
+        frame = _measured(f"{learner} + {optimizer}", variants(*which), oracle, repeats)
         frames.append(_shown(frame))
     measure.keep(pd.concat(frames, ignore_index=True), "tables")
 

@@ -4,14 +4,24 @@ from dataclasses import dataclass
 
 import oracles
 import torch
+from torch.utils import _pytree as pytree
 
-from orla.architectures import LSTM, RNN, Architecture
-from orla.engine.loop import Adapter
-from orla.optimizers import SGD
-from orla.programs.scan import scan
+from orla import catalogue
+from orla.architectures.base import Architecture
+from orla.architectures.rnn import RNN
+from orla.engine.loop import Loop
+from orla.interventions.base import Intervention
+from orla.learners.base import Learner
+from orla.probes.base import Probe
+from orla.programs.scan import scan, stacked
 from orla.study.batches import initial_parameters
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2
+
+
+def make_network(kind, hidden=HIDDEN, n_in=N_IN, n_out=N_OUT):
+    """The architecture called so, of this size."""
+    return catalogue.make("architecture", {"kind": kind, "hidden": hidden}, n_in=n_in, n_out=n_out)
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,86 @@ class Adapting(Architecture):
         return torch.cat([h, 0.8 * slow + 0.2 * h * h])
 
 
-NETWORKS = {
-    "rnn": (RNN(HIDDEN, N_IN, N_OUT), oracles.rnn_step),
-    "lstm": (LSTM(HIDDEN, N_IN, N_OUT), oracles.lstm_step),
-    "another": (Adapting(HIDDEN, N_IN, N_OUT), Adapting(HIDDEN, N_IN, N_OUT).step),
+@dataclass(frozen=True)
+class Normalised(RNN):
+    """Units that meet before they act: each answers to how far it lies from their mean.
+
+    As an RNN it says of itself that they do not: a wrong yes, to be noticed.
+    """
+
+    def activate(self, preactivation, state):
+        h = torch.tanh(preactivation - preactivation.mean())
+        return h, 1.0 - h * h
+
+    def pull(self, cache, cotangent):
+        on_gates = cache * cotangent
+        return on_gates - on_gates.mean(-1, keepdim=True), torch.zeros_like(cotangent)
+
+
+@dataclass(frozen=True)
+class SometimesNormalised(Normalised):
+    """Units that meet only where the last one's pre-activation is negative; a wrong yes as well."""
+
+    def activate(self, preactivation, state):
+        meet = (preactivation[-1:] < 0).to(preactivation.dtype)
+        h = torch.tanh(preactivation - meet * preactivation.mean())
+        return h, torch.cat([1.0 - h * h, meet])
+
+    def pull(self, cache, cotangent):
+        on_gates = cache[:-1] * cotangent
+        met = cache[-1] * on_gates.mean(-1, keepdim=True)
+        return on_gates - met, torch.zeros_like(cotangent)
+
+    @property
+    def cache_size(self):
+        return self.hidden + 1
+
+
+_TEXTBOOK = {"rnn": oracles.rnn_step, "lstm": oracles.lstm_step}
+
+
+def _with_step(network, kind=None):
+    """A network, and its step by other means where there are such."""
+    return network, _TEXTBOOK.get(kind, network.step)
+
+
+# Every architecture of the catalogue, and one that the engine knows nothing of.
+NETWORKS = {kind: _with_step(make_network(kind), kind) for kind in catalogue.parts("architecture")}
+NETWORKS["another"] = _with_step(Adapting(HIDDEN, N_IN, N_OUT))
+
+# Where the options that a part has by default are too long for a short stream, or too few cases.
+_SPECIAL = {
+    "tbptt": ["tbptt-8-8", "tbptt-6-4", "tbptt-4-1"],
+    "rtrl": [{"kind": "rtrl", "block": 10}],
+    "trace": [{"kind": "trace", "decay": 0.5}],
 }
+
+
+def _cases(name):
+    if name in _SPECIAL:
+        return _SPECIAL[name]
+    short = catalogue.part("learner", name).part.short
+    return [name] + ["-".join([name, *["8"] * len(short)])] * bool(short)
+
+
+# Every learner of the catalogue, by a name and as a config gives it; their strides divide 24.
+LEARNERS = {
+    case if isinstance(case, str) else case["kind"]: case
+    for name in catalogue.parts("learner")
+    for case in _cases(name)
+}
+
+
+def make_learner(name, architecture):
+    """The learner called so; exact RTRL with blocks short enough to be rebuilt, and quick."""
+    return catalogue.make("learner", LEARNERS.get(name, name), architecture=architecture)
+
+
+def make_optimizer(name):
+    return catalogue.make("optimizer", name)
+
+
+SQUARED_ERROR = catalogue.make("loss", "squared_error")
 
 
 def stream(steps, seed=0, n_in=N_IN, n_out=N_OUT, dtype=torch.float64):
@@ -59,39 +144,150 @@ def networks(architecture, models=2, scale=1.5, dtype=torch.float64):
     return {name: scale * p for name, p in params.items()}
 
 
+def initial(architecture):
+    """The state before the first step."""
+    return torch.zeros(architecture.state_size, dtype=torch.float64)
+
+
+def adapt(loop, params, rates, X, Y, snapshots=(), on_segment=None, state=None, **masks):
+    """Run a loop from the beginning, or from a state, over a stream and its masks."""
+    if state is None:
+        state = loop.start(params)
+    moments = {"x": X, "y": Y, **masks}
+    return loop.run(state, rates, moments, snapshots=snapshots, on_segment=on_segment)
+
+
+@dataclass(frozen=True)
+class Recorder(Probe):
+    """Everything that an update is made of, as series."""
+
+    def measure(self, state, update):
+        seen = {f"gradient {n}": g for n, g in update.gradients.items()}
+        seen |= {f"learned {n}": g for n, g in update.learned.items()}
+        seen |= {f"params {n}": p for n, p in update.params.items()}
+        for name, gradient in update.observers.items():
+            seen |= {f"of {name} {n}": g for n, g in gradient.items()}
+        return state, seen
+
+
+@dataclass(frozen=True)
+class Smoothing(Intervention):
+    """The running sum of gradients, each past one halved at every update: a chain with a state."""
+
+    def init(self, params):
+        return {n: torch.zeros_like(p) for n, p in params.items()}
+
+    def update(self, gradients, state, params):
+        after = dict(state)
+        for name, g in gradients.own.items():
+            after[name] = 0.5 * state[name] + g
+        return {name: after[name] for name in gradients.own}, after
+
+
+@dataclass(frozen=True)
+class Counting(Probe):
+    """The sum of the errors so far, and of all gradients that observers answered."""
+
+    def init(self, params):
+        zero = params["W_out"].new_zeros(())
+        return {"errors": zero, "observed": zero}
+
+    def measure(self, state, update):
+        seen = [g.sum() for one in update.observers.values() for g in one.values()]
+        after = {
+            "errors": state["errors"] + update.error.sum(),
+            "observed": state["observed"] + sum(seen),
+        }
+        return after, {f"so far {name}": value for name, value in after.items()}
+
+
+@dataclass(frozen=True)
+class Drawing(Learner):
+    """Immediate's gradient, each step's share times the mean of the numbers that it drew."""
+
+    numbers: int = 2
+    window: int = 1
+
+    @property
+    def stride(self):
+        return self.window
+
+    @property
+    def noise(self):
+        return self.numbers
+
+    def gradient(self, carry, params, step):
+        alone = self.window == 1
+        tape, cotangent, noise = (
+            pytree.tree_map(lambda t: t[None] if alone else t, step[name])
+            for name in ("tape", "cotangent", "noise")
+        )
+        scaled = cotangent * noise.mean(-1, keepdim=True)
+        pulled = [
+            self.derivatives.pull(params, {n: t[at] for n, t in tape.items()}, scaled[at])[1]
+            for at in range(self.window)
+        ]
+        return carry, self.derivatives.gather(tape, stacked(pulled))
+
+
 @dataclass
 class Watched:
-    """What the optimizer saw, a list over updates; models on the first axis."""
+    """What the optimizer saw: series of {parameter: (models, updates, ...)}."""
 
-    gradients: list
-    params: list
-    adaptation: object
+    result: object
 
-    def model(self, index):
+    def series(self, of):
+        """A list over updates of {parameter: (models, ...)}: gradient, learned, params, of NAME."""
+        found = {
+            key.removeprefix(f"{of} "): torch.as_tensor(values)
+            for key, values in self.result.series.items()
+            if key.startswith(f"{of} ")
+        }
+        updates = next(iter(found.values())).shape[1] if found else 0
+        return [{name: g[:, update] for name, g in found.items()} for update in range(updates)]
+
+    @property
+    def gradients(self):
+        return self.series("gradient")
+
+    def model(self, index, of="gradient"):
         """Gradients and parameters of one model."""
-        return (
-            [{n: g[index] for n, g in gradient.items()} for gradient in self.gradients],
-            [{n: p[index] for n, p in params.items()} for params in self.params],
+        return tuple(
+            [{n: g[index] for n, g in one.items()} for one in self.series(what)]
+            for what in (of, "params")
         )
 
 
-def watch(learner, params, X, Y, *, rate=0.0, optimizer=None, segment=None):
+def watch(
+    learner,
+    params,
+    X,
+    Y,
+    *,
+    rate=0.0,
+    optimizer=None,
+    segment=None,
+    loss=SQUARED_ERROR,
+    observers=None,
+    interventions=(),
+    seeds=None,
+    **masks,
+):
     """Go through the stream as the study does and keep each update's gradient and parameters.
 
     A rate of 0 freezes the weights; any other lets plain gradient descent move them.
     """
-    gradients, seen = [], []
-
-    def probe(params, gradient, updates):
-        gradients.append({name: g.clone() for name, g in gradient.items()})
-        seen.append({name: p.clone() for name, p in params.items()})
-        return {}
-
-    adapter = Adapter(
-        learner, optimizer or SGD(), probes=[probe], segment=segment or learner.stride
+    loop = Loop(
+        learner,
+        optimizer or make_optimizer("sgd"),
+        loss,
+        observers=observers or {},
+        interventions=interventions,
+        probes=[Recorder()],
+        segment=segment or learner.stride,
     )
     rates = params["W_out"].new_full((len(params["W_out"]),), rate)
-    return Watched(gradients, seen, adapter(params, rates, X, Y))
+    return Watched(adapt(loop, params, rates, X, Y, state=loop.start(params, seeds=seeds), **masks))
 
 
 def distance(ours, theirs):
@@ -115,6 +311,37 @@ def all_learn(gradients):
     return all(
         max(float(step[name].abs().max()) for step in gradients) > 1e-3 for name in gradients[0]
     )
+
+
+def same(a, b):
+    """Whether two trees of tensors have the same structure and bits; NaN equals NaN."""
+    leaves, structure = pytree.tree_flatten(a)
+    others, other = pytree.tree_flatten(b)
+    if structure != other:
+        return False
+    pairs = zip(leaves, others, strict=True)
+    return all(x.shape == y.shape and bool(_equal(x, y)) for x, y in pairs)
+
+
+def _equal(x, y):
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
+    return ((x == y) | ((x != x) & (y != y))).all()
+
+
+def everything(state):
+    """All that a state carries, as a tree of tensors."""
+    return {
+        "params": state.params,
+        "network": state.network,
+        "optimizer": state.optimizer,
+        "interventions": list(state.interventions),
+        "probes": list(state.probes),
+        "step": torch.tensor(state.step),
+        "learners": [
+            {"carry": c.carry, "changed": c.memory.changed, "read": c.memory.read}
+            for c in (state.learner, *state.observers.values())
+        ],
+    }
 
 
 def cumulative(factor):

@@ -1,8 +1,9 @@
 """Gradients by other means, for one model, from the definitions in docs/protocol.md.
 
 Nothing here knows the engine. A network is its textbook `step(params, state, x) -> state`, of
-which the linear readout sees the first `hidden` entries; the loss of a step is the mean over the
-outputs of the squared error. All answers are lists over steps of {parameter: gradient}.
+which the linear readout sees the first `hidden` entries; the error of a step is `error(params,
+state, y)`, the mean over the outputs of the squared error unless another is given. All answers are
+lists over steps of {parameter: gradient}.
 """
 
 import torch
@@ -28,6 +29,12 @@ def loss(params, state, y):
     return ((output - y) ** 2).mean()
 
 
+def cross_entropy(params, state, y):
+    """-log softmax(W_out h + b_out)[y]."""
+    output = params["W_out"] @ state[: params["W_out"].shape[1]] + params["b_out"]
+    return -torch.log_softmax(output, 0)[y]
+
+
 def _leaves(params):
     return {name: p.clone().requires_grad_() for name, p in params.items()}
 
@@ -48,7 +55,7 @@ def states(step, initial, params_by_step, X):
     return visited
 
 
-def whole_history(step, initial, params_by_step, X, Y):
+def whole_history(step, initial, params_by_step, X, Y, error=loss):
     """dL_t/dtheta by autograd through all of the past, each step with weights of its own.
 
     The gradient at t is the sum over the weights of the steps up to t; with weights that never
@@ -58,13 +65,13 @@ def whole_history(step, initial, params_by_step, X, Y):
     for params, x, y in zip(params_by_step, X, Y, strict=True):
         used.append(_leaves(params))
         state = step(used[-1], state, x)
-        value = loss(used[-1], state, y)
+        value = error(used[-1], state, y)
         parts = [_gradient(value, leaves) for leaves in used]
         answers.append({name: sum(part[name] for part in parts) for name in params})
     return answers
 
 
-def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0):
+def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0, error=loss):
     """P <- J P + D with dense Jacobians (Williams and Zipser 1989); gradient (dL/dh_t) P_t.
 
     Anything but 1 for `jacobian_factor` makes it wrong on purpose.
@@ -76,21 +83,22 @@ def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0):
         if P is not None:
             D = {name: torch.tensordot(J, P[name], 1) + d for name, d in D.items()}
         P, state = D, step(params, state, x)
-        direct, on_state = jacrev(loss, argnums=(0, 1))(params, state, y)
+        direct, on_state = jacrev(error, argnums=(0, 1))(params, state, y)
         answers.append({n: torch.tensordot(on_state, P[n], 1) + direct[n] for n in params})
     return answers
 
 
-def immediate(step, initial, params_by_step, X, Y):
+def immediate(step, initial, params_by_step, X, Y, error=loss):
     """dL_t/dtheta by autograd with the state before the step detached."""
     before, answers = states(step, initial, params_by_step, X), []
     for t, (params, x, y) in enumerate(zip(params_by_step, X, Y, strict=True)):
         leaves = _leaves(params)
-        answers.append(_gradient(loss(leaves, step(leaves, before[t], x), y), leaves))
+        value = error(leaves, step(leaves, before[t], x), y)
+        answers.append(_gradient(value, leaves))
     return answers
 
 
-def truncated(step, initial, params_by_update, X, Y, window, stride, states_by_step):
+def truncated(step, initial, params_by_update, X, Y, window, stride, states_by_step, error=loss):
     """Every `stride` steps, the losses of those steps pulled back over the last `window` steps.
 
     The past is gone through with the weights of the update, each step's Jacobians taken at the
@@ -106,7 +114,7 @@ def truncated(step, initial, params_by_update, X, Y, window, stride, states_by_s
                 before = before + (state - state.detach())  # the value visited, the path kept
             state = step(leaves, before, X[t])
             if t >= end - stride:
-                value = value + loss(leaves, state, Y[t])
+                value = value + error(leaves, state, Y[t])
         answers.append(_gradient(value, leaves))
     return answers
 

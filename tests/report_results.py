@@ -33,6 +33,7 @@ SIMULATED = StudyFacts(
     label="simulated reaching, 96 channels",
     simulated=True,
     reproduces=True,
+    recordings=("recordings",),
     comparisons=COMPARISONS,
 )
 RECORDED = replace(SIMULATED, name="odoherty", label="indy, M1", simulated=False)

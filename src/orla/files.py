@@ -152,19 +152,3 @@ def digest_of_arrays(arrays: Mapping[str, np.ndarray], text: str) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-def cache_folder() -> Path:
-    """Folder of compiled programs and of the parts' declarations: ORLA_CACHE, or ~/.cache/orla."""
-    return Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
-
-
-def sources_digest(folders: Sequence[Path] = ()) -> str:
-    """SHA-256 of every source file of the package and of these folders of plug-ins."""
-    digest = hashlib.sha256()
-    for folder in (Path(__file__).parent, *folders):
-        for file in sorted(folder.rglob("*")):
-            if file.suffix in (".py", ".cpp") and file.is_file():
-                digest.update(f"{folder.name}/{file.relative_to(folder)}\n".encode())
-                digest.update(file.read_bytes())
-    return digest.hexdigest()

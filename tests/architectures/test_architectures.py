@@ -4,9 +4,22 @@ import math
 
 import pytest
 import torch
-from harness import HIDDEN, N_IN, NETWORKS, networks, stream
+from harness import (
+    HIDDEN,
+    N_IN,
+    N_OUT,
+    NETWORKS,
+    Normalised,
+    SometimesNormalised,
+    make_network,
+    networks,
+    stream,
+)
 
-from orla.architectures import LSTM, RNN, architecture
+from orla import catalogue
+from orla.architectures.base import LinearGates
+from orla.architectures.lstm import LSTM
+from orla.architectures.rnn import RNN
 from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
@@ -79,7 +92,72 @@ def test_initial_weights_fill_their_range():
         assert abs(float(p.var()) - 1 / 3) < 0.02
 
 
-def test_an_unknown_architecture_is_refused_with_the_list():
-    assert architecture("rnn", hidden=4, n_in=3, n_out=2) == RNN(4, 3, 2)
-    with pytest.raises(OrlaError, match=r"'gru' is unknown; choose one of \['lstm', 'rnn'\]"):
-        architecture("gru", hidden=4, n_in=3, n_out=2)
+def test_an_unknown_architecture_is_refused_with_the_nearest():
+    assert make_network("rnn", hidden=4) == RNN(4, N_IN, N_OUT)
+    with pytest.raises(OrlaError, match="'rn' is unknown; the nearest is \"rnn\""):
+        make_network("rn")
+    with pytest.raises(OrlaError, match="hidden"):
+        make_network("rnn", hidden=0)
+
+
+LINEAR = [
+    kind for kind, part in catalogue.parts("architecture").items() if issubclass(part, LinearGates)
+]
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+@pytest.mark.parametrize("hidden", [1, 5])
+def test_pulling_back_is_autograd_through_activate(kind, hidden):
+    network = make_network(kind, hidden)
+    draw = torch.Generator().manual_seed(3)
+    preactivation, state, cotangent = (
+        torch.randn(size, generator=draw, dtype=torch.float64)
+        for size in (network.gates, network.state_size, network.state_size)
+    )
+    after, cache = network.activate(preactivation, state)
+    assert after.shape == state.shape and cache.shape == (network.cache_size,)
+    _, pull = torch.func.vjp(lambda *given: network.activate(*given)[0], preactivation, state)
+    torch.testing.assert_close(network.pull(cache, cotangent), pull(cotangent))
+    rows = torch.stack([cotangent, -2 * cotangent])
+    for one, two in zip(network.pull(cache, rows), pull(cotangent), strict=True):
+        torch.testing.assert_close(one, torch.stack([two, -2 * two]))
+
+
+def units_meet(network):
+    """Whether, at random states, a unit's next state answers to another's number in `activate`."""
+    draw, n = torch.Generator().manual_seed(0), network.hidden
+    for _ in range(20):
+        preactivation, state = (
+            torch.randn(size, generator=draw, dtype=torch.float64)
+            for size in (network.gates, network.state_size)
+        )
+        jacobians = torch.func.jacrev(lambda *given: network.activate(*given)[0], (0, 1))
+        for jacobian in jacobians(preactivation, state):
+            blocks = jacobian.unflatten(0, (-1, n)).unflatten(2, (-1, n))
+            alone = torch.eye(n, dtype=torch.bool)[None, :, None]
+            if (blocks.masked_fill(alone, 0.0) != 0).any():
+                return True
+    return False
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_units_that_are_called_independent_are(kind):
+    network = make_network(kind)
+    if network.units_independent:
+        assert not units_meet(network)
+        draw = torch.Generator().manual_seed(1)
+        preactivation, state, cotangent = (
+            torch.randn(size, generator=draw, dtype=torch.float64)
+            for size in (network.gates, network.state_size, network.state_size)
+        )
+        _, cache = network.activate(preactivation, state)
+        by_unit = cotangent.view(-1, 1, network.hidden)
+        pairs = zip(network.pull(cache, cotangent), network.unit_jacobian(cache), strict=True)
+        for pulled, jacobian in pairs:
+            alone = (jacobian.unflatten(1, (-1, network.hidden)) * by_unit).sum(0).flatten()
+            torch.testing.assert_close(pulled, alone, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [Normalised, SometimesNormalised])
+def test_a_wrong_yes_is_noticed(wrong):
+    assert wrong(HIDDEN, N_IN, N_OUT).units_independent and units_meet(wrong(HIDDEN, N_IN, N_OUT))

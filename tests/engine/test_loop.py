@@ -1,31 +1,49 @@
 """The loop: against a plain PyTorch loop, alone and in company, frozen, cut and diverging."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, networks, stream, watch
+from harness import (
+    LEARNERS,
+    NETWORKS,
+    SQUARED_ERROR,
+    adapt,
+    everything,
+    initial,
+    make_learner,
+    make_optimizer,
+    networks,
+    same,
+    stream,
+    watch,
+)
 
-from orla.engine.loop import Adapter
+from orla import catalogue
+from orla.engine.loop import Loop
 from orla.errors import OrlaError
-from orla.learners import RTRL, learner
-from orla.optimizers import OPTIMIZERS, SGD, Adam, optimizer
-from orla.probes import update_ratio
+from orla.learners.rtrl import RTRL
+from orla.optimizers.adam import Adam
+from orla.optimizers.sgd import SGD
+from orla.probes.base import Probe
+from orla.probes.update_ratio import UpdateRatio
 from orla.programs import compiling
 from orla.study.batches import batches, chosen
 
-LEARNERS = ["immediate", "immediate-8", "tbptt-8-8", "tbptt-6-4", "tbptt-4-1", "last-layer", "rtrl"]
 RATES = torch.tensor([0.003, 0.01, 0.03], dtype=torch.float64)
 STEPS = 72
 
 
-def named(name, architecture):
-    """The learner called so; exact RTRL with blocks short enough to be rebuilt, and quick."""
-    return RTRL(architecture, block=10) if name == "rtrl" else learner(name, architecture)
+def loop(name, kind, rule=None, segment=24, probes=()):
+    """A loop of the learner called `name` on the network called `kind`."""
+    learner = make_learner(name, NETWORKS[kind][0])
+    return Loop(learner, rule or Adam(), SQUARED_ERROR, probes=probes, segment=segment)
 
 
-def same(a, b, model_a=..., model_b=...):
-    return all(torch.equal(a[name][model_a], b[name][model_b]) for name in a)
+def of(params, model):
+    return {name: p[model] for name, p in params.items()}
 
 
 def plain_loop(step, initial, params, X, Y, rate):
@@ -47,15 +65,14 @@ def test_two_thousand_steps_of_adam_end_where_a_plain_loop_ends(kind):
     architecture, step = NETWORKS[kind]
     X, Y = stream(2000)
     params = networks(architecture, models=1)
-    adaptation = Adapter(learner("immediate", architecture), Adam())(params, RATES[:1], X, Y)
-    initial = torch.zeros(architecture.state_size, dtype=torch.float64)
-    own = {name: p[0] for name, p in params.items()}
-    final, losses = plain_loop(step, initial, own, X, Y, float(RATES[0]))
+    result = adapt(loop("immediate", kind, segment=200), params, RATES[:1], X, Y)
+    own = of(params, 0)
+    final, losses = plain_loop(step, initial(architecture), own, X, Y, float(RATES[0]))
     for name, p in final.items():
-        difference = (adaptation.params[name][0] - p).norm() / p.norm()
+        difference = (result.state.params[name][0] - p).norm() / p.norm()
         assert float(difference) < 1e-9
         assert float((p - own[name]).norm() / p.norm()) > 0.05
-    np.testing.assert_allclose(adaptation.losses[0], losses, rtol=1e-7)
+    np.testing.assert_allclose(result.errors[0], losses, rtol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
@@ -65,8 +82,7 @@ def test_online_rtrl_with_adam_ends_where_the_dense_recursion_ends(kind):
     params = networks(architecture, models=1)
     watched = watch(RTRL(architecture, block=8), params, X, Y, rate=0.01, optimizer=Adam())
     _, used = watched.model(0)
-    initial = torch.zeros(architecture.state_size, dtype=torch.float64)
-    truth = oracles.dense_rtrl(step, initial, used, X, Y)
+    truth = oracles.dense_rtrl(step, initial(architecture), used, X, Y)
     leaves = {name: torch.nn.Parameter(p[0].clone()) for name, p in params.items()}
     adam = torch.optim.Adam(leaves.values(), lr=0.01)
     for gradient in truth:
@@ -75,7 +91,7 @@ def test_online_rtrl_with_adam_ends_where_the_dense_recursion_ends(kind):
         adam.step()
     for name, p in leaves.items():
         torch.testing.assert_close(
-            watched.adaptation.params[name][0], p.detach(), rtol=1e-8, atol=1e-9
+            watched.result.state.params[name][0], p.detach(), rtol=1e-8, atol=1e-9
         )
 
 
@@ -86,63 +102,85 @@ def test_a_model_does_not_depend_on_its_company(kind, name):
 
     In the compiled loops a model's place changes no bit (test_compiling.py).
     """
-    architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)
-    params = networks(architecture, models=3)
-    adapter = Adapter(named(name, architecture), Adam(), [update_ratio], segment=24)
-    together = adapter(params, RATES, X, Y)
+    params = networks(NETWORKS[kind][0], models=3)
+    own = loop(name, kind, probes=[UpdateRatio()])
+    if kind == "another":
+        own = loop(name, kind)  # it has no W_hh
+    together = adapt(own, params, RATES, X, Y)
     for model in range(3):
         index = torch.tensor([model])
-        alone = adapter(chosen(params, index), RATES[index], X, Y)
-        for n, p in alone.params.items():
-            torch.testing.assert_close(p[0], together.params[n][model], rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(alone.losses[0], together.losses[model], rtol=1e-9)
-        ratios = (a.series["update_ratio"] for a in (alone, together))
-        np.testing.assert_allclose(next(ratios)[0], next(ratios)[model], rtol=1e-6)
-    assert not same(together.params, together.params, 0, 1)
+        alone = adapt(own, chosen(params, index), RATES[index], X, Y)
+        for n, p in alone.state.params.items():
+            torch.testing.assert_close(p[0], together.state.params[n][model], rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(alone.errors[0], together.errors[model], rtol=1e-9)
+        for measured, series in alone.series.items():
+            np.testing.assert_allclose(series[0], together.series[measured][model], rtol=1e-6)
+    final = together.state.params
+    assert not same(of(final, 0), of(final, 1))
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_padded_batch_computes_the_same_bits(name):
-    architecture, _ = NETWORKS["rnn"]
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_same_run_twice_has_the_same_bits(kind, name):
     X, Y = stream(STEPS)
-    params = networks(architecture, models=3)
-    adapter = Adapter(learner("immediate", architecture), optimizer(name), segment=24)
-    together = adapter(params, RATES, X, Y)
+    params = networks(NETWORKS[kind][0], models=3)
+    before = {n: p.clone() for n, p in params.items()}
+    first, second = (adapt(loop(name, kind), params, RATES, X, Y) for _ in "ab")
+    assert same(everything(first.state), everything(second.state))
+    assert np.array_equal(first.errors, second.errors)
+    assert same(params, before)
+    other = adapt(loop(name, kind), params, RATES, X + 1e-9, Y)
+    assert not same(everything(first.state), everything(other.state))
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_padded_batch_computes_the_same_bits(name, kind):
+    """In a batch of one size a model's bits are its own, whatever fills the other places."""
+    X, Y = stream(STEPS)
+    params = networks(NETWORKS[kind][0], models=3)
+    own = loop(name, kind)
+    pairs = [
+        adapt(own, chosen(params, index), RATES[index], X, Y).state
+        for index in (torch.tensor([0, 1]), torch.tensor([0, 2]))
+    ]
+    assert same(*(of(state.params, 0) for state in pairs))
+    assert not same(*(of(state.params, 1) for state in pairs))
+
+
+@pytest.mark.parametrize("name", catalogue.parts("optimizer"))
+def test_batches_of_two_compute_the_bits_of_one_of_three(name):
+    X, Y = stream(STEPS)
+    params = networks(NETWORKS["rnn"][0], models=3)
+    own = loop("immediate", "rnn", make_optimizer(name))
+    together = adapt(own, params, RATES, X, Y).state
     for index, count in batches(3, 2):
         index = torch.as_tensor(index)
-        some = adapter(chosen(params, index), RATES[index], X, Y)
+        some = adapt(own, chosen(params, index), RATES[index], X, Y).state
         for place in range(count):
-            assert same(some.params, together.params, place, int(index[place]))
+            assert same(of(some.params, place), of(together.params, int(index[place])))
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_probes_change_nothing(name):
-    architecture, _ = NETWORKS["lstm"]
-    X, Y = stream(STEPS)
-    params, rule = networks(architecture, models=3), named(name, architecture)
-    bare = Adapter(rule, Adam(), segment=24)(params, RATES, X, Y)
-    watched = Adapter(rule, Adam(), [update_ratio], segment=24)(params, RATES, X, Y)
-    assert same(bare.params, watched.params)
-    assert np.array_equal(bare.losses, watched.losses)
-    assert bare.series == {}
-    assert watched.series["update_ratio"].shape == (3, STEPS // rule.stride)
+@dataclass(frozen=True)
+class Bias(Probe):
+    """The readout's bias, and twice that."""
+
+    def measure(self, state, update):
+        bias = update.params["b_out"]
+        return state, {"bias": bias, "double": 2.0 * bias}
 
 
 @pytest.mark.parametrize("name", ["immediate", "rtrl"])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_probe_sees_parameters_as_they_are_before_the_update(name, compiled):
-    architecture, _ = NETWORKS["rnn"]
     X, Y = stream(6)
-    params = networks(architecture, models=3)
-
-    def bias(params, gradients, updates):
-        return {"bias": params["b_out"], "double": 2.0 * params["b_out"]}
-
+    params = networks(NETWORKS["rnn"][0], models=3)
     compiling.configure(compile=compiled)
-    adapter = Adapter(learner(name, architecture), SGD(), [bias], segment=3)
-    seen = adapter(params, RATES, X, Y).series
-    compiling.configure(compile=False)
+    try:
+        seen = adapt(loop(name, "rnn", SGD(), 3, [Bias()]), params, RATES, X, Y).series
+    finally:
+        compiling.configure(compile=False)
     assert np.array_equal(seen["bias"][:, 0], params["b_out"].numpy())
     assert np.array_equal(2.0 * seen["bias"], seen["double"])
     assert (seen["bias"][:, 1] != seen["bias"][:, 0]).any()
@@ -151,109 +189,110 @@ def test_a_probe_sees_parameters_as_they_are_before_the_update(name, compiled):
 def test_the_update_ratio_is_that_of_the_steps_taken():
     architecture, _ = NETWORKS["rnn"]
     X, Y = stream(10)
-    watched = watch(learner("immediate", architecture), networks(architecture), X, Y, rate=0.1)
-    adapter = Adapter(learner("immediate", architecture), SGD(), [update_ratio], segment=1)
+    learner = make_learner("immediate", architecture)
+    watched = watch(learner, networks(architecture), X, Y, rate=0.1)
+    own = loop("immediate", "rnn", SGD(), 1, [UpdateRatio()])
     rates = torch.full((2,), 0.1, dtype=torch.float64)
-    ratios = adapter(networks(architecture), rates, X, Y).series["update_ratio"]
+    ratios = adapt(own, networks(architecture), rates, X, Y).series["update_ratio"]
     for model in range(2):
         _, params = watched.model(model)
-        after = [*params[1:], {n: p[model] for n, p in watched.adaptation.params.items()}]
+        after = [*params[1:], of(watched.result.state.params, model)]
         for step, (a, b) in enumerate(zip(params, after, strict=True)):
             moved = (b["W_hh"] - a["W_hh"]).norm() / (b["W_out"] - a["W_out"]).norm()
             assert ratios[model, step] == pytest.approx(float(moved), rel=1e-9)
 
 
 def test_the_update_ratio_of_a_frozen_recurrence_is_missing():
-    architecture, _ = NETWORKS["rnn"]
     X, Y = stream(6)
-    adapter = Adapter(learner("last-layer", architecture), SGD(), [update_ratio], segment=6)
-    result = adapter(networks(architecture, models=3), RATES, X, Y)
+    own = loop("last-layer", "rnn", SGD(), 6, [UpdateRatio()])
+    result = adapt(own, networks(NETWORKS["rnn"][0], models=3), RATES, X, Y)
     assert np.isnan(result.series["update_ratio"]).all()
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_snapshot_is_a_shorter_run_and_the_start_stays_as_it_was(name):
-    architecture, _ = NETWORKS["rnn"]
     X, Y = stream(STEPS)
-    params = networks(architecture, models=3)
+    params = networks(NETWORKS["rnn"][0], models=3)
     before = {n: p.clone() for n, p in params.items()}
-    adapter = Adapter(named(name, architecture), Adam(), segment=24)
-    whole = adapter(params, RATES, X, Y, snapshots=[24, 48])
+    own = loop(name, "rnn")
+    whole = adapt(own, params, RATES, X, Y, snapshots=[24, 48])
     assert set(whole.snapshots) == {24, 48}
-    for steps, (kept, state) in whole.snapshots.items():
-        short = adapter(params, RATES, X[:steps], Y[:steps])
-        assert same(short.params, kept) and torch.equal(short.state, state)
-        assert not same(whole.params, kept)
+    for steps, (kept, network) in whole.snapshots.items():
+        short = adapt(own, params, RATES, X[:steps], Y[:steps]).state
+        assert same(short.params, kept) and torch.equal(short.network, network)
+        assert not same(whole.state.params, kept)
     assert same(params, before)
-
-
-@pytest.mark.parametrize("name", ["immediate", "immediate-8", "tbptt-8-8", "last-layer"])
-def test_a_run_goes_on_from_state_and_optimizer_state(name):
-    architecture, _ = NETWORKS["lstm"]
-    X, Y = stream(48)
-    params = networks(architecture, models=3)
-    adapter = Adapter(named(name, architecture), Adam(), segment=24)
-    whole = adapter(params, RATES, X, Y)
-    first = adapter(params, RATES, X[:24], Y[:24])
-    rest = {"state": first.state, "optimizer_state": first.optimizer_state}
-    second = adapter(first.params, RATES, X[24:], Y[24:], **rest)
-    assert same(second.params, whole.params)
-    fresh = adapter(first.params, RATES, X[24:], Y[24:])
-    assert not same(fresh.params, whole.params)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_single_precision_through_the_same_code(kind, name):
-    architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)
-    params = networks(architecture, models=3, dtype=torch.float32)
-    adapter = Adapter(named(name, architecture), SGD(), segment=24)
-    single = adapter(params, RATES.float(), X.float(), Y.float())
-    double = adapter({n: p.double() for n, p in params.items()}, RATES, X, Y)
-    assert single.losses.dtype == np.float32
-    assert not torch.equal(single.params["W_out"].double(), double.params["W_out"])
-    for n, p in single.params.items():
+    params = networks(NETWORKS[kind][0], models=3, dtype=torch.float32)
+    own = loop(name, kind, SGD())
+    single = adapt(own, params, RATES.float(), X.float(), Y.float())
+    double = adapt(own, {n: p.double() for n, p in params.items()}, RATES, X, Y)
+    assert single.errors.dtype == np.float32
+    assert not torch.equal(single.state.params["W_out"].double(), double.state.params["W_out"])
+    for n, p in single.state.params.items():
         assert p.dtype == torch.float32
-        torch.testing.assert_close(p.double(), double.params[n], rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(p.double(), double.state.params[n], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_diverging_model_neither_stops_nor_touches_its_neighbours(name):
-    architecture, _ = NETWORKS["rnn"]
     X, Y = stream(STEPS)
-    params = networks(architecture, models=3)
-    adapter = Adapter(named(name, architecture), SGD(), segment=24)
-    calm = adapter(params, RATES, X, Y)
+    params = networks(NETWORKS["rnn"][0], models=3)
+    own = loop(name, "rnn", SGD())
+    calm = adapt(own, params, RATES, X, Y)
     wild = RATES.clone()
     wild[1] = 1e200
-    result = adapter(params, wild, X, Y)
-    assert not np.isfinite(result.losses[1]).all()
+    result = adapt(own, params, wild, X, Y)
+    assert not np.isfinite(result.errors[1]).all()
     for model in (0, 2):
-        assert same(result.params, calm.params, model, model)
-        assert np.array_equal(result.losses[model], calm.losses[model])
+        assert same(of(result.state.params, model), of(calm.state.params, model))
+        assert np.array_equal(result.errors[model], calm.errors[model])
 
 
-def test_steps_that_fill_no_update_are_passed_over_and_counted():
-    architecture, _ = NETWORKS["rnn"]
+@pytest.mark.parametrize("name", [n for n in LEARNERS if n.endswith("-8")])
+def test_steps_that_fill_no_update_are_passed_over_and_counted(name):
     X, Y = stream(STEPS + 5)
-    params, done = networks(architecture, models=3), []
-    adapter = Adapter(learner("tbptt-8-8", architecture), Adam(), segment=24)
-    longer = adapter(params, RATES, X, Y, on_segment=done.append)
+    params, done = networks(NETWORKS["rnn"][0], models=3), []
+    own = loop(name, "rnn")
+    longer = adapt(own, params, RATES, X, Y, on_segment=done.append)
     assert done == [24, 24, 24]
-    assert longer.losses.shape == (3, STEPS)
-    assert same(longer.params, adapter(params, RATES, X[:STEPS], Y[:STEPS]).params)
+    assert longer.errors.shape == (3, STEPS) and longer.state.step == STEPS
+    shorter = adapt(own, params, RATES, X[:STEPS], Y[:STEPS])
+    assert same(everything(longer.state), everything(shorter.state))
 
 
 def test_what_does_not_fit_is_refused():
-    architecture, _ = NETWORKS["rnn"]
     X, Y = stream(STEPS)
-    params = networks(architecture, models=3)
+    params = networks(NETWORKS["rnn"][0], models=3)
     with pytest.raises(OrlaError, match="one every 8 steps"):
-        Adapter(learner("tbptt-8-8", architecture), Adam(), segment=20)
-    adapter = Adapter(learner("tbptt-8-8", architecture), Adam(), segment=24)
+        loop("tbptt-8-8", "rnn", segment=20)
+    own = loop("tbptt-8-8", "rnn")
     with pytest.raises(OrlaError, match="shorter than one update"):
-        adapter(params, RATES, X[:7], Y[:7])
+        adapt(own, params, RATES, X[:7], Y[:7])
     for step in (0, 8, 96):
         with pytest.raises(OrlaError, match="choose a multiple of 24"):
-            adapter(params, RATES, X, Y, snapshots=[step])
+            adapt(own, params, RATES, X, Y, snapshots=[step])
+    first = adapt(own, params, RATES, X[:24], Y[:24]).state
+    with pytest.raises(OrlaError, match="after 24 of 72 steps"):
+        adapt(own, params, RATES, X[24:], Y[24:], snapshots=[24], state=first)
+
+
+def test_an_optimizer_may_be_carried_over_to_another_run():
+    """Pretraining's epochs: the network's state begins anew, Adam's goes on."""
+    X, Y = stream(24)
+    params = networks(NETWORKS["lstm"][0], models=3)
+    own = loop("tbptt-8-8", "lstm")
+    first = adapt(own, params, RATES, X, Y).state
+    kept = {n: v.clone() for n, v in first.optimizer.items()}
+    goes_on, fresh = (
+        adapt(own, first.params, RATES, X, Y, state=own.start(first.params, optimizer=before)).state
+        for before in (first.optimizer, None)
+    )
+    assert not same(goes_on.params, fresh.params)
+    assert same(first.optimizer, kept)
+    assert torch.equal(goes_on.optimizer["beta1_power"], kept["beta1_power"] * 0.9**3)

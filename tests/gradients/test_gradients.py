@@ -9,6 +9,7 @@ import pytest
 import torch
 from harness import HIDDEN, N_IN, N_OUT, NETWORKS, all_learn, distance, networks, stream
 
+from orla import catalogue
 from orla.__main__ import main
 
 STEPS = 50
@@ -84,6 +85,33 @@ def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, 
     assert f"last {30 % stride} steps" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", catalogue.parts("architecture"))
+@pytest.mark.parametrize("learner", catalogue.parts("learner"))
+def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, learner):
+    write(kind, steps=200)
+    found = run(tmp_path, kind, learner)
+    assert len(found["W_out"]) == len(found["step"]) > 0
+    assert all(np.isfinite(g).all() and g.any() for n, g in found.items() if n != "step")
+
+
+def test_help_lists_what_the_catalogue_has(capsys):
+    with pytest.raises(SystemExit):
+        main(["gradients", "--help"])
+    listed = capsys.readouterr().out
+    for kind in ("architecture", "learner"):
+        assert f"{kind}s: {', '.join(catalogue.all_forms(kind))}" in " ".join(listed.split())
+
+
+def test_a_gradient_that_overflows_moves_no_weight(write, tmp_path):
+    """What is not finite at one step is so at that step alone."""
+    Y = stream(STEPS)[1]
+    Y[3] = 1e308
+    write(data={"Y": Y})
+    found = run(tmp_path, "rnn", "immediate", "--precision", "float32")
+    finite = np.isfinite(found["W_out"]).all((1, 2))
+    assert finite.tolist() == [step != 3 for step in range(STEPS)]
+
+
 def test_summed_immediate_gradients(write, tmp_path):
     params, X, Y = write("lstm", steps=12)
     found = run(tmp_path, "lstm", "immediate-6")
@@ -129,9 +157,10 @@ def nan_at(shape, *index):
 @pytest.mark.parametrize(
     "options, changes, message",
     [
-        ({"kind": "gru"}, {}, "architecture 'gru' is unknown; choose one of"),
-        ({"learner": "bptt"}, {}, "learner 'bptt' is unknown; write one of"),
-        ({"learner": "tbptt-2-4"}, {}, "WINDOW >= STRIDE"),
+        ({"kind": "gru"}, {}, "architecture 'gru' is unknown; "),
+        ({"learner": "bptt"}, {}, "learner 'bptt' is unknown; the nearest is \"tbptt\""),
+        ({"learner": "tbptt-2-4"}, {}, "WINDOW >= UPDATE_EVERY"),
+        ({"learner": "tbptt-2"}, {}, "write tbptt or tbptt-WINDOW-UPDATE_EVERY"),
         ({"learner": "tbptt-80-80"}, {}, "shorter than one update (80 steps)"),
         ({}, {"weights": {"W_hh": None}}, "w.npz: W_hh is missing; rnn needs W_ih, W_hh"),
         ({}, {"weights": {"W_out": None}}, "w.npz: W_out is missing"),

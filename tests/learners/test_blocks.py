@@ -1,16 +1,20 @@
 """The kernels against the same products in PyTorch, and when they are chosen."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+import oracles
 import pytest
 import torch
-from harness import NETWORKS, distance, networks, stream, watch
-from orla.derivatives.derivatives import derivatives
+from harness import NETWORKS, Normalised, distance, networks, stream, watch
 from torch.utils import _pytree as pytree
 
-from orla.architectures import LSTM, RNN
-from orla.learners import RTRL
-from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for, units_act_alone
+from orla.architectures.lstm import LSTM
+from orla.architectures.rnn import RNN
+from orla.derivatives import derivatives
+from orla.derivatives.automatic import AutomaticDerivatives
+from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for
+from orla.learners.rtrl import RTRL
 from orla.programs import kernels
 
 # Widths of a vector register, a tile and a panel: below, at and beyond, with something left over.
@@ -85,51 +89,29 @@ def test_what_is_not_a_number_stays_so(with_kernels):
 
 
 @dataclass(frozen=True)
-class Normalised(RNN):
-    """Units that meet before they act: each answers to how far it lies from their mean."""
-
-    def activate(self, preactivation, state):
-        h = torch.tanh(preactivation - preactivation.mean())
-        return h, 1.0 - h * h
-
-    def pull(self, cache, cotangent):
-        on_gates = cache * cotangent
-        return on_gates - on_gates.mean(-1, keepdim=True), torch.zeros_like(cotangent)
+class Honest(Normalised):
+    units_independent: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
-class SometimesNormalised(Normalised):
-    """Units that meet only where the last one's pre-activation is negative."""
-
-    def activate(self, preactivation, state):
-        meet = (preactivation[-1:] < 0).to(preactivation.dtype)
-        h = torch.tanh(preactivation - meet * preactivation.mean())
-        return h, torch.cat([1.0 - h * h, meet])
-
-    def pull(self, cache, cotangent):
-        on_gates = cache[:-1] * cotangent
-        met = cache[-1] * on_gates.mean(-1, keepdim=True)
-        return on_gates - met, torch.zeros_like(cotangent)
-
-    @property
-    def cache_size(self):
-        return self.hidden + 1
-
-
-def test_networks_whose_units_meet_elsewhere_do_without_kernels(with_kernels, monkeypatch):
-    architecture = Normalised(5, 3, 2)
-    assert units_act_alone(RNN(5, 3, 2)) and units_act_alone(LSTM(5, 3, 2))
-    assert not units_act_alone(architecture)
-    assert not units_act_alone(SometimesNormalised(5, 3, 2))
+def test_networks_whose_units_meet_elsewhere_do_without_kernels(with_kernels):
     X, Y = stream(STEPS)
-    params = networks(architecture)
+    params = networks(Honest(5, 3, 2))
 
-    def last():
+    def last(architecture):
         return watch(RTRL(architecture, block=5), params, X, Y).model(0)[0][-1:]
 
-    right = last()
-    monkeypatch.setattr("orla.learners.blocks.units_act_alone", lambda architecture: True)
-    assert distance(last(), right) > 1e-2
+    generic = AutomaticDerivatives(Honest(5, 3, 2))
+    assert type(blocks_for(generic, params)) is PulledBlocks
+    right = oracles.whole_history(
+        Honest(5, 3, 2).step,
+        torch.zeros(5, dtype=torch.float64),
+        [{n: p[0] for n, p in params.items()}] * STEPS,
+        X,
+        Y,
+    )[-1:]
+    assert distance(last(Honest(5, 3, 2)), right) < 1e-10
+    # The negative control: the same network with a wrong yes.
+    assert distance(last(Normalised(5, 3, 2)), right) > 1e-2
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -138,12 +120,13 @@ def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
     params = networks(architecture)
     assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
     monkeypatch.setattr("orla.programs.compiling.enabled", lambda: True)
-    if kind != "another":
+    alone = getattr(architecture, "units_independent", False)
+    if alone:
         with monkeypatch.context() as patch:
             patch.setattr(kernels, "_library", lambda: None)
             assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
     chosen = type(blocks_for(derivatives(architecture), params))
-    assert chosen is (PulledBlocks if kind == "another" else KernelBlocks)
+    assert chosen is (KernelBlocks if alone else PulledBlocks)
     half = pytree.tree_map(lambda p: p.half(), params)
     elsewhere = pytree.tree_map(lambda p: p.to("meta"), params)
     for other in (half, elsewhere):

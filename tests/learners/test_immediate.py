@@ -3,10 +3,22 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, all_learn, distance, networks, stream, watch
+from harness import (
+    LEARNERS,
+    NETWORKS,
+    all_learn,
+    distance,
+    initial,
+    make_learner,
+    make_optimizer,
+    networks,
+    stream,
+    watch,
+)
 
-from orla.learners import Immediate, LastLayer, learner
-from orla.optimizers import OPTIMIZERS, optimizer
+from orla import catalogue
+from orla.learners.immediate import Immediate
+from orla.learners.last_layer import LastLayer
 
 EXACT = 1e-10
 STEPS = 24
@@ -16,10 +28,6 @@ READOUT = {"W_out", "b_out"}
 @pytest.fixture(params=NETWORKS)
 def network(request):
     return NETWORKS[request.param]
-
-
-def initial(architecture):
-    return torch.zeros(architecture.state_size, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
@@ -53,34 +61,32 @@ def test_a_windows_gradient_is_the_sum_of_its_steps(network, rate):
     assert distance(ours, means) > 1e-2
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", catalogue.parts("optimizer"))
 def test_the_last_layer_leaves_recurrent_parameters_alone_bit_for_bit(network, name):
     architecture, step = network
     X, Y = stream(STEPS)
     before = networks(architecture)
     kept = {name: p.clone() for name, p in before.items()}
-    watched = watch(LastLayer(architecture), before, X, Y, rate=0.05, optimizer=optimizer(name))
+    rule = make_optimizer(name)
+    watched = watch(LastLayer(architecture), before, X, Y, rate=0.05, optimizer=rule)
     ours, params = watched.model(0)
     assert set(ours[0]) == READOUT
     truth = oracles.immediate(step, initial(architecture), params, X, Y)
     assert distance(ours, [{n: g[n] for n in READOUT} for g in truth]) < EXACT
-    for parameter, after in watched.adaptation.params.items():
+    for parameter, after in watched.result.state.params.items():
         assert torch.equal(after, kept[parameter]) != (parameter in READOUT)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["immediate", "immediate-8", "tbptt-8-8", "tbptt-6-4", "tbptt-4-1", "rtrl", "last-layer"],
-)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_losses_are_those_before_each_update(network, name):
     architecture, step = network
     X, Y = stream(STEPS)
-    chosen = learner(name, architecture)
+    chosen = make_learner(name, architecture)
     watched = watch(chosen, networks(architecture), X, Y, rate=0.05)
     _, params = watched.model(1)
     by_step = [p for p in params for _ in range(chosen.stride)]
     states = oracles.states(step, initial(architecture), by_step, X)
     truth = [oracles.loss(p, s, y) for p, s, y in zip(by_step, states[1:], Y, strict=True)]
     torch.testing.assert_close(
-        torch.as_tensor(watched.adaptation.losses[1]), torch.stack(truth), rtol=1e-12, atol=1e-14
+        torch.as_tensor(watched.result.errors[1]), torch.stack(truth), rtol=1e-12, atol=1e-14
     )

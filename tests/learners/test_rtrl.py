@@ -3,10 +3,12 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, all_learn, distance, networks, stream, watch
+from harness import NETWORKS, all_learn, distance, initial, networks, stream, watch
 
-from orla.architectures import LSTM, RNN
-from orla.learners import RTRL, Immediate
+from orla.architectures.lstm import LSTM
+from orla.architectures.rnn import RNN
+from orla.learners.immediate import Immediate
+from orla.learners.rtrl import RTRL
 
 EXACT = 1e-10
 STEPS = 23
@@ -24,10 +26,6 @@ def products(request):
 @pytest.fixture(params=NETWORKS)
 def network(request):
     return NETWORKS[request.param]
-
-
-def initial(architecture):
-    return torch.zeros(architecture.state_size, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

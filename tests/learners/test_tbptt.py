@@ -2,11 +2,12 @@
 
 import oracles
 import pytest
-import torch
-from harness import NETWORKS, all_learn, distance, networks, stream, watch
+from harness import NETWORKS, all_learn, distance, initial, networks, stream, watch
 
 from orla.errors import OrlaError
-from orla.learners import RTRL, TBPTT, Immediate
+from orla.learners.immediate import Immediate
+from orla.learners.rtrl import RTRL
+from orla.learners.tbptt import TBPTT
 
 EXACT = 1e-10
 STEPS = 24
@@ -15,10 +16,6 @@ STEPS = 24
 @pytest.fixture(params=NETWORKS)
 def network(request):
     return NETWORKS[request.param]
-
-
-def initial(architecture):
-    return torch.zeros(architecture.state_size, dtype=torch.float64)
 
 
 def visited(step, architecture, params, stride, X):

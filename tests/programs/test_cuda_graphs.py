@@ -3,19 +3,18 @@
 import numpy as np
 import pytest
 import torch
-from harness import NETWORKS, networks, stream
+from programs.support import RATES, learner, loop, parameters, run, stream
 from torch.utils import _pytree as pytree
 
-from orla.engine import forward as evaluation
-from orla.engine import loop as adapt
-from orla.engine.loop import Adapter
-from orla.learners import RTRL, TBPTT, Immediate, LastLayer, blocks, derivatives
-from orla.optimizers import optimizer
-from orla.probes import update_ratio
+from orla import catalogue
+from orla.derivatives import sensitivity
+from orla.engine import forward, steps
+from orla.learners import blocks
 from orla.programs import compiling, cuda_graphs
 from orla.programs.cuda_graphs import Graphed
 from orla.programs.scan import repeat
 
+NETWORKS = ["rnn", "lstm", "leaky"]
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
@@ -30,7 +29,7 @@ def stand_in(monkeypatch):
         recordings.append(function)
         # As a graph does, it keeps what it found on the CPU: the positions of a stretch.
         kept = inputs
-        if getattr(function, "__name__", "") == "run":
+        if getattr(function, "__name__", "") == "run_steps":
             kept = (*inputs[:-2], *(position.clone() for position in inputs[-2:]))
 
         def replay():
@@ -49,7 +48,7 @@ def as_on_a_device(stand_in, monkeypatch):
     """The way that a CUDA device's tensors go, for those at hand."""
     compiling.configure(compile=True)
     monkeypatch.setattr(compiling, "_on_cuda", lambda arguments: True)
-    for module in (adapt, blocks, derivatives):
+    for module in (steps, blocks, sensitivity):
         monkeypatch.setattr(module, "readable", lambda tensor: False)
     monkeypatch.setattr(blocks.kernels, "serve", lambda example: False)
     blocks._pull_units.cache_clear()
@@ -94,54 +93,47 @@ def test_what_was_not_changed_is_not_copied_again(stand_in):
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", ["immediate", "tbptt", "rtrl"])
+@pytest.mark.parametrize("name", ["immediate", "tbptt-8-4", "rtrl"])
 @pytest.mark.parametrize("segment", [24, 16])
 def test_recorded_stretches_give_the_same_numbers(kind, name, segment, as_on_a_device, monkeypatch):
-    architecture, _ = NETWORKS[kind]
-    rule = {
-        "immediate": Immediate(architecture),
-        "tbptt": TBPTT(architecture, 8, 4),
-        "rtrl": RTRL(architecture, block=6),
-    }[name]
-    params, (X, Y) = networks(architecture, models=3), stream(54)
-    rates = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)
+    driver = learner({"kind": "rtrl", "block": 6} if name == "rtrl" else name, kind)
 
     def adapted():
-        made = Adapter(rule, optimizer("adam"), [update_ratio], segment=segment)
-        return made(params, rates, X, Y)
+        return run(loop(driver, segment=segment), moments=stream(54))
 
     ours = adapted()
-    runs = [f for f in as_on_a_device if getattr(f, "__name__", "") == "run"]
+    runs = [f for f in as_on_a_device if getattr(f, "__name__", "") == "run_steps"]
     monkeypatch.undo()
     compiling.configure(compile=False)
     expected = adapted()
-    for n, p in expected.params.items():
-        torch.testing.assert_close(ours.params[n], p, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(ours.losses, expected.losses, rtol=1e-9)
+    for n, p in expected.state.params.items():
+        torch.testing.assert_close(ours.state.params[n], p, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(ours.errors, expected.errors, rtol=1e-9)
     ratios = (a.series["update_ratio"] for a in (ours, expected))
     np.testing.assert_allclose(next(ratios), next(ratios), rtol=1e-6)
     # One graph for each number of steps: a segment or a divisor of it and the block, and the rest.
-    assert len(runs) == {"immediate": 2, "tbptt": 0, "rtrl": 1}[name]
+    assert len(runs) == {"immediate": 2, "tbptt-8-4": 0, "rtrl": 1}[name]
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("make", [Immediate, LastLayer, RTRL, lambda a: TBPTT(a, 8, 4)])
-def test_what_is_recorded_looks_at_no_value(kind, make):
+@pytest.mark.parametrize("name", list(catalogue.parts("learner")))
+def test_what_is_recorded_looks_at_no_value(kind, name):
     """On PyTorch's device without values, where to look at one is an error."""
-    architecture, _ = NETWORKS[kind]
-    params, (X, Y) = networks(architecture, models=3), stream(48)
+    short = catalogue.parts("learner")[name].part.short
+    spec = {"kind": name, "block": 6} if name == "rtrl" else "-".join([name, *["8"] * len(short)])
+    driver = learner(spec, kind)
 
-    def without(t):
-        return t.to("meta")
+    def without(tree):
+        return pytree.tree_map(lambda t: t.to("meta"), tree)
 
-    params = {n: without(p) for n, p in params.items()}
-    adapter = Adapter(make(architecture), optimizer("adam"), [update_ratio], segment=24)
-    now = adapter._start(params, None, None)
-    rates = without(torch.ones(3, dtype=torch.float64))
+    made = loop(driver)
+    state = made.start(without(parameters(driver.architecture)))
+    moments = without(stream())
     for part in (slice(0, 24), slice(24, 48)):
-        losses, _ = adapter._advance(now, rates, without(X[part]), without(Y[part]))
-        assert losses.device.type == "meta" and losses.shape == (24, 3)
-    ran = evaluation.run(architecture, params, None, without(X))
+        some = {n: m[part] for n, m in moments.items()}
+        errors, _ = made._advance(state, without(RATES), some)
+        assert errors.device.type == "meta" and errors.shape == (24, 3)
+    ran = forward.run(driver.architecture, state.params, None, moments)
     assert ran.outputs.device.type == "meta" and ran.outputs.shape == (3, 48, 2)
 
 
@@ -159,16 +151,15 @@ def test_arguments_are_left_alone(stand_in):
 
 @needs_cuda
 @pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("make", [Immediate, lambda a: RTRL(a, block=6), lambda a: TBPTT(a, 8, 4)])
-def test_a_cuda_device_gives_the_numbers_of_the_cpu(kind, make, request):
-    architecture, _ = NETWORKS[kind]
-    params, (X, Y) = networks(architecture, models=3), stream(54)
-    rates = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)
+@pytest.mark.parametrize("spec", ["immediate", {"kind": "rtrl", "block": 6}, "tbptt-8-4"])
+def test_a_cuda_device_gives_the_numbers_of_the_cpu(kind, spec, request):
+    made = loop(learner(spec, kind), segment=16)
+    params = parameters(made.learner.architecture)
     request.addfinalizer(lambda: compiling.configure(compile=False))
     compiling.configure(compile=False)
-    adapter = Adapter(make(architecture), optimizer("adam"), [update_ratio], segment=16)
-    expected = adapter(params, rates, X, Y)
+    expected = run(made, params, moments=stream(54))
     compiling.configure(compile=True, device="cuda")
-    ours = adapter({n: p.cuda() for n, p in params.items()}, rates.cuda(), X.cuda(), Y.cuda())
-    for name, p in expected.params.items():
-        torch.testing.assert_close(ours.params[name].cpu(), p, rtol=1e-9, atol=1e-11)
+    moments = {n: m.cuda() for n, m in stream(54).items()}
+    ours = run(made, {n: p.cuda() for n, p in params.items()}, RATES.cuda(), moments)
+    for name, p in expected.state.params.items():
+        torch.testing.assert_close(ours.state.params[name].cpu(), p, rtol=1e-9, atol=1e-11)

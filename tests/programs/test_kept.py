@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from harness import cumulative
+from programs.support import cumulative
 
-from orla.programs import compiling
+from orla.programs import compiling, sources, store
 from orla.programs import kept as programs
 from orla.programs.compiling import Compiled
 
@@ -61,16 +61,33 @@ def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder):
     assert len(programs_in(folder)) == 2
 
 
-def test_a_spoilt_file_is_made_again(folder, capsys):
+def test_what_is_spoilt_open_to_others_or_no_library_is_made_again(folder, capsys):
     value(2.0)
     (kept,) = programs_in(folder)
     (library,) = kept.glob("*.so")
-    whole = library.read_bytes()
-    library.unlink()  # this process has it loaded
-    library.write_bytes(whole[: len(whole) // 2])  # a loader would not notice
+
+    def write(data):
+        library.unlink()  # this process has it loaded
+        library.write_bytes(data)
+        library.chmod(0o600)
+
+    def cut():
+        write(library.read_bytes()[:1000])  # a loader would not notice
+
+    def no_library_with_right_sums():
+        write(b"no library")
+        (kept / store._SUMS).write_text(store._sums(kept))
+        assert store.whole(kept)
+
+    for damage in (cut, no_library_with_right_sums, lambda: library.chmod(0o666)):
+        damage()
+        capsys.readouterr()
+        assert value(2.0) == [3.0, 3.0], damage
+        said = capsys.readouterr().err
+        assert said.count("affine: compiled in") == 1 and store.whole(kept)
+        assert ("can be written by others" in said) == ("lambda" in damage.__name__)
     assert value(2.0) == [3.0, 3.0]
-    assert capsys.readouterr().err.count("affine: compiled in") == 2
-    assert programs.load(kept) is not None
+    assert "affine: compiled before" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path, monkeypatch, capsys):
@@ -95,11 +112,18 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
         programs.path("what", "shapes", [Affine(2.5), *made[1:]]),
         programs.path("what", "shapes", [test_without_a_description_nothing_is_kept]),
     ]
-    monkeypatch.setattr(programs, "processor", lambda: "another")
-    programs._here.cache_clear()
+    changes = [
+        (programs, "processor", lambda: "another"),
+        (torch.backends.cpu, "get_cpu_capability", lambda: "another"),
+        (sources, "digest", lambda: "another"),
+    ]
+    for change in changes:
+        with monkeypatch.context() as patch:
+            patch.setattr(*change)
+            others.append(programs.path("what", "shapes", made))
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
     others.append(programs.path("what", "shapes", made))
-    programs._here.cache_clear()
-    assert len({name, *others}) == 6
+    assert len({name, *others}) == 9
 
 
 def test_what_is_changed_in_place_is_changed():

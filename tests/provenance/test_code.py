@@ -207,9 +207,10 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
     assert len(modules) > 20 and len(silent) < 6
     found = set(code.sources("orla.study.sweep"))
     assert modules - silent <= found and not silent & found
-    assert "orla/programs/kernels.cpp" in found
-    assert "orla/sessions/simulated.py" not in found
-    simulated = set(code.sources("orla.sessions.simulated"))
+    assert "orla/programs/kernels.cpp" not in found
+    assert "orla/programs/kernels.cpp" in code.sources(*code.files_of("learner", "rtrl"))
+    assert "orla/sessions/simulator/files.py" not in found
+    simulated = set(code.sources("orla.sessions.simulator"))
     assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated
 
 
@@ -220,3 +221,11 @@ def test_nothing_is_imported_to_find_it():
         "assert not {'torch', 'numpy', 'orla.study.sweep'} & set(sys.modules), 'imported'"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_of_the_real_package_a_sweep_depends_on_its_own_optimizer_alone():
+    with_adam, with_sgd = (
+        set(code.sources("orla.study.sweep", "orla.study.job", *code.files_of("optimizer", name)))
+        for name in ("adam", "sgd")
+    )
+    assert with_adam ^ with_sgd == {"orla/optimizers/adam.py", "orla/optimizers/sgd.py"}

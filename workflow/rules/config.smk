@@ -4,7 +4,8 @@ import re
 from orla.errors import one_line
 from orla.provenance.code import code_hash, files_of
 from orla.study.config import checked, settled
-from orla.study.plan import parts_of
+from orla.study.keys import DEFAULTS
+from orla.study.plan import SECTIONS, parts_of
 
 # Snakemake compares parameters as text, and an overlay's keys come first.
 for key, value in settled(config).items():
@@ -33,7 +34,3 @@ def code(*modules, parts=()):
 wildcard_constraints:
     domain=one_of(DOMAINS),
     condition=one_of(CONDITIONS),
-
-
-def asked_mb(job, domain):
-    return 1500

@@ -1,8 +1,11 @@
 # Networks that know the first part of an episode, before anything drifts: one a seed, in one job.
 
+# Which loss an episode has stands in its file.
+LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
+
 NETWORKS = {}
 for condition in CONDITIONS.values():
-    if PLAN.declaration("start", condition.start)["more"]["pretrained"]:
+    if PLAN.takes_pretrained(condition):
         spec = NETWORKS.setdefault(
             condition.networks,
             {
@@ -39,7 +42,7 @@ rule pretrain:
         plugins=PLUGINS,
         code=lambda w: code(
             "orla.study.pretraining",
-            parts=[("architecture", NETWORKS[w.networks]["network"]["kind"])],
+            parts=[("architecture", NETWORKS[w.networks]["network"]["kind"]), *LOSSES],
         ),
     message:
         "Pretraining {params.job[seeds]} networks ({wildcards.networks})"

@@ -21,8 +21,10 @@ FACTS = {
     "recordings": list(SOURCES),
     "statistics": config["statistics"],
     "comparisons": config["comparisons"],
-    "networks": config["networks"],
-    "learners": config.get("learners", {}),
+    # A task's options are data, which no reader wants beside its name.
+    "instances": {
+        kind: config.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"
+    },
 }
 
 

@@ -6,13 +6,18 @@ STUDY = {
 }
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
+# The learner that stands for full RTRL: the first of the study that declares itself exact.
+EXACT = next(filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values())), "")
 
 
 rule models:
     input:
         models=expand("<results>/{path}.parquet", path=CONDITIONS),
         traces=expand("<results>/{path}.npz", path=CONDITIONS),
-        horizons=expand("<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS),
+        # Where no condition has horizons, the first one's table says so: it has columns and no row.
+        horizons=expand(
+            "<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS or list(CONDITIONS)[:1]
+        ),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",
@@ -30,6 +35,7 @@ rule models:
         expected=[job["keys"] for job in JOBS.values()],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
+        exact=EXACT,
         code=code("orla.study.traces", "orla.results.against_rtrl"),
     message:
         "Gathering the sweeps of {params.conditions} conditions"

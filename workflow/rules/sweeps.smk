@@ -1,14 +1,15 @@
 # Adaptation: every condition's seeds times learning rates, all models in one job.
 
-# Which loss an episode has stands in its file.
-LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
+from orla.engine.asked_memory import job_mb
 
+# A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
+MOST_INPUTS, MOST_STEPS = 128, 20_000
 
 def sweep_inputs(wildcards):
     """The episode of a condition, and the networks that it starts from where it takes any."""
     c = CONDITIONS[wildcards.condition]
     found = {"episode": f"{RESULTS}/{c.domain}/episodes/{c.split}.npz"}
-    if c.networks in NETWORKS:
+    if PLAN.takes_pretrained(c):
         found["networks"] = f"{RESULTS}/{c.networks}.safetensors"
     return found
 
@@ -16,7 +17,23 @@ def sweep_inputs(wildcards):
 def sweep_mb(wildcards, attempt):
     """What the memory model predicts, doubled after a job that was killed."""
     c = CONDITIONS[wildcards.condition]
-    return attempt * asked_mb(JOBS[c.path], DOMAINS[c.domain])
+    job, recorded = JOBS[c.path], config["tasks"][c.task].get("preparation")
+    inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
+    return attempt * job_mb(
+        job["network"],
+        job["learner"],
+        job["optimizer"],
+        n_in=inputs,
+        n_out=inputs,
+        most=config["compute"]["batch_models"],
+        observers=job["observers"],
+        interventions=job["interventions"],
+        probes=job["probes"],
+        device=config["compute"]["device"].partition(":")[0],
+        precision=c.precision,
+        snapshots=job["seeds"] * len(job["learning_rates"]) * len(job["horizons"]),
+        **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
+    )
 
 
 rule sweep:
@@ -53,9 +70,7 @@ rule sweep:
 use rule sweep as sweep_first with:
     wildcard_constraints:
         condition=one_of(
-            path
-            for path, c in CONDITIONS.items()
-            if PLAN.declaration("learner", c.learner)["more"]["exactness"] == "exact"
+            path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)
         ),
     priority: 1
 

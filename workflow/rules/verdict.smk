@@ -3,7 +3,7 @@
 FOLDERS = [Path(folder) for folder in config["registrations"]["folders"]]
 REGISTERED = ["heldout", *STATISTICS]
 # A registration that names no task or pair is about these, and about no intervention or start.
-ASSUMED = {"intervention": "none", "start": "pretrained"} | {
+ASSUMED = DEFAULTS | {
     key: value for key, value in config["registrations"]["assume"].items() if value is not None
 }
 

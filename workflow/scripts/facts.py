@@ -25,5 +25,5 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
         recordings=tuple(given["recordings"]),
         comparisons=settings.comparisons,
         main=settings.main,
-        instances={"architecture": given["networks"], "learner": given["learners"]},
+        instances=given["instances"],
     )

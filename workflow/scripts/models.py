@@ -3,8 +3,8 @@
 import pandas as pd
 
 from orla.errors import logged
-from orla.files import read_arrays
 from orla.provenance import collect, merge
+from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
 from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
 from orla.study import traces
@@ -16,14 +16,16 @@ with logged(snakemake.log[0]):
         for path, keys in zip(snakemake.input.models, snakemake.params.expected, strict=True)
     }
     laid_out = []
-    for models, path in zip(sweeps.values(), snakemake.input.traces, strict=True):
-        arrays, about = read_arrays(path)
-        window = snakemake.params.windows[about["keys"]["task"]]
+    for models, path, keys in zip(
+        sweeps.values(), snakemake.input.traces, snakemake.params.expected, strict=True
+    ):
+        arrays, _ = read_arrays(path, expect=keys)
+        window = snakemake.params.windows[keys["task"]]
         laid_out.append(traces.selected(models, window=window, **arrays))
     horizons = {path: read_table(path) for path in snakemake.input.horizons}
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
-    models[COLUMN] = recovery_vs_rtrl(models, "rtrl")
+    models[COLUMN] = recovery_vs_rtrl(models, snakemake.params.exact)
 
     def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
         """Write a table with the provenance of all that it was made from."""
@@ -34,6 +36,4 @@ with logged(snakemake.log[0]):
     written(models, output.lr_curves, sweeps)
     written(models[models["selected"]], output.heldout, sweeps)
     written(pd.concat(laid_out, ignore_index=True), output.traces, sweeps)
-    empty = [table.iloc[:0] for table in sweeps.values()][:1]
-    frame = pd.concat(list(horizons.values()) or empty, ignore_index=True)
-    written(frame, output.horizon, horizons or sweeps)
+    written(pd.concat(horizons.values(), ignore_index=True), output.horizon, horizons)

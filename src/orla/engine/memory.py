@@ -1,165 +1,161 @@
-"""How much memory a sweep job needs at its peak: arithmetic on sizes.
+"""How much memory a sweep job needs at its peak.
 
-What a learner, an optimizer and a stream hold is counted exactly; how many copies of it are alive
-at once, and what imports and compiled code take, is measured (`python -m benchmarks memory` holds
-both to real jobs). Nothing here imports PyTorch for an architecture whose sizes are listed, so
-that a workflow may ask while it is read.
+Parameters and all that learners, optimizer, interventions and probes carry are counted from the
+objects that the engine makes, on PyTorch's meta device, whose tensors have a shape and no numbers.
+How many copies are alive at once, and what programs and libraries take, is measured
+(`python -m benchmarks memory` holds the sum to real jobs).
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from orla.architectures.base import Architecture, Parameters
+from orla.engine.loop import Loop
+from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
+from orla.interventions.base import Intervention
+from orla.learners.base import Learner
+from orla.losses.base import Loss
+from orla.losses.squared_error import SquaredError
+from orla.optimizers.base import Optimizer
+from orla.probes.base import Probe
 
-BYTES = {"float64": 8, "float32": 4}
+# Measured with a cold cache: the job's own process with everything imported and one loop compiled;
+# and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
+# 410 MB), less what the job's own process has not taken by then.
+PROCESS, BESIDE = 540_000_000, 410_000_000
 
-# A process with everything imported, the compiler loaded and one loop compiled afresh (measured).
-FIXED = 540_000_000
-
-# Steps of session B that a job is given memory for before its length is known: 83 minutes of 50 ms.
+# Steps that a job is given memory for before its length is known: 83 minutes of 50 ms.
 LONGEST = 100_000
 
-# Lengths in units of `hidden`: pre-activations, state, and cache of `activate`.
-_LISTED = {"rnn": (1, 1, 1), "lstm": (4, 2, 6)}
+# Copies of parameters and optimizer state alive at once, measured. A loop of steps changes them in
+# place, beside the networks' own, the gradient and the update; updates made apart write new ones.
+_COPIES_IN_LOOP, _COPIES_APART = 3, 5
+
+# Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
+# three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
+_CACHE = 8_000_000
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """An architecture's numbers a model, by what they are for.
+def components(
+    architecture: Architecture,
+    learner: Learner,
+    optimizer: Optimizer,
+    *,
+    observers: Mapping[str, Learner] | None = None,
+    interventions: Sequence[Intervention] = (),
+    probes: Sequence[Probe] = (),
+    models: int = 5,
+    precision: str = "float64",
+    steps: int = LONGEST,
+    snapshots: int = 0,
+    own_streams: int = 0,
+) -> dict[str, int]:
+    """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
 
-    shapes: Of all parameters, the readout's last two.
-    recurrent: Parameters that the state depends on.
-    state: Length of the state.
-    tape: What one step leaves for its derivatives.
-    local: What one pulled-back step leaves for the parameters' gradient.
-    history: Parameters that pulling back through a step reads.
-    kept: What exact RTRL keeps of a step, `history` apart.
+    Args:
+        architecture, learner, optimizer, observers, interventions, probes: Of the condition.
+        models: Models computed together.
+        precision: "float64" or "float32".
+        steps: Steps of the longest stream of the job.
+        snapshots: Models that are kept as they stood at a horizon, from `snapshots`.
+        own_streams: Seeds that have streams of their own; 0 where all share one.
+
+    Raises:
+        OrlaError: The precision is unknown, or an observer's stride does not fit the learner's.
     """
-
-    shapes: tuple[tuple[int, ...], ...]
-    recurrent: int
-    state: int
-    tape: int
-    local: int
-    history: int
-    kept: int
-    n_in: int
-    n_out: int
-
-    @property
-    def parameters(self) -> int:
-        return sum(math.prod(shape) for shape in self.shapes)
-
-    @property
-    def readout(self) -> int:
-        return self.parameters - self.recurrent
-
-
-def sizes(architecture: Any, hidden: int = 64, n_in: int = 40, n_out: int = 2) -> Sizes:
-    """Sizes of an architecture: its name and dimensions, or an Architecture, which has its own.
-
-    Raises OrlaError for a name that is no architecture's.
-    """
-    if isinstance(architecture, str):
-        if architecture not in _LISTED:
-            from orla.architectures.base import architecture as made
-
-            return sizes(made(architecture, hidden, n_in, n_out))
-        gates, state, cache = (factor * hidden for factor in _LISTED[architecture])
-        return _linear(gates, state, cache, hidden, n_in, n_out)
-    a = architecture
-    if hasattr(a, "gates"):
-        return _linear(a.gates, a.state_size, a.cache_size, a.hidden, a.n_in, a.n_out)
-    recurrent = sum(math.prod(shape) for shape in a.recurrent_shapes().values())
-    return Sizes(
-        shapes=tuple(a.shapes().values()),
-        recurrent=recurrent,
-        state=a.state_size,
-        tape=a.state_size + a.n_in,
-        local=recurrent,
-        history=recurrent,
-        kept=a.state_size + a.n_in,
-        n_in=a.n_in,
-        n_out=a.n_out,
+    observers = observers or {}
+    # A segment of one update: how long the study's are does not matter here.
+    loop = Loop(
+        learner, optimizer, SquaredError(), observers, interventions, probes, learner.stride
     )
+    one, copies = _one(loop, architecture, precision), _copies(learner, observers)
+    of_models = {
+        "parameters": copies * one["params"],
+        "optimizer": copies * one["optimizer"],
+        "gradients": (len(observers) + len(interventions)) * one["params"],
+        "network": one["network"],
+        # A step answers with a new one beside the old.
+        "carry": 2 * one["carry"],
+        "buffers": one["changed"],
+        "sensitivity": one["read"],
+        "tapes": one["tapes"],
+    }
+    numbers = steps * (architecture.n_in + architecture.n_out)
+    outputs = steps * models * (4 * architecture.n_out + 4)
+    return {name: each * models for name, each in of_models.items()} | {
+        # The stream in float64 and in the study's precision; outputs and errors of each model.
+        "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
+        "snapshots": snapshots * (one["params"] + one["network"]),
+        "fixed": PROCESS + BESIDE,
+    }
 
 
-def _linear(gates: int, state: int, cache: int, hidden: int, n_in: int, n_out: int) -> Sizes:
-    return Sizes(
-        shapes=((gates, n_in), (gates, hidden), (gates,), (n_out, hidden), (n_out,)),
-        recurrent=gates * (n_in + hidden + 1),
-        state=state,
-        tape=cache + hidden + n_in,
-        local=gates,
-        history=gates * hidden,
-        kept=state // hidden * (gates + state) + n_in + hidden + 1,
-        n_in=n_in,
-        n_out=n_out,
-    )
+def _copies(learner: Learner, observers: Mapping[str, Learner]) -> int:
+    apart = any(x.loops for x in (learner, *observers.values()))
+    return _COPIES_APART if apart else _COPIES_IN_LOOP
 
 
-def block_length(state: int) -> int:
-    """Steps a block of exact RTRL: the cheapest for a state of that length, as measured."""
-    return 32 if state <= 48 else 48 if state <= 192 else 64
+def _one(loop: Loop, architecture: Architecture, precision: str) -> dict[str, int]:
+    """Bytes of one model."""
+    if precision not in PRECISIONS:
+        raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
+    try:
+        return _counted(loop, architecture, PRECISIONS[precision], "meta")
+    except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
+        return _counted(loop, architecture, PRECISIONS[precision], "cpu")
 
 
-def optimizer_numbers(optimizer: str, sizes: Sizes) -> int:
-    """Numbers of a model's optimizer state. Raises OrlaError for an optimizer it does not know."""
-    if optimizer in ("sgd", "lars"):
-        return 0
-    if optimizer == "adam":
-        return 2 * sizes.parameters + 4
-    if optimizer == "adafactor":
-        return 2 + sum(sum(s) if len(s) == 2 else math.prod(s) for s in sizes.shapes)
-    raise OrlaError(
-        f"memory: the state of optimizer {optimizer!r} is not known; add it to memory.py"
-    )
+def _counted(
+    loop: Loop, architecture: Architecture, dtype: torch.dtype, device: str
+) -> dict[str, int]:
+    params = {
+        name: torch.zeros(1, *shape, dtype=dtype, device=device)
+        for name, shape in architecture.shapes().items()
+    }
+    state = loop.start(params)
+    learners = [loop.learner, *loop.observers.values()]
+    carried = [state.learner, *state.observers.values()]
+    with torch.no_grad():
+        tapes = sum(_tapes(learner, loop.loss, params, state.network) for learner in learners)
+    return {
+        "params": _bytes(params),
+        "network": _bytes(state.network),
+        "optimizer": _bytes(state.optimizer),
+        "carry": _bytes([[c.carry for c in carried], state.interventions, state.probes]),
+        "changed": _bytes([c.memory.changed for c in carried]),
+        "read": _bytes([c.memory.read for c in carried]),
+        "tapes": tapes,
+    }
 
 
-@dataclass(frozen=True)
-class Held:
-    """Numbers of one model that a learner holds.
+def _tapes(learner: Learner, loss: Loss, params: Parameters, network: Tensor) -> int:
+    """Bytes that one model's steps leave for a learner, from one step and how many it looks at."""
+    d, a = learner.derivatives, learner.architecture
+    moment = {name: network.new_zeros(n) for name, n in (("x", a.n_in), ("y", a.n_out))}
+    after, tape = d.forward(params, network, moment)
+    error, cotangent, readout = d.readout(loss, params, after, moment)
+    _, local = d.pull(params, tape, cotangent)
+    drawn = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
+    if learner.block_length:
+        # A block ends with every unit vector of the state pulled back through all of its steps.
+        return drawn + learner.block_length * a.state_size * _bytes(local)
+    if learner.stride == 1:
+        return drawn
+    # The state as well, though not all learners read it: measured so for windows of 200 steps.
+    window = learner.stride * _bytes((network, tape, cotangent, error, readout, local))
+    return drawn + window + (learner.reach - learner.stride) * _bytes((tape, local))
 
-    carry: Between two updates; for exact RTRL without its sensitivities.
-    sensitivity: Exact RTRL's P.
-    tapes: All steps of one update, as derivatives keep them.
-    """
 
-    carry: int
-    sensitivity: int = 0
-    tapes: int = 0
-
-
-def learner_numbers(learner: str, sizes: Sizes, block: int) -> Held:
-    """Numbers of a model that `learner` holds; `block` steps a block of exact RTRL.
-
-    Raises OrlaError for a learner it does not know.
-    """
-    # A step's losses, readout gradient and cotangent are kept with its tape.
-    step = sizes.tape + sizes.local + sizes.readout + 1
-    if learner == "rtrl":
-        return Held(
-            carry=sizes.state + block * (sizes.kept + sizes.history),
-            sensitivity=sizes.recurrent * sizes.state,
-            tapes=block * sizes.state * sizes.local,
-        )
-    if learner in ("immediate", "last-layer"):
-        return Held(carry=sizes.state)
-    if match := re.fullmatch(r"immediate-([1-9]\d*)", learner):
-        return Held(carry=sizes.state, tapes=int(match[1]) * step)
-    if match := re.fullmatch(r"tbptt-([1-9]\d*)-([1-9]\d*)", learner):
-        window, stride = int(match[1]), int(match[2])
-        past = window - stride
-        return Held(
-            carry=sizes.state + past * sizes.state,
-            tapes=stride * (step + 2 * sizes.state) + past * (sizes.tape + sizes.local),
-        )
-    raise OrlaError(f"memory: what learner {learner!r} holds is not known; add it to memory.py")
+def _bytes(tree: Any) -> int:
+    return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
 
 
 def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[int]) -> int:
@@ -167,81 +163,17 @@ def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[in
     return seeds * len(learning_rates) * len(horizons)
 
 
-# Learners whose updates are part of the loop over steps.
-_IN_LOOP = ("immediate", "last-layer", "rtrl")
-
-
-def _copies(learner: str) -> int:
-    """Copies of parameters and optimizer state alive at once, measured.
-
-    A loop changes them in place, beside the networks' own, the gradient and the update; where
-    updates are made apart they write new ones. Sensitivities and tapes exist once. A window of one
-    step is taken for any other window.
-    """
-    return 3 if learner in _IN_LOOP else 5
-
-
-def components(
-    architecture: Any,
-    learner: str,
-    optimizer: str,
-    *,
-    hidden: int = 64,
-    n_in: int = 40,
-    n_out: int = 2,
-    models: int = 5,
-    precision: str = "float64",
-    steps: int = LONGEST,
-    block: int | None = None,
-    snapshots: int = 0,
-) -> dict[str, int]:
-    """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
-
-    Args:
-        architecture: Its name, or an Architecture (then the three sizes are its own).
-        learner, optimizer: Their names.
-        hidden, n_in, n_out: Units, inputs and outputs.
-        models: Models computed together.
-        precision: "float64" or "float32".
-        steps: Steps of session B, the longest stream of the job; by default LONGEST.
-        block: Steps a block of exact RTRL; the learner's own choice by default.
-        snapshots: Models that are kept as they stood at a horizon, from `snapshots`.
-
-    Raises:
-        OrlaError: A name is unknown.
-    """
-    if precision not in BYTES:
-        raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(BYTES)}")
-    s = sizes(architecture, hidden, n_in, n_out)
-    held = learner_numbers(learner, s, block or block_length(s.state))
-    each = models * BYTES[precision]
-    return {
-        "parameters": _copies(learner) * s.parameters * each,
-        "optimizer": _copies(learner) * optimizer_numbers(optimizer, s) * each,
-        "carry": held.carry * each,
-        "sensitivity": held.sensitivity * each,
-        "tapes": held.tapes * each,
-        # The stream in float64 and in the study's precision; outputs and errors a model.
-        "streams": 2 * steps * (s.n_in + s.n_out) * 8 + steps * models * (4 * s.n_out + 4) * 8,
-        "snapshots": snapshots * (s.parameters + s.state) * BYTES[precision],
-        "fixed": FIXED,
-    }
-
-
-def peak_bytes(architecture: Any, learner: str, optimizer: str, **sizes: Any) -> int:
+def peak_bytes(
+    architecture: Architecture, learner: Learner, optimizer: Optimizer, **sizes: Any
+) -> int:
     """Peak memory of a sweep job in bytes; arguments and errors as those of `components`."""
     return sum(components(architecture, learner, optimizer, **sizes).values())
 
 
-# What a step of a whole batch may go through on a CPU: from beyond the cache it takes two to three
-# times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
-_CACHE = 8_000_000
-
-
 def batch_models(
-    architecture: Any,
-    learner: str,
-    optimizer: str,
+    architecture: Architecture,
+    learner: Learner,
+    optimizer: Optimizer,
     *,
     most: int,
     memory_mb: float | None = None,
@@ -251,59 +183,49 @@ def batch_models(
     """How many models to compute together: `most`, or as many as cache and memory hold.
 
     Args:
-        architecture, learner, optimizer, sizes: As for `components`.
+        architecture, learner, optimizer, sizes: As for `components`, `models` apart.
         most: Models, at most.
         memory_mb: What the job may take; None for no limit.
         device: Where the models are computed; only a CPU's cache is heeded.
 
     Returns:
-        At least 1. A learner or optimizer whose memory is not known here gets `most`.
+        At least 1.
 
     Raises:
-        OrlaError: Not even one model fits into `memory_mb`.
+        OrlaError: Not even one model fits into `memory_mb`, or as for `components`.
     """
-    try:
-        one = components(architecture, learner, optimizer, models=1, **sizes)
-    except OrlaError:
-        return most
+    parts, observers = (architecture, learner, optimizer), sizes.get("observers") or {}
+    one = components(*parts, models=1, **sizes)
+    copies = _copies(learner, observers)
     if device == "cpu":
-        most = max(1, min(most, _CACHE // _touched(one, learner)))
+        # P and what a step carries, and what an update carries, old and new.
+        stepped = one["sensitivity"] + (copies == _COPIES_IN_LOOP) * one["carry"]
+        touched = stepped + 2 * (one["parameters"] + one["optimizer"]) // copies
+        most = max(1, min(most, _CACHE // touched))
     if memory_mb is None:
         return most
-    for models in range(most, 0, -1):
-        if peak_bytes(architecture, learner, optimizer, models=models, **sizes) <= memory_mb * 1e6:
-            return models
+    none = peak_bytes(*parts, models=0, **sizes)
+    each = sum(one.values()) - none
+    if fitting := max(0, int(memory_mb * 1e6 - none)) // each:
+        return min(most, fitting)
+    needed = sum(one.values()) / 1e6
     raise OrlaError(
-        f"memory: one model of {learner} with {optimizer} needs {sum(one.values()) / 1e6:.0f} MB"
-        f" and the job has {memory_mb:.0f}; give it more:"
-        f" --set-resources {'sweep_rtrl' if learner == 'rtrl' else 'sweep'}:mem_mb=..."
+        f"memory: one model of {learner.part.name} with {optimizer.part.name} needs"
+        f" {needed:.0f} MB and the job has {memory_mb:.0f}; give its rule more:"
+        f" --set-resources RULE:mem_mb={math.ceil(1.1 * needed)}"
     )
 
 
-def _touched(one: dict[str, int], learner: str) -> int:
-    """Bytes of one model that a step goes through: P, and what an update carries, old and new."""
-    carried = one["parameters"] + one["optimizer"]
-    return one["sensitivity"] + 2 * carried // _copies(learner)
-
-
-# What a job is given whose learner or optimizer is not known here.
-UNKNOWN_MB = 4000
-
-
 def job_mb(
-    architecture: Any,
-    learner: str,
-    optimizer: str,
+    architecture: Architecture,
+    learner: Learner,
+    optimizer: Optimizer,
     *,
     most: int,
     device: str = "cpu",
     **sizes: Any,
 ) -> int:
     """Megabytes to ask for a sweep job of batches of at most `most` models, a tenth to spare."""
-    names = (architecture, learner, optimizer)
-    try:
-        models = batch_models(*names, most=most, device=device, **sizes)
-        peak = peak_bytes(*names, models=models, **sizes)
-    except OrlaError:
-        return UNKNOWN_MB
-    return math.ceil(1.1 * peak / 1e6)
+    parts = architecture, learner, optimizer
+    models = batch_models(*parts, most=most, device=device, **sizes)
+    return math.ceil(1.1 * peak_bytes(*parts, models=models, **sizes) / 1e6)

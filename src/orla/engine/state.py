@@ -13,6 +13,8 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.learners.base import Carry, Memory
 
+PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
+
 # Steps whose random numbers are drawn at once, so that the numbers of a step do not depend on
 # where a run was stopped.
 DRAWN_TOGETHER = 200

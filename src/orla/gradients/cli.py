@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from pathlib import Path
+
+from orla import catalogue
 
 _DESCRIPTION = """\
 Write the gradient of every update that LEARNER makes on a stream, with frozen weights.
 
 weights: an .npz with the parameters by name, W_ih (gates, in), W_hh (gates, hidden), b_h (gates),
 W_out (out, hidden), b_out (out). An RNN has as many gates as hidden units; an LSTM four times as
-many, in the order input, forget, cell, output. stream: an .npz with X (steps, in), Y (steps, out).
-The state starts at zero. The loss of a step is the mean over the outputs of the squared error.
+many, in the order input, forget, cell, output. Another architecture has the names that it declares.
+stream: an .npz with X (steps, in), Y (steps, out). The state starts at zero. The loss of a step is
+the mean over the outputs of the squared error.
 
-out: an .npz with one array a parameter, (steps, *shape). Learners with a window (immediate-WINDOW,
-tbptt-WINDOW-STRIDE) make one update every WINDOW or STRIDE steps: there the first axis is the
-update, and the gradient is that of the summed losses of its steps. The array "step" holds the last
+out: an .npz with one array a parameter, (steps, *shape). Learners with a window make one update
+every so many steps: there the first axis is the update, and the gradient is that of the summed
+losses of its steps. The array "step" holds the last
 step of each update, counted from 0. Steps that do not fill a last update are passed over.
 Parameters that the learner leaves alone are absent. All of it stands in memory at the end: steps
 times parameters times 8 bytes.
@@ -31,12 +35,8 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--architecture", required=True, help="rnn or lstm")
-    parser.add_argument(
-        "--learner",
-        required=True,
-        help="immediate, immediate-WINDOW, tbptt-WINDOW-STRIDE, rtrl or last-layer",
-    )
+    parser.add_argument("--architecture", required=True, help="one of those listed below")
+    parser.add_argument("--learner", required=True, help="likewise; capitals are numbers")
     parser.add_argument("--weights", required=True, type=Path, metavar="NPZ")
     parser.add_argument("--stream", required=True, type=Path, metavar="NPZ")
     parser.add_argument("--out", required=True, type=Path, metavar="NPZ")
@@ -44,16 +44,23 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         "--precision", default="float64", choices=["float64", "float32"], help="default: float64"
     )
     parser.set_defaults(run=_run)
+    parser.format_help = functools.partial(_help, parser)
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    # Only where help is asked for: the catalogue loads PyTorch, which takes seconds.
+    names = {f"{kind}s": catalogue.all_forms(kind) for kind in ("architecture", "learner")}
+    parser.epilog = "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items())
+    return argparse.ArgumentParser.format_help(parser)
 
 
 def _run(arguments: argparse.Namespace) -> None:
     # PyTorch takes seconds to load, and the other commands do without it.
     from orla import progress
+    from orla.engine.state import PRECISIONS
     from orla.gradients import files
     from orla.gradients.frozen import gradients
-    from orla.learners import learner
     from orla.programs.compiling import configure
-    from orla.study.batches import PRECISIONS
 
     configure(compile=False)
     X, Y = files.read_stream(arguments.stream)
@@ -64,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> None:
         Y.shape[1],
         PRECISIONS[arguments.precision],
     )
-    rule = learner(arguments.learner, network)
+    rule = catalogue.make("learner", arguments.learner, architecture=network)
     with progress.bar(len(X), f"gradients of {arguments.learner}", "step") as bar:
         found = gradients(rule, params, X, Y, on_steps=bar.update)
     files.write_arrays(arguments.out, found)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from orla.architectures.base import Architecture, Parameters, architecture
+from orla import catalogue
+from orla.architectures.base import Architecture, Parameters
 from orla.errors import OrlaError
 from orla.files import atomic
 from orla.schema import nearest
@@ -63,7 +64,8 @@ def read_weights(
             number; or no architecture has that name.
     """
     arrays = read_arrays(path)
-    network = architecture(name, _hidden(path, arrays), n_in, n_out)
+    given = {"kind": name, "hidden": _hidden(path, arrays)}
+    network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
         if key not in shapes:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
-from orla.engine.loop import Adapter
-from orla.learners import Learner
-from orla.optimizers import Optimizer
-from orla.optimizers.base import State
+from orla.engine.loop import Loop
+from orla.learners.base import Learner
+from orla.losses.squared_error import SquaredError
+from orla.optimizers.base import Optimizer, State
+from orla.probes.base import Probe, Update
 
 _SEGMENT_STEPS = 200
 
 
 class _Frozen(Optimizer):
-    """Moves nothing."""
+    """Moves nothing, whatever the gradient."""
 
     def init(self, params: Parameters) -> State:
         return {}
@@ -30,9 +32,12 @@ class _Frozen(Optimizer):
         return {name: torch.zeros_like(g) for name, g in gradients.items()}, state
 
 
-def _gradients(params: Parameters, gradients: Parameters, updates: Parameters) -> dict[str, Tensor]:
-    """Probe: the gradients themselves, parameters in the order of the network's."""
-    return {name: gradients[name] for name in params if name in gradients}
+@dataclass(frozen=True)
+class _Gradients(Probe):
+    """The gradients themselves, parameters in the order of the network's."""
+
+    def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
+        return state, {n: update.gradients[n] for n in update.params if n in update.gradients}
 
 
 def gradients(
@@ -64,8 +69,8 @@ def gradients(
     rates = params["W_out"].new_zeros(1)
     stride = learner.stride
     segment = stride * math.ceil(_SEGMENT_STEPS / stride)
-    adapter = Adapter(learner, _Frozen(), probes=[_gradients], segment=segment)
-    stream = (torch.as_tensor(array, dtype=rates.dtype) for array in (X, Y))
-    adaptation = adapter(batch, rates, *stream, on_segment=on_steps)
-    series = {name: values[0] for name, values in adaptation.series.items()}
+    loop = Loop(learner, _Frozen(), SquaredError(), probes=[_Gradients()], segment=segment)
+    moments = {n: torch.as_tensor(a, dtype=rates.dtype) for n, a in (("x", X), ("y", Y))}
+    result = loop.run(loop.start(batch), rates, moments, on_segment=on_steps)
+    series = {name: values[0] for name, values in result.series.items()}
     return series | {"step": np.arange(stride - 1, len(X), stride)}

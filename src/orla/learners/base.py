@@ -59,6 +59,11 @@ class Learner(Part, ABC):
         return getattr(self, self.part.more["stride"]) if self.part.more["stride"] else 1
 
     @property
+    def reach(self) -> int:
+        """Steps that `gradient` goes back through at most; the memory model counts their tapes."""
+        return self.stride
+
+    @property
     def loops(self) -> bool:
         """Whether `gradient` loops over steps.
 

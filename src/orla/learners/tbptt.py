@@ -46,6 +46,10 @@ class TBPTT(
             )
 
     @property
+    def reach(self) -> int:
+        return self.window
+
+    @property
     def loops(self) -> bool:
         return self.window > 1
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 
+from orla import catalogue
 from orla.prereg import lock, registration
 from orla.results.base import columns as declared
 
@@ -23,10 +24,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         command.add_argument(
             "--results", type=Path, default=Path("results"), help="default: results"
         )
+        command.add_argument(
+            "--plugins", type=Path, nargs="+", default=[], help="folders of further statistics"
+        )
 
 
 def _lock(arguments: argparse.Namespace) -> None:
-    columns = _columns(arguments.results)
+    columns = _columns(arguments)
     for path in arguments.files:
         registration.check_columns(registration.read(path), columns)
     for line in lock.write(arguments.folder, arguments.files):
@@ -35,15 +39,17 @@ def _lock(arguments: argparse.Namespace) -> None:
 
 def _verify(arguments: argparse.Namespace) -> None:
     locks = lock.verify(arguments.folder)
-    columns = _columns(arguments.results)
+    columns = _columns(arguments)
     for known in registration.read_all(arguments.folder):
         registration.check_columns(known, columns)
         line = locks[known.name]
         print(f"{line.date} {known.name}{' (amended)' if line.amended else ''}")
 
 
-def _columns(results: Path) -> dict[str, list[str]]:
+def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
     """Result -> its columns: all statistics, and the tables in the folder of results."""
+    catalogue.use_plugins(arguments.plugins)
     return {
-        path.stem: pyarrow.parquet.read_schema(path).names for path in results.glob("*.parquet")
+        path.stem: pyarrow.parquet.read_schema(path).names
+        for path in arguments.results.glob("*.parquet")
     } | declared()

@@ -26,7 +26,7 @@ class PastGradient(
     One of the two is the learner's own gradient or an observer's, by name; NaN where either is 0.
     """
 
-    full: str = option("rtrl", "The observer with the full gradient; own for the learner's.")
+    full: str = option(text="The observer with the full gradient; own for the learner's.")
     immediate: str = option("own", "The observer with the immediate gradient; own likewise.")
 
     def observers(self) -> tuple[str, ...]:

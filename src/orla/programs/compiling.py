@@ -17,7 +17,9 @@ from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
 from orla.programs import kept as programs
+from orla.programs import torch_private
 from orla.programs.cuda_graphs import Graphed
+from orla.programs.store import say
 
 _settings: dict[str, Any] = {"enabled": False}
 
@@ -52,7 +54,8 @@ def enabled() -> bool:
 
 @functools.cache
 def _keep_freed_memory() -> None:
-    # A loop that gets megabytes anew at each step would otherwise mostly wait for empty pages.
+    # A loop allocates megabytes at each step. The C library would return them to the system each
+    # time, and the system would clear the pages before it gives them out again.
     if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
         return
     if any(library.mallopt(_MMAP_THRESHOLD, size) for size in _KEPT_BYTES):
@@ -63,11 +66,7 @@ def _keep_freed_memory() -> None:
 def _has_compiler() -> bool:
     if shutil.which(os.environ.get("CXX", "g++")):
         return True  # found without a second's import of PyTorch's compiler
-    from torch._inductor import cpp_builder, exc
-
-    try:
-        cpp_builder.get_cpp_compiler()
-    except exc.InvalidCxxCompiler:
+    if torch_private.compiler() is None:
         say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
         return False
     return True
@@ -79,7 +78,7 @@ class Compiled:
     Args:
         function: What is compiled; pure but for changes in place of what it is given. It looks at
             no value on a CUDA device, where it is recorded as a CUDA graph instead.
-        what: What is announced as being compiled.
+        what: Its name in messages.
         made_of: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
             arguments' shapes and by the machine. With None they last as long as the process.
@@ -120,7 +119,7 @@ class Compiled:
             say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
-        # The compiler leaves a million objects for good: later collections need not meet them.
+        # The compiler leaves a million objects for good: later collections skip them.
         gc.collect()
         gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""
@@ -136,8 +135,3 @@ def _shapes(arguments: tuple[Any, ...]) -> Any:
     leaves, structure = pytree.tree_flatten(arguments)
     described = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
     return described, str(structure)
-
-
-def say(message: str) -> None:
-    """Tell whoever watches the job, on standard error."""
-    print(f"orla: {message}", file=sys.stderr, flush=True)

@@ -53,14 +53,14 @@ class Graphed:
 
 
 class _Met:
-    """A tensor as a call left it, which the recorded one equals until it is changed.
+    """Identity and version of the last call's argument: unchanged means no copy.
 
-    Changes are those that PyTorch counts: not what foreign code writes to a tensor's address.
+    The version counts PyTorch's own changes, not what foreign code writes to a tensor's address.
     Exact RTRL's sensitivities are large and change once in many calls.
     """
 
     def __init__(self, tensor: torch.Tensor | None = None) -> None:
-        # Not kept alive: the next batch of models needs its place.
+        # A weak reference, so that the next batch of models can have its memory.
         self._tensor = None if tensor is None else weakref.ref(tensor)
         self._version = None if tensor is None else tensor._version
 

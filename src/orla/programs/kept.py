@@ -9,62 +9,31 @@ import inspect
 import os
 import platform
 import shutil
-import subprocess
-import tempfile
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from orla import files
+from orla.programs import sources, store, torch_private
 from orla.programs.scan import traced
 
 Program = Callable[..., Any]
 
-# Stands beside a program's files, in a folder of their own, and tells whether they are whole.
-_SUMS = "SHA256SUMS"
 
-
-def folder() -> Path:
-    """Where programs are kept: ORLA_CACHE, or ~/.cache/orla."""
-    return Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
-
-
-@functools.cache
 def prepare() -> None:
-    """Point the compiler at `folder`."""
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder() / "inductor"))
+    """Point the compiler's own cache into ours, unless the user names one that is safe."""
+    named = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if not named or not store.safe(Path(named)):
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
 
 
 @functools.cache
 def _set_up() -> None:
-    import torch._inductor.config as inductor
-
     prepare()
-    inductor.cpp.threads = 1
-    inductor.compile_threads = 1
-    if _compiles_all_instruction_sets():
-        # The compiler would try one after the other with all of PyTorch's headers, for ten seconds.
-        inductor.cpp.vec_isa_ok = True
-
-
-def _compiles_all_instruction_sets() -> bool:
-    """Whether g++ or its like knows all of this processor's instruction sets: tried at once."""
-    from torch._inductor import cpp_builder, cpu_vec_isa
-
-    if platform.machine() not in ("x86_64", "AMD64"):
-        return False
-    has = cpu_vec_isa.x86_isa_checker()
-    known = cpu_vec_isa.supported_vec_isa_list
-    flags = " ".join(
-        isa.build_arch_flags() for isa in known if all(flag in has for flag in str(isa).split())
-    )
-    command = [cpp_builder.get_cpp_compiler(), *flags.split(), "-fsyntax-only", "-x", "c++", "-"]
-    return subprocess.run(command, input="", text=True, capture_output=True).returncode == 0
+    torch_private.prepare_compiler()
 
 
 def make(
@@ -73,7 +42,7 @@ def make(
     """`function` compiled for arguments of exactly these shapes, which a call does not check.
 
     Args:
-        function: Pure but for changes in place of what it is given; its loops those of `loops`.
+        function: Pure but for changes in place of what it is given; its loops those of `scan`.
         arguments: Trees of tensors.
         path: Where to keep the program, a folder; None keeps it nowhere.
 
@@ -81,82 +50,33 @@ def make(
         The program, and whether it is kept.
     """
     _set_up()
-    graph = traced(function, arguments)
-    scratch = _scratch_folder(path)
+    graph, structure = traced(function, arguments)
+    scratch = store.scratch(path)
     try:
-        _compile(graph, pytree.tree_leaves(arguments), scratch)
-        kept = path is not None and _keep(scratch, path)
-        return _opened(path if kept else scratch), kept
+        torch_private.compile_ahead(graph, structure, pytree.tree_leaves(arguments), scratch)
+        library = _library(scratch)
+        for file in scratch.iterdir():
+            # Beside the library, what it is told about operators from elsewhere.
+            if file not in (library, library.with_suffix(".json")):
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+        program = torch_private.open_program(library)
+        return program, path is not None and store.keep(scratch, path)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)  # a loaded library needs its file no more
-
-
-def _scratch_folder(path: Path | None) -> Path:
-    if path is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return Path(tempfile.mkdtemp(prefix=f".{path.stem}.", dir=path.parent))
-        except OSError:
-            pass
-    return Path(tempfile.mkdtemp(prefix="orla-"))
-
-
-def _compile(graph: GraphModule, leaves: list[torch.Tensor], folder: Path) -> None:
-    from torch._inductor import aot_compile
-
-    options = {"aot_inductor.output_path": str(folder)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
-        library = Path(aot_compile(graph, tuple(leaves), options=options))
-    for file in folder.iterdir():
-        # Beside the library, what it is told about operators from elsewhere.
-        if file not in (library, library.with_suffix(".json")):
-            shutil.rmtree(file) if file.is_dir() else file.unlink()
-
-
-def _opened(folder: Path) -> Program:
-    runner = torch._C._aoti.AOTIModelContainerRunnerCpu(str(_library(folder)), 1)
-    structure = pytree.treespec_loads(runner.get_call_spec()[1])
-
-    def program(*arguments: Any) -> Any:
-        return pytree.tree_unflatten(runner.run(pytree.tree_leaves(arguments)), structure)
-
-    return program
 
 
 def _library(folder: Path) -> Path:
     return next(folder.glob("*.so"))
 
 
-def _keep(made: Path, path: Path) -> bool:
-    try:
-        (made / _SUMS).write_text(_sums(made))
-        if not _whole(path):
-            shutil.rmtree(path, ignore_errors=True)
-            os.rename(made, path)
-    except OSError:
-        # A full or read-only disk: the program at hand serves this process all the same.
-        return False
-    return True
-
-
-def _sums(folder: Path) -> str:
-    files_ = sorted(file for file in folder.iterdir() if file.name != _SUMS)
-    return "".join(f"{files.sha256(file)}  {file.name}\n" for file in files_)
-
-
-def _whole(folder: Path) -> bool:
-    # A library that was cut off is not refused when it is loaded: it ends the process.
-    sums = folder / _SUMS
-    return sums.is_file() and sums.read_text() == _sums(folder)
-
-
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
+    if not store.whole(path):
+        return None
     try:
-        return _opened(path) if _whole(path) else None
-    except (OSError, RuntimeError, ValueError):
-        # Unreadable, or of another version: whatever it is, compiling again mends it.
+        return torch_private.open_program(_library(path))
+    except (OSError, RuntimeError, ValueError, StopIteration):
+        store.discard(path)  # whatever it is, compiling again mends it
         return None
 
 
@@ -175,12 +95,9 @@ def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
         parts = [_described(thing) for thing in made_of]
     except (_CannotDescribe, OSError, RecursionError):
         return None
-    return _named("\n".join([what, repr(shapes), *parts, _here()]), ".program")
-
-
-def _named(described: str, suffix: str) -> Path:
+    described = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
     name = hashlib.sha256(described.encode()).hexdigest()[:32]
-    return folder() / "programs" / (name + suffix)
+    return store.folder("programs") / f"{name}.program"
 
 
 class _CannotDescribe(Exception):
@@ -217,14 +134,19 @@ def _code(thing: Any) -> str:
     return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(source)}"
 
 
+def here() -> str:
+    """Versions, the processor, and the instruction set that was asked for."""
+    versions = torch.__version__, platform.python_version(), platform.platform()
+    return "\n".join([*versions, processor(), *instruction_set()])
+
+
+def instruction_set() -> tuple[str, str]:
+    """What ATEN_CPU_CAPABILITY asks for, which the compiler heeds, and what PyTorch itself uses."""
+    asked = os.environ.get("ATEN_CPU_CAPABILITY", "")
+    return asked.lower(), torch.backends.cpu.get_cpu_capability()
+
+
 @functools.cache
-def _here() -> str:
-    """This package's engine, the compiler's version and the processor that it compiles for."""
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
-    versions = (torch.__version__, platform.python_version(), platform.platform())
-    return "\n".join([*map(files.sha256, sources), *versions, processor()])
-
-
 def processor() -> str:
     """Name and instruction sets: a program made on one processor may not run on another."""
     try:

@@ -1,12 +1,18 @@
-"""Exact RTRL's products on a CPU, in C++: compiled once a machine, and operators of PyTorch.
+"""Exact RTRL's products on a CPU, in C++: compiled once a machine, and an operator of PyTorch.
 
 What they compute, PyTorch computes as well (`blocks.PulledBlocks`), in five times as many passes.
+The source includes nothing of PyTorch, so a plain call of the C++ compiler builds it;
+docs/engine.md says why not torch.utils.cpp_extension.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
+import os
+import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -14,10 +20,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orla.programs import compiling
+from orla.programs import compiling, store, torch_private
 from orla.programs import kept as programs
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
+_NAME = "kernels.so"
 _KEPT = ("W_hh", "on_gates", "around", "inputs")
 _PRECISIONS = {torch.float64: "float64", torch.float32: "float32"}
 
@@ -28,27 +35,63 @@ def serve(example: Tensor) -> bool:
     return fits and compiling.enabled() and _library() is not None
 
 
+# What PyTorch's compiler gives to its own loops too, the last two apart: products are fused into
+# sums, and the C++ compiler makes loops over whole vectors.
+_FLAGS = [
+    *("-std=c++20", "-O3", "-DNDEBUG", "-shared", "-fPIC", "-fno-omit-frame-pointer"),
+    *("-fno-trapping-math", "-fno-signed-zeros", "-fmath-errno", "-fexcess-precision=fast"),
+    *("-Wno-unknown-pragmas", "-ffp-contract=fast", "-ftree-loop-vectorize"),
+]
+_INSTRUCTIONS = {"avx2": ["-mavx2", "-mfma"], "default": []}
+
+
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    from torch._inductor import cpp_builder
-    from torch._inductor.codecache import CppCodeCache
-    from torch._inductor.exc import CppCompileError
-
-    programs.prepare()
     start = time.perf_counter()
-    # The processor's name makes it another program on another machine that shares the folder.
-    made_for = "".join(f"// {line}\n" for line in programs.processor().splitlines())
-    source = made_for + _SOURCE.read_text()
-    # PyTorch turns both off, since its own loops need neither; Clang knows but the first.
-    flags = ["-ffp-contract=fast"] + ["-ftree-loop-vectorize"] * cpp_builder.is_gcc()
-    try:
-        library = CppCodeCache.load(source, extra_flags=flags, needs_vec_isa=False)
-    except (CppCompileError, OSError):
-        compiling.say("exact RTRL's kernels cannot be compiled: it runs without, more slowly")
+    instructions = _INSTRUCTIONS.get(programs.instruction_set()[0], ["-march=native"])
+    compiler = shutil.which(os.environ.get("CXX", "g++")) or torch_private.compiler()
+    flags = [*_FLAGS, *instructions]
+    made_of = [_SOURCE.read_text(), str(compiler), *flags, programs.here()]
+    name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:32]
+    path = store.folder("kernels") / name
+    if (library := _loaded(path)) or (library := _compiled(compiler, flags, path)):
+        if (seconds := time.perf_counter() - start) > 0.2:
+            store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
+        return library
+    return None
+
+
+def _loaded(path: Path) -> ctypes.CDLL | None:
+    if not store.whole(path):
         return None
-    if (seconds := time.perf_counter() - start) > 0.2:
-        compiling.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
-    return library
+    try:
+        return ctypes.CDLL(str(path / _NAME))
+    except OSError:
+        store.discard(path)
+        return None
+
+
+def _compiled(compiler: str | None, flags: list[str], path: Path) -> ctypes.CDLL | None:
+    scratch = store.scratch(path)
+    try:
+        # A compiler without OpenMP makes kernels of one thread.
+        for openmp in (["-fopenmp"], []):
+            command = [str(compiler), *flags, *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode == 0:
+                library = ctypes.CDLL(str(scratch / _NAME))
+                store.keep(scratch, path)
+                return library
+        said = " ".join(done.stderr.split())[:300]
+    except OSError as error:
+        said = str(error)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    store.say(
+        f"exact RTRL's kernels cannot be compiled ({said}): PyTorch's operations are used instead,"
+        " more slowly"
+    )
+    return None
 
 
 class _Shape(ctypes.Structure):

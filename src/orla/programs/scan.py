@@ -10,10 +10,14 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
+from orla.programs import torch_private
+
 _tracing = {"on": False}
 
 
-def traced(function: Callable[..., Any], arguments: tuple[Any, ...]) -> GraphModule:
+def traced(
+    function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[GraphModule, pytree.TreeSpec]:
     """The operations on tensors that `function` carries out, loops among them.
 
     Args:
@@ -21,10 +25,8 @@ def traced(function: Callable[..., Any], arguments: tuple[Any, ...]) -> GraphMod
         arguments: Of the shapes that every call will have.
 
     Returns:
-        A graph from the arguments' leaves to the answer's, which knows the answer's structure.
+        A graph from the arguments' leaves to the answer's, and the answer's structure.
     """
-    from torch.fx.experimental.proxy_tensor import make_fx
-
     leaves, given = pytree.tree_flatten(arguments)
     answered: list[Any] = []
 
@@ -36,38 +38,9 @@ def traced(function: Callable[..., Any], arguments: tuple[Any, ...]) -> GraphMod
 
     before, _tracing["on"] = _tracing["on"], True
     try:
-        # Constants that an author's network holds are taken as they are.
-        graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*leaves)
+        return torch_private.graph_of(flat, leaves), answered[-1]
     finally:
         _tracing["on"] = before
-    _refuse_what_was_not_given(graph)
-    _refuse_reading_what_a_loop_writes(graph)
-    graph._out_spec = answered[-1]  # where the compiler looks for it
-    return graph
-
-
-def _refuse_what_was_not_given(graph: GraphModule) -> None:
-    from torch._subclasses.fake_tensor import FakeTensor
-
-    for part in graph.modules():
-        for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
-            if isinstance(value, FakeTensor):
-                raise RuntimeError(
-                    f"a loop's body uses a tensor of shape {tuple(value.shape)} ({name}) that it"
-                    " was not given: pass it in the loop's `constants`"
-                )
-
-
-def _refuse_reading_what_a_loop_writes(graph: GraphModule) -> None:
-    for node in graph.graph.nodes:
-        if not (written := node.kwargs.get("mutated_arg_indices")):
-            continue
-        given = [*node.args[2], *node.args[3]]
-        for index in map(int, written.split(",")):
-            if any(user is not node and user.op != "output" for user in given[index].users):
-                raise RuntimeError(
-                    "a program reads what a loop in it changes: let another program do that"
-                )
 
 
 def readable(tensor: Tensor) -> bool:
@@ -110,8 +83,6 @@ def scan(
 def _scan_traced(
     body: Callable[..., tuple[Any, Any]], carry: Any, inputs: Any, constants: Any, reverse: bool
 ) -> tuple[Any, Any]:
-    from torch._higher_order_ops.scan import scan_op
-
     flat = _Flat(carry, inputs, constants)
     structures: list[Any] = []
 
@@ -125,7 +96,7 @@ def _scan_traced(
     carried, given, fixed = flat.leaves
     if reverse:
         given = [x.flip(0) for x in given]
-    results = list(scan_op(step, carried, given, tuple(fixed)))
+    results = torch_private.scan_loop(step, carried, given, fixed)
     after, outputs = results[: len(carried)], results[len(carried) :]
     if reverse:
         outputs = [x.flip(0) for x in outputs]
@@ -168,10 +139,7 @@ def scan_in_place(
                 outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
             pytree.tree_map(lambda all_, one, at=index: all_[at].copy_(one), outputs, output)
         return carry, outputs
-    from torch._higher_order_ops.while_loop import while_loop_op
-    from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
-
-    with disable_proxy_modes_tracing():
+    with torch_private.untraced():
         _, example = body(carry, _at(inputs, 0), *constants, changed)
     # Not zeros: a compiler takes two of one shape for the same, though both are written to.
     outputs = pytree.tree_map(
@@ -191,14 +159,7 @@ def scan_in_place(
         return tuple(_without_aliases([at + 1, *pytree.tree_leaves(carry)]))
 
     carried, fixed, written = flat.leaves
-    first = 1 + len(carried) + len(fixed)
-    results = while_loop_op(
-        more,
-        step,
-        (start, *carried),
-        (*fixed, *written),
-        mutated_arg_indices=",".join(str(first + i) for i in range(len(written))),
-    )
+    results = torch_private.while_loop(more, step, (start, *carried), fixed, written)
     return pytree.tree_unflatten(results[1:], flat.structures[0]), outputs
 
 
@@ -216,8 +177,6 @@ def repeat(
         while condition(*carry, *constants):
             carry = body(*carry, *constants)
         return carry
-    from torch._higher_order_ops.while_loop import while_loop_op
-
     flat = _Flat(carry, constants)
 
     def more(*leaves: Tensor) -> Tensor:
@@ -229,7 +188,7 @@ def repeat(
         return tuple(_without_aliases(pytree.tree_leaves(body(*carry, *constants))))
 
     carried, fixed = flat.leaves
-    results = while_loop_op(more, turn, tuple(carried), tuple(fixed))
+    results = torch_private.while_loop(more, turn, carried, fixed)
     return pytree.tree_unflatten(results, flat.structures[0])
 
 
@@ -258,9 +217,7 @@ def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
     """
     if not _tracing["on"]:
         return tensor
-    from torch._inductor import inductor_prims
-
-    return inductor_prims.force_stride_order(tensor, like.stride())
+    return torch_private.with_strides_of(tensor, like)
 
 
 def _length(inputs: Any) -> int:

@@ -7,6 +7,7 @@ its parts, and a change of one optimizer affects only the results made with it.
 import ast
 import hashlib
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -79,10 +80,15 @@ def files_of(kind: str, form: str) -> list[Path]:
 def _plugin_files() -> Iterator[Path]:
     for folder in catalogue.plugin_folders():
         yield from _python_in(folder)
-    for point in entry_points(group=catalogue.ENTRY_POINTS):
-        spec = find_spec(point.module)
-        if spec is not None and spec.origin:
-            yield from sorted(_reached([Path(spec.origin)]))
+    for origin in _installed(tuple(sys.path)):
+        yield from sorted(_reached([origin]))
+
+
+@lru_cache
+def _installed(path: tuple[str, ...]) -> list[Path]:
+    """Files of the modules that entry points name; looking through `path` for them takes long."""
+    specs = [find_spec(point.module) for point in entry_points(group=catalogue.ENTRY_POINTS)]
+    return [Path(spec.origin) for spec in specs if spec is not None and spec.origin]
 
 
 def _python_in(folder: Path) -> list[Path]:

@@ -38,14 +38,14 @@ def unsealed(path: Path) -> bytes:
     if not path.is_file():
         raise OrlaError(f"{path}: no such result; let snakemake make it: snakemake {path}")
     content = path.read_bytes()
-    marks = list(_MARK.finditer(content))
-    if len(marks) != 1:
+    mark = _MARK.search(content)
+    if mark is None:
         raise OrlaError(
             f"{path}: written by another program, or damaged (it has no digest of itself);"
             " delete it and run again"
         )
-    blank = content[: marks[0].start()] + BLANK.encode() + content[marks[0].end() :]
-    if hashlib.sha256(blank).hexdigest().encode() != marks[0][1]:
+    blank = content[: mark.start()] + BLANK.encode() + content[mark.end() :]
+    if hashlib.sha256(blank).hexdigest().encode() != mark[1]:
         raise OrlaError(
             f"{path}: differs from its own digest, so it is damaged or was changed;"
             " delete it and run again"

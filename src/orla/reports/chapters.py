@@ -13,8 +13,10 @@ class Chapter(NamedTuple):
     order: float
 
 
+# The chapter whose table is shown as cards.
+CARDS = "verdicts"
 CHAPTERS = {
-    "verdicts": Chapter(
+    CARDS: Chapter(
         "Verdicts",
         "Each hypothesis was registered, with its threshold, before the results it is judged by.",
         10,
@@ -46,3 +48,8 @@ def chapter(name: str) -> Chapter:
     """A chapter by its name; one that is not registered is headed by its name, at the end."""
     heading = name.replace("_", " ").capitalize() or "Further results"
     return CHAPTERS.get(name, Chapter(heading, "", 1000))
+
+
+def place(name: str) -> tuple[float, str]:
+    """What chapters are sorted by."""
+    return chapter(name).order, name

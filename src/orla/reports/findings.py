@@ -10,15 +10,14 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 from orla import catalogue
+from orla.catalogue import Part
 from orla.reports import claims, opening
+from orla.reports.chapters import CARDS, place
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.provenance import short
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
 from orla.reports.verdicts import reason, threshold, verdict_estimate, verdict_rows
-
-# Tables with the main numbers, in the order of the page.
-_TABLES = ("bci_gap", "heldout", "ratio_gap", "selection_price")
 
 
 def findings(
@@ -40,7 +39,7 @@ def findings(
         claims=[line for line in told if line.ours],
         unmeasured=[line for line in told if not line.ours],
         judged=_judged(results.get("verdicts")),
-        tables=[_table(name, results, study) for name in _TABLES if _answered(name, results)],
+        tables=[_table(part, results, study) for part in _answered(results)],
         horizons=_horizons(results.get("horizon_gaps"), study),
     )
 
@@ -63,14 +62,20 @@ def _header(column: Column) -> str:
     return f"{column.group}: {column.header}" if column.group else column.header
 
 
-def _answered(name: str, results: Mapping[str, pd.DataFrame]) -> bool:
-    needs = catalogue.part("table", name).part.more["needs"]
-    return all(need in results and len(results[need]) for need in needs[:1])
+def _answered(results: Mapping[str, pd.DataFrame]) -> list[type[Part]]:
+    """Tables that have rows, in the order of the page; verdicts have a section of their own."""
+    found = [
+        part
+        for part in catalogue.parts("table").values()
+        if part.part.chapter != CARDS
+        and all(need in results for need in part.part.more["needs"])
+        and len(results[part.part.more["needs"][0]])
+    ]
+    return sorted(found, key=lambda part: place(part.part.chapter))
 
 
-def _table(name: str, results: Mapping[str, pd.DataFrame], study: StudyFacts) -> Any:
-    table = catalogue.part("table", name)
-    return table().build(*(results[need] for need in table.part.more["needs"]), study=study)
+def _table(part: type[Part], results: Mapping[str, pd.DataFrame], study: StudyFacts) -> Any:
+    return part().build(*(results[need] for need in part.part.more["needs"]), study=study)
 
 
 def _judged(verdicts: pd.DataFrame | None) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from orla.catalogue import Part
 from orla.files import atomic
 from orla.reports import claims, opening, words
 from orla.reports import provenance as origin
-from orla.reports.chapters import chapter
+from orla.reports.chapters import CARDS, chapter, place
 from orla.reports.numbers import bind, count, number
 from orla.reports.paper import load
 from orla.reports.runs import runs
@@ -28,8 +28,6 @@ from orla.reports.verdicts import reasons, threshold, verdict_estimate, verdict_
 
 # A table of more rows than this is folded.
 _LONG = 12
-# Their table is shown as cards.
-_CARDS = "verdicts"
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
     for name in ("ΔW_hh", "ΔW_out", "W_hh", "W_out", "W_ih", "g_past", "g_imm")
@@ -144,10 +142,10 @@ def _chapters(
     results: Mapping[str, pd.DataFrame], pictures: Mapping[str, Path | str], study: StudyFacts
 ) -> Iterator[dict[str, Any]]:
     """Every chapter that has something to show, its figures and its tables."""
-    tables = [part for part in _answered("table", results) if part.part.chapter != _CARDS]
+    tables = [part for part in _answered("table", results) if part.part.chapter != CARDS]
     figures = [part for part in _answered("figure", results) if part.part.name in pictures]
     names = {part.part.chapter for part in (*tables, *figures)}
-    for name in sorted(names, key=lambda name: (chapter(name).order, name)):
+    for name in sorted(names, key=place):
         yield {
             "name": name,
             "chapter": chapter(name),

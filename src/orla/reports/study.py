@@ -12,13 +12,12 @@ import pandas as pd
 from orla.catalogue import Mark
 from orla.reports import words
 from orla.reports.paper import Paper, load
+from orla.study.keys import DEFAULTS
 
 # What the comparison that the paper's gaps are of is called, in configs and registrations.
 PAPERS = "paper"
 # Units of the paper's networks on recordings.
 HIDDEN = 64
-# What a condition is by default; a title says only what differs or varies.
-DEFAULTS = {"intervention": "none", "start": "pretrained"}
 # The columns that set conditions apart, learner and optimizer aside, in the order of a title.
 CONDITION = ("task", "pair", "architecture", "precision", "split", "intervention", "start")
 _ALWAYS_SAID = ("architecture", "precision", "split")
@@ -63,7 +62,7 @@ class StudyFacts:
     reproduces: bool = False
     margin_pp: float = 3.0
     alpha: float = 0.05
-    recordings: tuple[str, ...] = ("recordings",)
+    recordings: tuple[str, ...] = ()
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = PAPERS
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

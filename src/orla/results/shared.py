@@ -28,9 +28,8 @@ MODEL_COLUMNS = [
     "unreliable",
     "recovery_heldout_percent",
     "recovery_adapt_percent",
-    "update_ratio",
 ]
-"""Columns that every table of models has; scores of a loss, such as r2_mean, may be missing."""
+"""Columns that every table of models has; those of losses and probes may be missing."""
 
 COMPARED = {
     "comparison": "Name of the comparison in the config.",
@@ -104,7 +103,7 @@ def either(joined: pd.DataFrame, mark: str) -> np.ndarray:
 
 def ratio_and_gap(joined: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
-    ratio = joined["update_ratio_full"].to_numpy(float)
+    ratio = measure(joined, "update_ratio_full")
     gap = joined["gap_pp"].to_numpy(float)
     finite = np.isfinite(ratio) & np.isfinite(gap)
     return np.where(finite, ratio, np.nan), np.where(finite, gap, np.nan)

@@ -9,10 +9,9 @@ import torch
 
 from orla.architectures.base import Architecture, Parameters
 from orla.engine.loop import Moments
+from orla.engine.state import PRECISIONS as PRECISIONS
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
-
-PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 
 def initial_parameters(

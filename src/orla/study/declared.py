@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from orla import catalogue
-from orla.files import atomic, cache_folder, sources_digest
+from orla.files import atomic
+from orla.programs import sources, store
 
 Declared = dict[str, dict[str, dict[str, Any]]]
 
@@ -32,8 +33,7 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
         OrlaError: A plug-in folder is missing, or a plug-in cannot be imported.
     """
     catalogue.use_plugins(plugins)
-    digest = sources_digest(catalogue.plugin_folders())
-    path = cache_folder() / "declared" / f"{digest}.json"
+    path = store.folder("declared") / f"{sources.digest()[:32]}.json"
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

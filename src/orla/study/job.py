@@ -9,6 +9,7 @@ import torch
 
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
+from orla.engine import memory
 from orla.study.batches import PRECISIONS, initial_parameters, started
 from orla.study.keys import KEYS
 from orla.study.study import Study
@@ -56,7 +57,21 @@ def study_of(
     }
     interventions = [catalogue.make("intervention", spec) for spec in job["interventions"]]
     probes = [catalogue.make("probe", spec) for spec in job["probes"]]
-    batch = most
+    batch = memory.batch_models(
+        architecture,
+        learner,
+        optimizer,
+        observers=observers,
+        interventions=interventions,
+        probes=probes,
+        most=most,
+        memory_mb=memory_mb,
+        device=torch.device(device).type,
+        precision=job["keys"]["precision"],
+        steps=len(episode.whole),
+        snapshots=memory.snapshots(job["seeds"], job["learning_rates"], job["horizons"]),
+        own_streams=job["seeds"] if episode.adapt.own else 0,
+    )
     return Study(
         keys={name: job["keys"][name] for name in KEYS},
         architecture=architecture,

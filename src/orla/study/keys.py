@@ -13,5 +13,8 @@ KEYS: dict[str, str] = {
 }
 """Column -> what it holds, for a condition."""
 
+DEFAULTS: dict[str, str] = {"intervention": "none", "start": "pretrained"}
+"""What a condition has where a config or a registration says nothing; titles leave it out."""
+
 SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != "learner"}
 """Column -> what it holds, for two learners that are compared: all keys but the learner."""

@@ -16,7 +16,7 @@ from typing import Any
 from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.study.declared import Declared
-from orla.study.keys import KEYS
+from orla.study.keys import DEFAULTS, KEYS
 
 # Kind of part -> the section of a config that names instances of it.
 SECTIONS = {
@@ -29,7 +29,7 @@ SECTIONS = {
     "probe": "probes",
 }
 # Values of a condition whose block names none; they are left out of its path.
-NO_INTERVENTION, PRETRAINED, FLOAT64 = "none", "pretrained", "float64"
+NO_INTERVENTION, PRETRAINED, FLOAT64 = DEFAULTS["intervention"], DEFAULTS["start"], "float64"
 # The variant of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"
 # Joins the interventions of a chain in one name.
@@ -121,6 +121,14 @@ class Plan:
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""
         return "window" if self.stride(learner) > 1 else "step"
+
+    def exact(self, learner: str) -> bool:
+        """Whether a learner's gradient is that of exact RTRL."""
+        return self.declaration("learner", learner)["more"]["exactness"] == "exact"
+
+    def takes_pretrained(self, condition: Condition) -> bool:
+        """Whether a condition begins with pretrained networks."""
+        return self.declaration("start", condition.start)["more"]["pretrained"]
 
     def grid(self, condition: Condition) -> list[float]:
         """First learning rates: the config's for the optimizer, or those that it declares."""

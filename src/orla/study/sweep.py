@@ -133,7 +133,7 @@ def _adapt_batch(
         **further,
         **_probed(study, result),
         "updates": np.full(len(rate), updates),
-        "trace": scores.window_means(
+        "window_errors": scores.window_means(
             result.errors, None if scored is None else scored.cpu().numpy(), episode.window
         ),
         **at_horizons.stood(result, horizons),
@@ -177,7 +177,7 @@ def _tabulated(study: Study, done: Mapping[int, Measures], horizons: Sequence[in
         frame["selected_on_test"] = i == selected_on_test
         frame["edge"] = rates.on_edge(on_validation)
         frames.append(frame)
-    traces = np.concatenate([done[i]["trace"] for i in numbers])
+    traces = np.concatenate([done[i]["window_errors"] for i in numbers])
     rate = rates.half_decade(selected)
     return Sweep(
         models=pd.concat(frames, ignore_index=True),

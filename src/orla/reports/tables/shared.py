@@ -10,8 +10,9 @@ import pandas as pd
 
 from orla.reports.numbers import MISSING, interval, is_missing, number
 from orla.reports.paper import Number
-from orla.reports.study import DEFAULTS, StudyFacts
+from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel
+from orla.study.keys import DEFAULTS
 
 BOOTSTRAP = "95 % percentile bootstrap interval over seeds"
 NOT_RUN = "not run"

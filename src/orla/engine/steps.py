@@ -1,0 +1,150 @@
+"""Learners that update at each step: step and update compile together, in one loop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from orla.engine.state import State
+from orla.engine.update import Moments, Updating, part_name, with_noise
+from orla.programs.compiling import Compiled
+from orla.programs.scan import readable, scan_in_place
+
+
+@dataclass(frozen=True)
+class StepLoop(Updating):
+    """The loop with one update a step."""
+
+    def _advance_by_steps(
+        self, state: State, rates: Tensor, moments: Moments
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        steps = len(moments["x"])
+        on_cpu = readable(state.network)
+        if on_cpu:
+            # Padded to the length of a segment, so that one program serves every part of it.
+            moments = {name: _padded(m, self.segment - steps) for name, m in moments.items()}
+        errors, series, at = [], [], 0
+        while at < steps:
+            stop = min(steps, at + self._room(state), at + (steps if on_cpu else self._longest))
+            if on_cpu:
+                some, start, end = moments, at, stop
+            else:
+                # A CUDA graph repeats the positions that it was recorded with, so it gets exactly
+                # the steps of this part.
+                some, start, end = {n: m[at:stop] for n, m in moments.items()}, 0, stop - at
+            ends = torch.tensor(start), torch.tensor(end)
+            carry, error, watched = self._compiled_run(*self._split(state), rates, some, *ends)
+            self._take(state, carry)
+            state.step += stop - at
+            self._end_blocks(state)
+            errors.append(error[start:end])
+            series.append({name: values[start:end] for name, values in watched.items()})
+            at = stop
+        return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
+
+    def _split(self, state: State) -> tuple[Any, Any, Any]:
+        """What a step returns anew, what it changes in place, and what it only reads."""
+        learners = {"own": state.learner, **{f"of {n}": c for n, c in state.observers.items()}}
+        carry = {
+            "network": state.network,
+            "learners": {name: c.carry for name, c in learners.items()},
+            "interventions": list(state.interventions),
+            "probes": list(state.probes),
+        }
+        changed = {
+            "params": state.params,
+            "optimizer": state.optimizer,
+            "learners": {name: c.memory.changed for name, c in learners.items()},
+        }
+        return carry, changed, {name: c.memory.read for name, c in learners.items()}
+
+    def _take(self, state: State, carry: dict[str, Any]) -> None:
+        state.network = carry["network"]
+        state.learner.carry = carry["learners"]["own"]
+        for name, carried in state.observers.items():
+            carried.carry = carry["learners"][f"of {name}"]
+        state.interventions, state.probes = carry["interventions"], carry["probes"]
+
+    def run_steps(
+        self,
+        carry: dict[str, Any],
+        changed: dict[str, Any],
+        read: dict[str, Any],
+        rates: Tensor,
+        moments: Moments,
+        start: Tensor,
+        stop: Tensor,
+    ) -> tuple[Any, Tensor, dict[str, Tensor]]:
+        """Adapt to the steps `start` to `stop` of `moments`, one update a step.
+
+        Args:
+            carry, changed, read: From `_split`; `changed` is changed in place.
+            rates: Learning rates (models,).
+            moments: Steps on the first axis.
+
+        Returns:
+            The next carry, errors (steps, models) and the probes' series.
+        """
+
+        def body(
+            carry: Any, moment: Moments, read: Any, rates: Tensor, changed: Any
+        ) -> tuple[Any, Any]:
+            params = changed["params"]
+            held = {
+                name: (c | changed["learners"][name] | read[name])
+                for name, c in carry["learners"].items()
+            }
+            network, step, error, readout = self._forward(params, carry["network"], moment)
+            learners, gradients = {}, {}
+            for name, learner in self._named.items():
+                own = with_noise(step, moment, learner)
+                learners[name], gradient = learner.gradient(held[name], params, own)
+                gradients[name] = self._laid_out(gradient | readout, params)
+            update = self._apply(
+                params, gradients, changed["optimizer"], carry, rates, network, moment, error
+            )
+            updates, optimizer, interventions, probes, watched = update
+            # Copied, because a probe may return a tensor that is changed below.
+            watched = pytree.tree_map(torch.clone, watched)
+            # In place: new tensors would double the memory that the loop reads and writes.
+            for name, u in updates.items():
+                params[name].copy_(params[name] + u)
+            for name, value in optimizer.items():
+                changed["optimizer"][name].copy_(value)
+            after = {
+                "network": network,
+                "learners": learners,
+                "interventions": interventions,
+                "probes": probes,
+            }
+            return after, (error, watched)
+
+        carry, (errors, series) = scan_in_place(
+            body, carry, moments, changed, constants=(read, rates), start=start, stop=stop
+        )
+        return carry, errors, series
+
+    @cached_property
+    def _longest(self) -> int:
+        """Most steps of one CUDA graph.
+
+        Each number of steps needs a graph of its own. With the greatest common divisor of segment
+        and blocks, one graph serves nearly all steps.
+        """
+        blocks = [x.block_length for x in (self.learner, *self.observers.values())]
+        return math.gcd(self.segment, *blocks)
+
+    @cached_property
+    def _compiled_run(self) -> Compiled:
+        name = f"{part_name(self.learner)} + {part_name(self.optimizer)}"
+        return Compiled(self.run_steps, name, self._made_of)
+
+
+def _padded(moment: Tensor, missing: int) -> Tensor:
+    return torch.cat([moment, moment.new_zeros(missing, *moment.shape[1:])]) if missing else moment

@@ -1,0 +1,170 @@
+"""One update: a step forward, gradients, interventions, the optimizer, and probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from torch import Tensor
+from torch.func import vmap
+
+from orla.architectures.base import Parameters
+from orla.engine.state import Carried, State
+from orla.errors import OrlaError
+from orla.interventions.base import Gradients, Intervention
+from orla.learners.base import Learner
+from orla.losses.base import Loss
+from orla.optimizers.base import Optimizer
+from orla.probes.base import Probe, Update
+from orla.programs.scan import in_layout_of
+
+# Steps of a stream: "x" (steps, n_in) and "y" (steps, ...), shared by the models, or
+# (steps, models, ...); and where the stream has them "scored" and "starts", bool.
+Moments = dict[str, Tensor]
+
+# Prefix of the entries of a moment that hold random numbers.
+NOISE = "noise"
+
+
+def noise_of(learner: Learner) -> str:
+    """The entry of a moment with a learner's random numbers, named by their number."""
+    return f"{NOISE}-{learner.noise}"
+
+
+def with_noise(step: dict[str, Any], moment: Moments, learner: Learner) -> dict[str, Any]:
+    """The step, with the random numbers of this learner."""
+    return step | {"noise": moment[noise_of(learner)]} if learner.noise else step
+
+
+@dataclass(frozen=True)
+class Updating:
+    """The parts of a loop, and one update with them.
+
+    learner: Its gradient changes the networks.
+    observers: Learners by name that compute gradients on the same trajectory without changing it.
+        An observer has the learner's stride, or 1: then its gradients of a window are summed.
+    interventions: Changes to the gradient, in order.
+    segment: Steps that are processed in one piece, a multiple of the learner's stride.
+    """
+
+    learner: Learner
+    optimizer: Optimizer
+    loss: Loss
+    observers: Mapping[str, Learner] = field(default_factory=dict)
+    interventions: Sequence[Intervention] = ()
+    probes: Sequence[Probe] = ()
+    segment: int = 200
+
+    def __post_init__(self) -> None:
+        if self.segment % self.learner.stride:
+            raise OrlaError(
+                f"a segment of {self.segment} steps does not hold a whole number of updates, one"
+                f" every {self.learner.stride} steps; make the task's window a multiple of that"
+            )
+        for name, observer in self.observers.items():
+            if observer.stride not in (1, self.learner.stride):
+                raise OrlaError(
+                    f"observer {name} answers every {observer.stride} steps and the learner updates"
+                    f" every {self.learner.stride}; give both one stride, or the observer 1"
+                )
+        for part in (*self.interventions, *self.probes):
+            for name in part.observers():
+                if name not in self.observers:
+                    raise OrlaError(
+                        f"{part.kind} {part.part.name} reads the observer {name!r}, which is not"
+                        " there; name it under observers"
+                    )
+
+    def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
+        """The learner and the observers, each with its carry and buffers."""
+        watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
+        return [(self.learner, state.learner), *watching]
+
+    def _room(self, state: State) -> int:
+        """Steps until the next end of a learner's block, at most a segment."""
+        ends = [
+            learner.block_length - state.step % learner.block_length
+            for learner, _ in self._learners(state)
+            if learner.block_length
+        ]
+        return min([self.segment, *ends])
+
+    def _end_blocks(self, state: State) -> None:
+        for learner, carried in self._learners(state):
+            if learner.block_length and state.step % learner.block_length == 0:
+                learner.end_block(carried.memory)
+
+    @cached_property
+    def _named(self) -> dict[str, Learner]:
+        return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
+
+    def _forward(
+        self, params: Parameters, network: Tensor, moment: Moments
+    ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
+        """One step forward: the next network state, `learners.base.Step`, error and readout."""
+        d = self.learner.derivatives
+        before = d.before(params, network, moment)
+        after, tape = d.forward(params, network, moment)
+        error, cotangent, readout = d.readout(self.loss, params, after, moment)
+        seen = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
+        step = {"moment": seen, "before": before, "tape": tape, "cotangent": cotangent}
+        return after, step, error, readout
+
+    def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
+        """The gradient, in the memory layout of the parameters where that is faster.
+
+        Where an update depends on each number alone, the layout is left to the compiler, which may
+        fuse the gradient into the update. Elsewhere the gradient is laid out as the parameters.
+        """
+        plain = not (self.observers or self.interventions)
+        apart = self.learner.loops or self.learner.block_length
+        if self.optimizer.elementwise and plain and not apart:
+            return gradient
+        return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
+
+    def _apply(
+        self,
+        params: Parameters,
+        gradients: dict[str, Parameters],
+        optimizer: dict[str, Tensor],
+        carry: dict[str, Any],
+        rates: Tensor,
+        network: Tensor,
+        moment: Moments,
+        error: Tensor,
+    ) -> tuple[Any, ...]:
+        """Updates; next states of optimizer, interventions and probes; the measurements."""
+        learned = own = gradients["own"]
+        observers = {name: gradients[f"of {name}"] for name in self.observers}
+        interventions = []
+        for part, state in zip(self.interventions, carry["interventions"], strict=True):
+            own, after = vmap(part.update)(Gradients(own, observers), state, params)
+            interventions.append(after)
+        updates, optimizer = vmap(self.optimizer.update)(own, optimizer, params, rates)
+        moment = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
+        update = Update(params, own, observers, learned, updates, network, moment, error)
+        axes = Update(0, 0, 0, 0, 0, 0, self._moment_axes(moment, error), error.dim() - 1)
+        probes, watched = [], {}
+        for part, state in zip(self.probes, carry["probes"], strict=True):
+            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
+            probes.append(after)
+            watched |= values
+        return updates, optimizer, interventions, probes, watched
+
+    def _moment_axes(self, moment: Moments, error: Tensor) -> dict[str, int | None]:
+        # Axes of a window: steps, then models where each has its own stream.
+        window = error.dim() - 1
+        own = moment["x"].dim() == 2 + window
+        return {name: window if own else None for name in moment}
+
+    @property
+    def _made_of(self) -> list[Any]:
+        watching = [list(self.observers.items()), list(self.interventions), list(self.probes)]
+        return [self.learner, self.optimizer, self.loss, *watching]
+
+
+def part_name(thing: object) -> str:
+    """A part's name in messages."""
+    return type(thing).__name__

@@ -1,0 +1,200 @@
+"""Learners that watch: what they answer, that they never drive, and what the loop refuses."""
+
+import numpy as np
+import pytest
+import torch
+from harness import (
+    LEARNERS,
+    NETWORKS,
+    SQUARED_ERROR,
+    Counting,
+    Recorder,
+    Smoothing,
+    adapt,
+    distance,
+    everything,
+    make_learner,
+    networks,
+    same,
+    stream,
+    watch,
+)
+
+from orla import catalogue
+from orla.engine.loop import Loop
+from orla.errors import OrlaError
+from orla.interventions.match_norm import MatchNorm
+from orla.learners.rtrl import RTRL
+from orla.optimizers.adam import Adam
+from orla.probes.past_gradient import PastGradient
+from orla.programs import compiling
+
+STEPS = 48
+RATES = torch.tensor([0.01, 0.03], dtype=torch.float64)
+
+
+def fitting(learner, architecture):
+    """Every learner that may watch `learner`, by name."""
+    made = {name: make_learner(name, architecture) for name in LEARNERS}
+    return {name: o for name, o in made.items() if o.stride in (1, learner.stride)}
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_observers_and_probes_never_drive(kind, name):
+    architecture, _ = NETWORKS[kind]
+    X, Y = stream(STEPS)
+    params, learner = networks(architecture), make_learner(name, architecture)
+    bare = adapt(Loop(learner, Adam(), SQUARED_ERROR, segment=24), params, RATES, X, Y)
+    watched = adapt(
+        Loop(
+            learner,
+            Adam(),
+            SQUARED_ERROR,
+            observers=fitting(learner, architecture),
+            probes=[Counting(), Recorder()],
+            segment=24,
+        ),
+        params,
+        RATES,
+        X,
+        Y,
+    )
+    for own in ("params", "network", "optimizer"):
+        assert same(getattr(bare.state, own), getattr(watched.state, own))
+    assert same(bare.state.learner.carry, watched.state.learner.carry)
+    assert np.array_equal(bare.errors, watched.errors)
+    assert bare.series == {}
+    assert watched.series["so far errors"].shape == (2, STEPS // learner.stride)
+
+
+def test_an_intervention_does_drive():
+    """The negative control of the test above."""
+    architecture, _ = NETWORKS["rnn"]
+    X, Y = stream(STEPS)
+    params, learner = networks(architecture), make_learner("immediate", architecture)
+    ran = [
+        adapt(
+            Loop(learner, Adam(), SQUARED_ERROR, interventions=chain, segment=24),
+            params,
+            RATES,
+            X,
+            Y,
+        ).state.params
+        for chain in ([], [Smoothing()])
+    ]
+    assert not same(*ran)
+
+
+def test_compiled_observers_never_drive():
+    architecture, _ = NETWORKS["rnn"]
+    X, Y = stream(STEPS)
+    params, learner = networks(architecture), make_learner("immediate", architecture)
+    compiling.configure(compile=True)
+    try:
+        bare, watched = (
+            adapt(
+                Loop(learner, Adam(), SQUARED_ERROR, observers=them, probes=probes, segment=24),
+                params,
+                RATES,
+                X,
+                Y,
+            )
+            for them, probes in (
+                ({}, []),
+                ({"rtrl": RTRL(architecture, block=10)}, [Counting()]),
+            )
+        )
+    finally:
+        compiling.configure(compile=False)
+    assert same(bare.state.params, watched.state.params)
+    assert np.array_equal(bare.errors, watched.errors)
+    assert watched.series["so far observed"].any()
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
+    """Under itself, and where it answers at each step under plain immediate learning."""
+    architecture, _ = NETWORKS[kind]
+    X, Y = stream(24)
+    params, learner = networks(architecture), make_learner(name, architecture)
+    watched = watch(learner, params, X, Y, rate=0.05, observers={"twin": learner})
+    assert same(watched.series("of twin"), watched.gradients)
+    if learner.stride > 1:
+        return
+    driver = make_learner("immediate", architecture)
+    watched = watch(driver, params, X, Y, rate=0.0, observers={"twin": learner})
+    own = watch(learner, params, X, Y, rate=0.0)
+    assert distance(watched.model(1, "of twin")[0], own.model(1)[0]) < 1e-12
+    if name not in ("immediate", "last-layer"):
+        assert distance(watched.model(1, "of twin")[0], watched.model(1)[0]) > 1e-3
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("driver", [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"])
+@pytest.mark.parametrize(
+    "name", [n for n in LEARNERS if make_learner(n, NETWORKS["rnn"][0]).stride == 1]
+)
+def test_under_windows_a_step_learner_is_that_run_by_hand(kind, driver, name):
+    """Driven alone, its weights set anew at each window to those that the driver had there."""
+    architecture, _ = NETWORKS[kind]
+    X, Y = stream(24)
+    params = networks(architecture)
+    windowed, learner = make_learner(driver, architecture), make_learner(name, architecture)
+    watched = watch(windowed, params, X, Y, rate=0.05, observers={"steps": learner})
+    assert not same(watched.series("params")[0], watched.series("params")[-1])
+    loop = Loop(
+        learner, catalogue.make("optimizer", "sgd"), SQUARED_ERROR, probes=[Recorder()], segment=1
+    )
+    state, stride, sums = loop.start(params), windowed.stride, []
+    for update, weights in enumerate(watched.series("params")):
+        state.params = {n: p.clone() for n, p in weights.items()}
+        part = slice(update * stride, (update + 1) * stride)
+        series = adapt(loop, None, 0.0 * RATES, X[part], Y[part], state=state).series
+        sums.append(
+            {
+                n.removeprefix("gradient "): torch.as_tensor(values).sum(1)
+                for n, values in series.items()
+                if n.startswith("gradient ")
+            }
+        )
+    ours = watched.series("of steps")
+    assert set(ours[0]) == set(sums[0])
+    assert distance(ours, sums) < 1e-11
+    assert distance(ours, [{n: g / stride for n, g in one.items()} for one in sums]) > 1e-2
+
+
+def refused(match, *arguments, **options):
+    with pytest.raises(OrlaError, match=match) as refusal:
+        Loop(*arguments, SQUARED_ERROR, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_what_does_not_fit_is_refused():
+    architecture, _ = NETWORKS["rnn"]
+    window = make_learner("tbptt-8-8", architecture)
+    step = make_learner("immediate", architecture)
+    refused("segment of 20 .* every 8 steps", window, Adam(), segment=20)
+    four = make_learner("tbptt-6-4", architecture)
+    refused("observer a answers every 4", window, Adam(), observers={"a": four}, segment=24)
+    refused("observer a answers every 8", step, Adam(), observers={"a": window})
+    refused(
+        "match-norm reads the observer 'full', which is not",
+        step,
+        Adam(),
+        interventions=[MatchNorm("full")],
+        observers={"ful": step},
+    )
+    refused("past_gradient reads the observer 'rtrl'", step, Adam(), probes=[PastGradient(full="rtrl")])
+    Loop(step, Adam(), SQUARED_ERROR, probes=[PastGradient(full="rtrl")], observers={"rtrl": step})
+    Loop(window, Adam(), SQUARED_ERROR, observers={"a": window, "b": step}, segment=24)
+
+
+def test_state_knows_every_observer():
+    architecture, _ = NETWORKS["rnn"]
+    observers = fitting(make_learner("immediate", architecture), architecture)
+    loop = Loop(make_learner("immediate", architecture), Adam(), SQUARED_ERROR, observers=observers)
+    state = loop.start(networks(architecture))
+    assert list(state.observers) == list(observers)
+    assert same(everything(state), everything(state.copy()))

@@ -1,0 +1,79 @@
+"""The digest of sources: every file that a result may depend on changes it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import orla
+from orla import catalogue
+from orla.programs import sources
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    (folder / "part.py").write_text("from helper import X\n")
+    (folder / "helper.py").write_text("X = 1\n")
+    before = catalogue.plugin_folders()
+    catalogue.use_plugins([folder])
+    yield folder
+    catalogue.use_plugins(before)
+
+
+def digest():
+    sources._digest.cache_clear()
+    return sources.digest()
+
+
+def test_a_plug_ins_helper_is_part_of_it(plugins):
+    before = digest()
+    assert digest() == before
+    (plugins / "helper.py").write_text("X = 2\n")
+    changed = digest()
+    (plugins / "deeper").mkdir()
+    (plugins / "deeper" / "another.py").touch()
+    assert len({before, changed, digest()}) == 3
+    (plugins / "notes.txt").touch()
+    (plugins / "deeper" / "another.py").unlink()
+    assert digest() == changed
+
+
+def test_without_plug_ins_it_is_another(plugins):
+    within = digest()
+    catalogue.use_plugins([])
+    assert digest() != within
+
+
+def test_every_source_of_the_package_is_read(monkeypatch):
+    read, sha256 = [], sources.files.sha256
+    monkeypatch.setattr(sources.files, "sha256", lambda f: read.append(f.name) or sha256(f))
+    digest()
+    for name in ("kernels.cpp", "kernels.py", "loop.py", "rnn.py", "catalogue.py"):
+        assert name in read
+    assert len(read) > 100 and orla.__file__.endswith("__init__.py")
+
+
+def test_packages_of_entry_points_are_part_of_it(tmp_path, monkeypatch):
+    package = tmp_path / "of_others"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "helper.py").write_text("X = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    without = digest()
+    point = SimpleNamespace(module="of_others.parts")
+    monkeypatch.setattr(sources, "entry_points", lambda group: [point])
+    before = digest()
+    (package / "helper.py").write_text("X = 2\n")
+    assert len({without, before, digest()}) == 3
+
+
+def test_a_single_file_of_an_entry_point_is_read_without_its_neighbours(tmp_path, monkeypatch):
+    (tmp_path / "alone.py").write_text("X = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sources, "entry_points", lambda group: [SimpleNamespace(module="alone")])
+    before = digest()
+    (tmp_path / "neighbour.py").touch()
+    assert digest() == before
+    (tmp_path / "alone.py").write_text("X = 2\n")
+    assert digest() != before

@@ -1,0 +1,185 @@
+"""The cache: whole, the user's own, closed to others; and what is planted there does not run."""
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+
+import pytest
+
+from orla.programs import compiling, kernels, store
+
+LIBRARY = 'extern "C" int value() { return 7; }\n'
+PLANTED = """
+#include <cstdio>
+__attribute__((constructor)) static void ran() { std::fclose(std::fopen("%s", "w")); }
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """An empty cache, a process that has said nothing, and a short source for the kernels."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ORLA_CACHE", str(folder))
+    (tmp_path / "kernels.cpp").write_text(LIBRARY)
+    monkeypatch.setattr(kernels, "_SOURCE", tmp_path / "kernels.cpp")
+    store._say_once.cache_clear()
+    return folder
+
+
+def made():
+    """The library as a job finds or makes it."""
+    library = kernels._library.__wrapped__()
+    assert library.value() == 7
+    return library
+
+
+def kept(cache):
+    """The one folder in which a library is kept."""
+    made()
+    (folder,) = (cache / "kernels").iterdir()
+    return folder
+
+
+def plant(folder, tmp_path):
+    """Put a library with right sums in place of the kept one; it writes a file when loaded."""
+    marker = tmp_path / "ran"
+    source = tmp_path / "planted.cpp"
+    source.write_text(PLANTED % marker + LIBRARY)
+    (folder / "kernels.so").unlink()
+    command = ["g++", "-shared", "-fPIC", "-o", str(folder / "kernels.so"), str(source)]
+    subprocess.run(command, check=True)
+    (folder / "kernels.so").chmod(0o600)
+    (folder / store._SUMS).write_text(store._sums(folder))
+    return marker
+
+
+def count_compilations(monkeypatch):
+    calls, compiled = [], kernels._compiled
+    monkeypatch.setattr(kernels, "_compiled", lambda *args: calls.append(1) or compiled(*args))
+    return calls
+
+
+def test_a_library_is_compiled_once_and_loaded_after(cache, monkeypatch):
+    calls = count_compilations(monkeypatch)
+    made()
+    made()
+    assert len(calls) == 1
+    (cache.parent / "kernels.cpp").write_text(LIBRARY + "\n")
+    made()
+    assert len(calls) == 2
+
+
+def test_what_others_could_have_planted_does_not_run(cache, tmp_path, capsys):
+    marker = plant(kept(cache), tmp_path)
+    (cache / "kernels").chmod(0o777)
+    for _ in range(3):
+        made()
+    assert not marker.exists()
+    said = [line for line in capsys.readouterr().err.splitlines() if "written by others" in line]
+    assert len(said) == 1 and f"run chmod -R go-w {cache / 'kernels'}" in said[0]
+    # The control: the same library would run where the user alone can write.
+    (cache / "kernels").chmod(0o700)
+    made()
+    assert marker.exists()
+
+
+@pytest.mark.parametrize("where", ["cache", "program", "library"])
+def test_each_level_is_looked_at(where, cache, tmp_path):
+    folder = kept(cache)
+    marker = plant(folder, tmp_path)
+    {"cache": cache, "program": folder, "library": folder / "kernels.so"}[where].chmod(0o770)
+    made()
+    assert not marker.exists()
+
+
+def test_what_belongs_to_another_user_is_not_loaded(cache, tmp_path, capsys, monkeypatch):
+    marker = plant(kept(cache), tmp_path)
+    monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
+    made()
+    assert not marker.exists()
+    said = capsys.readouterr().err
+    assert f"{cache} belongs to another user" in said
+    assert "set ORLA_CACHE to a folder of your own" in said and "chmod" not in said
+
+
+@pytest.mark.parametrize("damage", ["cut", "zeroed", "absent", "no sums"])
+def test_a_damaged_library_is_made_again(damage, cache, monkeypatch):
+    folder = kept(cache)
+    library = folder / "kernels.so"
+    whole = library.read_bytes()
+    library.unlink()  # this process has it loaded
+    if damage in ("cut", "zeroed"):
+        library.write_bytes(whole[: len(whole) // 2] if damage == "cut" else bytes(len(whole)))
+    elif damage == "no sums":
+        library.write_bytes(whole)
+        (folder / store._SUMS).unlink()
+    assert not store.whole(folder)
+    calls = count_compilations(monkeypatch)
+    made()
+    assert len(calls) == 1 and store.whole(folder)
+    made()
+    assert len(calls) == 1
+
+
+def test_what_has_right_sums_and_does_not_load_is_replaced(cache, monkeypatch):
+    folder = kept(cache)
+    (folder / "kernels.so").unlink()
+    (folder / "kernels.so").write_text("no library")
+    (folder / store._SUMS).write_text(store._sums(folder))
+    (folder / "kernels.so").chmod(0o600)
+    assert store.whole(folder)
+    calls = count_compilations(monkeypatch)
+    made()
+    made()
+    assert len(calls) == 1 and ctypes.CDLL(str(folder / "kernels.so")).value() == 7
+
+
+def test_what_is_kept_is_closed_to_others_whatever_the_umask(cache):
+    before = os.umask(0o002)
+    try:
+        folder = kept(cache)
+    finally:
+        os.umask(before)
+    assert store.whole(folder)
+    for part in (cache, cache / "kernels", folder, *folder.iterdir()):
+        assert not part.stat().st_mode & 0o022, part
+
+
+def test_a_process_whose_cache_is_unsafe_keeps_to_itself(cache):
+    cache.mkdir(mode=0o700)
+    cache.chmod(0o777)
+    private = store.folder("kernels")
+    assert cache not in private.parents and not private.stat().st_mode & 0o077
+    assert store.folder("kernels") == private
+    scratch = store.scratch(private / "one")
+    (scratch / "file").touch()
+    assert not store.keep(scratch, private / "one")  # not beyond this process
+    assert store.whole(private / "one")
+    shutil.rmtree(private)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names x86 instruction sets")
+@pytest.mark.parametrize(
+    "asked, flags", [("avx2", {"-mavx2", "-mfma"}), ("default", set()), ("", {"-march=native"})]
+)
+def test_kernels_are_made_for_the_instruction_set_that_was_asked_for(
+    asked, flags, cache, monkeypatch
+):
+    commands, ran = [], subprocess.run
+    monkeypatch.setattr(kernels.subprocess, "run", lambda c, **k: commands.append(c) or ran(c, **k))
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", asked)
+    made()
+    assert {word for word in commands[0] if word.startswith("-m")} == flags
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default" if asked == "avx2" else "avx2")
+    made()
+    assert len(commands) == len(list((cache / "kernels").iterdir())) == 2
+
+
+def test_a_compiler_that_fails_is_quoted_and_pytorch_serves(cache, monkeypatch, capsys):
+    (cache.parent / "kernels.cpp").write_text("no C++")
+    assert kernels._library.__wrapped__() is None
+    assert "cannot be compiled (" in (said := capsys.readouterr().err) and "error" in said
+    assert list((cache / "kernels").iterdir()) == []
+    assert compiling.say is store.say

@@ -1,0 +1,41 @@
+"""One file names what PyTorch keeps private."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import orla
+
+SOURCES = sorted(Path(orla.__file__).parent.rglob("*.py"))
+PRIVATE = re.compile(
+    r"\btorch(?!\.utils\._pytree)(\.\w+)*\._(?!_)|torch\.fx\.experimental|from torch import _"
+)
+PUBLIC = "from torch.utils import _pytree as pytree"
+
+
+def lines(file):
+    return [n for n, line in enumerate(file.read_text().splitlines(), 1) if PRIVATE.search(line)]
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.name)
+def test_no_other_file_names_private_modules(file):
+    found = lines(file)
+    assert bool(found) == (file.name == "torch_private.py"), found
+
+
+@pytest.mark.parametrize(
+    "line, private",
+    [
+        ("from torch._inductor import config", True),
+        ("x = torch._C._aoti.Runner()", True),
+        ("import torch.fx.experimental.proxy_tensor", True),
+        ("import torch.nn.utils._x as x", True),
+        (PUBLIC, False),
+        ("import torch.utils._pytree", False),
+        ("from torch.func import vmap", False),
+        ("self.torch_size = torch.ones(3)", False),
+    ],
+)
+def test_the_search_finds_private_names_alone(line, private):
+    assert bool(PRIVATE.search(line)) == private
