@@ -1,4 +1,4 @@
-"""The loop: adapts a batch of models to a stream with a learner and an optimizer."""
+"""The loop: a stream, a network, a learner and an optimizer, over a batch of models."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["Adaptation", "Loop", "Moments"]
 
 @dataclass(frozen=True)
 class Adaptation:
-    """The result of a run, models on the first axis.
+    """What a run leaves behind, models on the first axis.
 
     errors: (models, steps) of each step, before its update; 0 where a step is not scored.
     state: After the last step.
-    series: Measurements of the probes, (models, updates, ...) each.
-    snapshots: {step: (params, network state)} after so many steps of the stream.
+    series: What the probes measured, (models, updates, ...) each.
+    snapshots: {step: (params, network state)} after that many steps of the stream.
     """
 
     errors: np.ndarray
@@ -54,10 +54,10 @@ class Loop(StepLoop, WindowLoop):
         """The state before the first step.
 
         Args:
-            params: Starting parameters, each (models, ...); they are copied.
-            seeds: Seeds of the models' random numbers; 0, 1, ... by default.
-            network: States of the networks (models, state_size); initial states by default.
-            optimizer: State of the optimizer; its initial state by default.
+            params: Starting point, each (models, ...); left as it is.
+            seeds: Names of the models' random numbers; 0, 1, ... by default.
+            network: States of the networks (models, state_size); their initial ones by default.
+            optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
             params = _own(rows_along_memory(params))
@@ -86,13 +86,13 @@ class Loop(StepLoop, WindowLoop):
         snapshots: Sequence[int] = (),
         on_segment: Callable[[int], None] | None = None,
     ) -> Adaptation:
-        """Adapt to the steps of `moments` from `state`, which is changed in place.
+        """Go through `moments` from `state`, which is changed in place.
 
         Args:
-            state: From `start`, or the state after an earlier run.
+            state: From `start`, or as an earlier run left it.
             rates: Learning rates (models,).
             moments: The next steps of the stream, in the precision of the parameters. Steps that
-                do not fill a last update are ignored.
+                do not fill a last update are passed over.
             snapshots: Steps of the stream after which parameters and network state are kept,
                 multiples of `segment`.
             on_segment: Called with the number of steps done since the last call.
@@ -158,5 +158,5 @@ def _carried(learner: Learner, params: Parameters) -> Carried:
 
 
 def _own(tree: Any) -> Any:
-    """Copies of the tensors, no two of which share memory, to be changed in place."""
+    """The same tensors, each in memory of its own: they are changed in place."""
     return pytree.tree_map(torch.clone, tree)

@@ -124,4 +124,7 @@ class WindowLoop(Updating):
 
     @cached_property
     def _compiled_apply(self) -> Compiled:
-        return Compiled(self._apply, f"{part_name(self.optimizer)}, an update", self._made_of)
+        # Whose gradients they are is no part of it: one program serves all learners.
+        names = list(self.observers)
+        made_of = [self.optimizer, names, list(self.interventions), list(self.probes)]
+        return Compiled(self._apply, f"{part_name(self.optimizer)}, an update", made_of)

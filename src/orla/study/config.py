@@ -217,10 +217,24 @@ def checked(config: Mapping[str, Any]) -> Plan:
     parts = declared(plugins)
     schema.validate(config, config_schema(parts), "config")
     plan = Plan(config, parts)
+    for probe in config["probes_of_all"]:
+        _named(plan, "probe", probe, "probes_of_all")
+    _check_strides(plan)
     _check_grids(config["grids"], plan)
     _check_horizons(plan)
     _check_comparisons(plan)
+    _check_assumed(plan)
     return plan
+
+
+def _check_strides(plan: Plan) -> None:
+    for c in plan.conditions:
+        window, stride = plan.window(c.task), plan.stride(c.learner)
+        if window % stride:
+            raise OrlaError(
+                f"config: {c.learner} updates every {stride} steps and a window of {c.task} has"
+                f" {window}; make the window a multiple of that"
+            )
 
 
 def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> None:
@@ -239,6 +253,9 @@ def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> 
 def _check_horizons(plan: Plan) -> None:
     chosen, conditions = plan.config["horizons"], plan.conditions
     for task in chosen["tasks"]:
+        _listed("horizons.tasks", task, plan.config["tasks"])
+        splits = sorted({c.split for c in conditions if c.task == task})
+        _listed("horizons.split", chosen["split"], splits)
         run = {c.learner for c in conditions if (c.split, c.task) == (chosen["split"], task)}
         for learner in chosen["learners"]:
             if learner not in run:
@@ -260,9 +277,20 @@ def _check_comparisons(plan: Plan) -> None:
     for name, comparison in comparisons.items():
         for learner in comparison["minus"]:
             _named(plan, "learner", learner, f"comparisons.{name}")
-    main = plan.config["statistics"]["main"]
-    if comparisons and main not in comparisons:
-        raise OrlaError(f'config: "statistics.main" is "{main}"; {nearest(main, comparisons)}')
+    if comparisons:
+        _listed("statistics.main", plan.config["statistics"]["main"], comparisons)
+
+
+def _check_assumed(plan: Plan) -> None:
+    assumed = plan.config["registrations"]["assume"]
+    _listed("registrations.assume.task", assumed["task"], plan.config["tasks"])
+    if assumed["pair"] is not None:
+        _listed("registrations.assume.pair", assumed["pair"], plan.pairs(assumed["task"]))
+
+
+def _listed(place: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise OrlaError(f'config: "{place}" cannot be "{name}"; {nearest(name, known)}')
 
 
 def _named(plan: Plan, kind: str, name: str, place: str) -> None:

@@ -230,11 +230,11 @@ class Plan:
                     self.spec(kind, name)
                 except OrlaError as error:
                     raise OrlaError(f'config: "{place}.{key}": {error}') from None
-        known = {split for task in block["tasks"] for split in self.variants(task)}
-        for split in block["splits"]:
-            if split not in known:
+        for task, split in product(block["tasks"], block["splits"]):
+            if split not in (known := self.variants(task)):
                 raise OrlaError(
-                    f'config: "{place}.splits" cannot have "{split}"; {nearest(split, known)}'
+                    f'config: "{place}.splits" has "{split}", which {task} has not; '
+                    + nearest(split, known)
                 )
 
     def variants(self, task: str) -> list[str]:
