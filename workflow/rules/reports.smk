@@ -1,4 +1,4 @@
-# Tables, figures and the page: ours beside the paper's.
+# Tables, figures, the page, and docs/findings.md.
 
 # Results by the names that tables and figures need them by.
 FILE_OF = {"models": "lr_curves"}
@@ -15,7 +15,7 @@ REPORT_FILES = [
     *expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
     *expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
 ]
-# What captions and the page say of the study.
+# Facts of the study for captions and the page.
 FACTS = {
     "name": config["name"],
     "recordings": list(SOURCES),
