@@ -15,7 +15,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from benchmarks import measure
+from benchmarks import job, measure
+from orla import catalogue
 from orla.engine import memory as model
 from orla.reports import style
 
@@ -42,6 +43,23 @@ CASES = [
 FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision")
 
 
+def predicted_bytes(case: Mapping[str, Any]) -> int:
+    """Peak memory of a sweep job's own process, without Snakemake's and the C++ compiler's."""
+    network = catalogue.make(
+        "architecture",
+        {"kind": case["architecture"], "hidden": case["hidden"]},
+        n_in=job.N_IN,
+        n_out=job.N_OUT,
+    )
+    parts = (
+        network,
+        catalogue.make("learner", case["learner"], architecture=network),
+        catalogue.make("optimizer", case["optimizer"]),
+    )
+    sizes = {name: case[name] for name in ("models", "precision", "steps")}
+    return model.peak_bytes(*parts, **sizes) - model.BESIDE
+
+
 def measured_bytes(case: Mapping[str, Any]) -> int:
     """Peak memory of a sweep job in a process of its own, which compiles its loop afresh."""
     command = [sys.executable, "-m", "benchmarks.job", json.dumps(dict(case))]
@@ -58,7 +76,7 @@ def memory() -> None:
     print(f"{'predicted / measured':>21}{'predicted':>11}{'measured':>10}  MB")
     for case in (dict(zip(FIELDS, values, strict=True)) for values in CASES):
         case["steps"] = STEPS_LARGE if case["hidden"] >= LARGE else STEPS
-        predicted = model.peak_bytes(**case) / 1e6
+        predicted = predicted_bytes(case) / 1e6
         measured = measured_bytes(case) / 1e6
         rows.append(
             case
@@ -81,15 +99,12 @@ def memory() -> None:
 def draw(measured: pd.DataFrame, *paths: Path) -> None:
     """Peak memory of one vanilla RNN against its units, predicted and, as far as run, measured."""
     units = [32, 64, 128, 256, 512, 1024]
-    rows = [
-        {
-            "hidden": n,
-            "learner": learner,
-            "MB": model.peak_bytes("rnn", learner, "sgd", hidden=n, models=1, steps=STEPS) / 1e6,
-        }
+    cases = [
+        dict(zip((*FIELDS, "steps"), ("rnn", learner, "sgd", n, 1, "float64", STEPS), strict=True))
         for learner in ("immediate", "rtrl")
         for n in units
     ]
+    rows = [case | {"MB": predicted_bytes(case) / 1e6} for case in cases]
     with style.house():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
         marks = style.marks("learner", ("immediate", "rtrl"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from orla.errors import one_line
 from orla.gradients import cli as gradients
 from orla.prereg import cli as prereg
+from orla.study import cli as schema
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -14,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     prereg.add_commands(subparsers)
     gradients.add_commands(subparsers)
+    schema.add_commands(subparsers)
     parsed = parser.parse_args(arguments)
     with one_line():
         parsed.run(parsed)

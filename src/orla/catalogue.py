@@ -1,8 +1,8 @@
-"""The catalogue: every part of the study by name, discovered in its room or in a plug-in folder.
+"""The catalogue: every part of the study by name, found in its package or in a plug-in folder.
 
-A part is a class that names itself in its class statement (``class SGD(Optimizer, name="sgd")``).
-Nothing lists parts: the schema of the config, error messages, captions, orders in figures, tables
-of the docs and the tests are made from what the parts say of themselves.
+A part is a class that declares its name in its class statement (``class SGD(Optimizer,
+name="sgd")``). There is no list of parts: the schema of the config, error messages, captions,
+orders in figures, tables of the docs and tests are made from these declarations.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from orla.schema import nearest
 
 ENTRY_POINTS = "orla.plugins"
 
-# Kind of part -> the room (a package of orla) whose modules hold the built-in ones.
+# Kind of part -> the package of orla whose modules hold the built-in parts.
 ROOMS = {
     "task": "tasks",
     "architecture": "architectures",
@@ -45,7 +45,7 @@ ROOMS = {
 
 @dataclass(frozen=True)
 class Mark:
-    """How a series looks in figures: colour, marker and line (a name or an on-off pattern)."""
+    """Colour, marker and line (a name or an on-off pattern) of a series in figures."""
 
     color: str
     marker: str
@@ -54,16 +54,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a part says of itself.
+    """What a part declares.
 
     Attributes:
-        name: how configs and tables call it.
-        label: how a reader sees it; ``{option}`` stands for the value of an option.
-        order: its place in tables and legends; equal ones in the order of their names.
+        name: its name in configs and tables.
+        label: its name in reports; ``{option}`` is replaced by the value of an option.
+        order: its place in tables and legends; parts of equal order are sorted by name.
         chapter: the chapter of the report that it belongs to.
-        mark: its look in figures.
+        mark: colour, marker and line in figures.
         short: options that a short form gives after the name: ``tbptt-200-200``.
-        more: what only one kind of part says, such as the results that a table needs.
+        more: declarations of this kind of part alone, such as the results that a table needs.
     """
 
     name: str
@@ -78,8 +78,8 @@ class Declaration:
 class Part:
     """Base of every part. A subclass with a ``name`` is a part of its kind.
 
-    A kind's own base class gives ``kind``; its defaults of `Declaration.more` stand in
-    ``declares``, the only further keywords that a part of that kind may use.
+    The base class of a kind sets ``kind`` and ``declares``: the further keywords that a class
+    statement of this kind may use, with their defaults. They are stored in `Declaration.more`.
     """
 
     kind: ClassVar[str] = ""
@@ -112,13 +112,13 @@ def option(
     above: float | None = None,
     choices: Sequence[Any] | None = None,
 ) -> Any:
-    """A field of a part that a config may set: its default, what it means, and what it may be.
+    """A field of a part that a config may set: its default, meaning and allowed values.
 
     Args:
-        default: Its value where the config is silent; without one the config must set it.
+        default: Its value where the config sets none; without a default the config must set it.
         text: One sentence for the schema and the docs.
         least, most: Bounds that belong to the range; `above`: one that does not.
-        choices: The values there are.
+        choices: The allowed values.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
     limits["enum"] = None if choices is None else list(choices)
@@ -132,7 +132,7 @@ _plugins: list[Path] = []
 
 
 def use_plugins(folders: Sequence[str | Path]) -> None:
-    """Discover parts in these folders too, beside those of the entry points.
+    """Look for parts in these folders too, and in installed packages with entry points.
 
     Raises:
         OrlaError: A folder does not exist.
@@ -147,7 +147,7 @@ def use_plugins(folders: Sequence[str | Path]) -> None:
 
 
 def plugin_folders() -> list[Path]:
-    """The folders that parts are discovered in, the built-in rooms apart."""
+    """The plug-in folders in use."""
     return list(_plugins)
 
 
@@ -193,7 +193,7 @@ def _collected(kind: str, root: type[Part]) -> dict[str, type[Part]]:
 
 
 def _belongs(part: type[Part]) -> bool:
-    """Whether a part is built in or stands in a plug-in folder that is in use."""
+    """Whether a part is built in, installed, or in a plug-in folder that is in use."""
     module = sys.modules.get(part.__module__)
     if module is None or getattr(module, part.__name__, None) is not part:
         return False
@@ -238,7 +238,7 @@ def _import_plugins() -> None:
 
 
 def _module_name(file: Path) -> str:
-    """A name for the module of a plug-in file that no other file has."""
+    """A module name for a plug-in file, different for each file."""
     digest = hashlib.sha256(str(file).encode()).hexdigest()[:12]
     return _PREFIX + digest + "_" + re.sub(r"\W", "_", file.stem)
 
@@ -266,7 +266,7 @@ def part(kind: str, name: str) -> type[Any]:
 
 
 def specification(kind: str, given: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
-    """The part and the options that a short form or a mapping with ``kind`` means.
+    """The part and the options that a short form, or a mapping with ``kind``, stands for.
 
     ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name
     are the options that the part declares as `short`, in that order.
@@ -324,12 +324,12 @@ def options_of(found: type[Any]) -> list[dataclasses.Field]:
 
 
 def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
-    """The part that a short form or a mapping means, with its options set.
+    """An instance of the part that a short form or a mapping stands for.
 
     Args:
         kind: A key of `ROOMS`.
         given: A short form, or a mapping of ``kind`` and options.
-        **context: Fields that no config sets, such as a learner's network.
+        **context: Fields that are not options, such as a learner's architecture.
 
     Raises:
         OrlaError: The name, an option or a value is unknown or out of range.
@@ -345,7 +345,7 @@ def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
 
 
 def _checked(found: type[Any], f: dataclasses.Field, value: Any) -> Any:
-    """The value of an option, of the option's own type: 1 for 1.0, a tuple for a list."""
+    """The checked value, converted to the option's type: 1.0 to 1, a list to a tuple."""
     from orla.schema import validate
 
     name = f"{found.kind} {found.part.name}"
@@ -391,7 +391,7 @@ def _typed(hint: Any) -> dict[str, Any]:
 
 
 def _schema_of(settings: type[Any]) -> dict[str, Any]:
-    """The JSON schema of a dataclass of settings, such as an option that is a mapping."""
+    """The JSON schema of a dataclass of settings (an option that is a mapping)."""
     named = dataclasses.fields(settings)
     schema = {
         "type": "object",
@@ -404,12 +404,12 @@ def _schema_of(settings: type[Any]) -> dict[str, Any]:
 
 
 def settings(kind: type[Any], given: Any, name: str) -> Any:
-    """A dataclass of settings from a mapping, those inside it too.
+    """A dataclass of settings, with those nested in it, from a mapping.
 
     Args:
         kind: A dataclass; its fields are options or dataclasses of settings.
-        given: A mapping as a config has it, or the settings themselves.
-        name: What messages call it.
+        given: A mapping from a config, or the settings themselves.
+        name: Its name in messages.
 
     Raises:
         OrlaError: A key is unknown or missing, or a value is not what it may be.
@@ -423,7 +423,7 @@ def settings(kind: type[Any], given: Any, name: str) -> Any:
 
 
 def _built(hint: Any, given: Any) -> Any:
-    """A value of a config, with dataclasses where the type hint has them."""
+    """A value of a config; mappings become dataclasses where the type hint says so."""
     if dataclasses.is_dataclass(hint) and isinstance(given, Mapping):
         hints = get_type_hints(hint)
         return hint(**{name: _built(hints[name], value) for name, value in given.items()})
@@ -433,7 +433,7 @@ def _built(hint: Any, given: Any) -> Any:
 
 
 def label(kind: str, given: str | Mapping[str, Any]) -> str:
-    """How a reader sees a part: its label, with the values of its options."""
+    """A part's label with the values of its options filled in."""
     found, options = specification(kind, given)
     defaults = {
         f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()

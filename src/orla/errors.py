@@ -1,4 +1,4 @@
-"""The one error a user is meant to see, how a program ends on it, and what a job logs."""
+"""The error that users see, how a program ends on it, and the logs of jobs."""
 
 import sys
 import traceback
@@ -10,14 +10,14 @@ from typing import TextIO
 
 
 class OrlaError(Exception):
-    """Something the user can mend: one line that names the file, the variable and the mend."""
+    """A mistake that the user can correct: one line with the file, the variable and what to do."""
 
 
 @contextmanager
 def one_line() -> Iterator[None]:
     """End the program with ``error: ...`` on stderr and exit status 1 on an `OrlaError`.
 
-    Every other exception is a defect of ours and keeps its traceback.
+    Every other exception is a defect of the program and keeps its traceback.
 
     Raises:
         SystemExit: Status 1, in place of an `OrlaError` raised inside the block.
@@ -30,7 +30,7 @@ def one_line() -> Iterator[None]:
 
 
 class _Both(TextIOBase):
-    """Writes to two streams; it is no terminal, so that progress comes as lines."""
+    """Writes to two streams; not a terminal, so that progress is shown as lines."""
 
     def __init__(self, first: TextIO, second: TextIO) -> None:
         self._streams = (first, second)
@@ -44,7 +44,7 @@ class _Both(TextIOBase):
 
 @contextmanager
 def logged(path: str | Path) -> Iterator[None]:
-    """Write stderr to `path` besides, and what ends the block.
+    """Copy stderr to the log `path`, with the error that ends the block, if any.
 
     Args:
         path: The log; an older one is replaced.

@@ -1,4 +1,4 @@
-"""Files that are either whole or absent."""
+"""Writing files whole or not at all, arrays with a digest, and digests of files."""
 
 import errno
 import hashlib
@@ -22,14 +22,14 @@ _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Write a file under a passing name and rename it into place at the end of the block.
+    """Write a file under a temporary name and rename it to `path` at the end of the block.
 
     Args:
-        path: Where the finished file is to stand. Missing folders are made.
+        path: The finished file. Missing folders are made.
 
     Yields:
         A name in the same folder with the same suffix, to write to. It becomes `path` when the
-        block ends well and is removed when it does not; an older `path` then stays as it was.
+        block ends without an error and is removed otherwise; an older `path` then stays as it was.
 
     Raises:
         OrlaError: When the disk (or the quota) is full.
@@ -52,9 +52,9 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Tell whether `error`, or what it was raised from, is a full disk or quota.
+    """Whether `error`, or an error that it was raised from, means a full disk or quota.
 
-    The text is looked at too: h5py and pyarrow pass on the system's words, not always its number.
+    The message is searched too: h5py and pyarrow do not always keep the system's error number.
     """
     while error is not None:
         if isinstance(error, OSError) and error.errno in _FULL:
@@ -73,19 +73,19 @@ def sha256(path: str | Path) -> str:
 def load_arrays(
     path: str | Path, wanted: Sequence[str] | None = None
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Read arrays of an .npz, nothing pickled, none before its size is known.
+    """Read arrays of an .npz without unpickling; sizes are checked before anything is read.
 
     Args:
         path: the file.
-        wanted: names; those that the file lacks are left out. None reads all.
+        wanted: names; a name that the file lacks is skipped. None reads all arrays.
 
     Returns:
-        The arrays, and the names of all that the file has.
+        The arrays, and the names of all arrays in the file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no .npz or is damaged; an array holds objects, says that it is longer
-            than what is stored, or takes the arrays above `MOST_BYTES`.
+        ValueError: it is no .npz or is damaged; an array holds objects, its header disagrees with
+            its stored size, or the arrays together take more than `MOST_BYTES`.
     """
     try:
         with zipfile.ZipFile(path) as file:
@@ -107,7 +107,7 @@ def load_arrays(
 
 
 def _stored_bytes(file: zipfile.ZipFile, member: str) -> int:
-    """Bytes of an array by its header, which must be those that follow it."""
+    """Bytes of an array by its header; a header that disagrees with the stored size is refused."""
     with file.open(member) as stream:
         version = np.lib.format.read_magic(stream)
         read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
@@ -121,7 +121,7 @@ def _stored_bytes(file: zipfile.ZipFile, member: str) -> int:
 
 
 def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: Any) -> None:
-    """Write arrays and what JSON can say about them to an .npz, with a digest of both."""
+    """Write arrays and `about` (anything JSON can hold) to an .npz, with a digest of both."""
     text = json.dumps(about, sort_keys=True)
     digest = np.array(digest_of_arrays(arrays, text))
     with atomic(path) as partial, open(partial, "wb") as file:
@@ -129,7 +129,7 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: Any) 
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
-    """Read what `save_arrays` wrote: the arrays, and what was said about them.
+    """Read what `save_arrays` wrote: the arrays and `about`.
 
     Raises:
         FileNotFoundError: there is no such file.

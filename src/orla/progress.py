@@ -12,7 +12,7 @@ _LINE = "{desc}: {n_fmt} of {total_fmt}, {elapsed} gone, {remaining} left"
 
 
 class _Lines(io.TextIOBase):
-    """Passes on what tqdm prints as lines of text, without the characters that move a cursor."""
+    """Writes each state of a tqdm bar as a line of text, without cursor movements."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -26,10 +26,10 @@ class _Lines(io.TextIOBase):
 
 
 def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "it") -> tqdm:
-    """Show on stderr how far a job is; nothing is shown in its first 10 s.
+    """Show the progress of a job on stderr; nothing is shown in its first 10 s.
 
     Args:
-        iterable_or_total: What to iterate over; or the number of steps, and then call
+        iterable_or_total: What to iterate over, or the number of steps; with a number, call
             ``.update(n)``.
         description: What is being done.
         unit: What is counted; "B" is shown as bytes with their prefixes.
@@ -57,9 +57,10 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
 
 
 def advance(bar: tqdm, steps: int) -> None:
-    """Count steps of a job that may begin with compiling, which is announced by itself.
+    """Count steps of a job whose first steps may include compiling.
 
-    The time gone, and left, is reckoned from the first count on: compiling foretells nothing.
+    Time gone and time left are measured from the first count on, so that compiling does not
+    distort the estimate.
     """
     first = not bar.n
     if first:

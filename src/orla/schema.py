@@ -1,4 +1,4 @@
-"""Documents (config, registrations) held to a JSON schema, with one clear line on a mistake."""
+"""Checks of documents (config, registrations) against a JSON schema, one line on a mistake."""
 
 import difflib
 import json
@@ -91,7 +91,7 @@ def _message(error: ValidationError) -> str:
 
 
 def _alternative(error: ValidationError) -> ValidationError:
-    """Return the mistake to name where none of several schemas fits: the deepest, or the types."""
+    """The mistake to report where none of several schemas fits: the deepest, or the types."""
     inner = best_match(error.context)
     if all(e.validator == "type" and not e.path for e in error.context):
         kinds = [e.validator_value for e in error.context]

@@ -88,7 +88,7 @@ def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
         network_state, tape = d.forward(params, before, moment)
         error, cotangent, readout = d.readout(loop(driver).loss, params, network_state, moment)
         _, local = d.pull(params, tape, cotangent)
-        kept.append((tape, error, cotangent, readout, local, before if driver.reads_before else ()))
+        kept.append((before, tape, error, cotangent, readout, local))
     past = 3 * bytes_of((tape, local)) if name == "tbptt-9-6" else 0
     counted = memory.components(
         driver.architecture, driver, catalogue.make("optimizer", "sgd"), models=MODELS

@@ -186,8 +186,10 @@ def test_what_does_not_fit_is_refused():
         interventions=[MatchNorm("full")],
         observers={"ful": step},
     )
-    refused("past_gradient reads the observer 'rtrl'", step, Adam(), probes=[PastGradient()])
-    Loop(step, Adam(), SQUARED_ERROR, probes=[PastGradient()], observers={"rtrl": step})
+    refused(
+        "past_gradient reads the observer 'rtrl'", step, Adam(), probes=[PastGradient(full="rtrl")]
+    )
+    Loop(step, Adam(), SQUARED_ERROR, probes=[PastGradient(full="rtrl")], observers={"rtrl": step})
     Loop(window, Adam(), SQUARED_ERROR, observers={"a": window, "b": step}, segment=24)
 
 

@@ -65,7 +65,7 @@ def truth(series, model, kind):
 @pytest.mark.parametrize(
     "driver, observer, probe",
     [
-        ("immediate", "rtrl", PastGradient()),
+        ("immediate", "rtrl", PastGradient(full="rtrl")),
         ("rtrl", "immediate", PastGradient(full="own", immediate="immediate")),
     ],
 )
@@ -86,7 +86,7 @@ def test_the_roles_may_not_be_exchanged():
     """The negative control: full and immediate the wrong way round measure something else."""
     right, wrong = (
         run("immediate", "rtrl", probe, "rnn")["past_ratio"]
-        for probe in (PastGradient(), PastGradient(full="own", immediate="rtrl"))
+        for probe in (PastGradient(full="rtrl"), PastGradient(full="own", immediate="rtrl"))
     )
     assert not np.allclose(right[:, 1:], wrong[:, 1:], rtol=1e-2)
 

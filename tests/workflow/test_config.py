@@ -1,6 +1,7 @@
 """Defaults, overlays and schema in step; a mistake in the config in one line."""
 
-import dataclasses
+import copy
+import json
 from pathlib import Path
 
 import pytest
@@ -8,41 +9,50 @@ import yaml
 from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 
-from orla.architectures import ARCHITECTURES
+from orla import __main__ as program
+from orla import catalogue
 from orla.errors import OrlaError
-from orla.optimizers import OPTIMIZERS
 from orla.schema import validate
 from orla.sessions import simulator
-from orla.study import conditions
+from orla.study.config import checked, config_schema, settled
+from orla.study.declared import declared
+from orla.study.plan import SECTIONS
 from orla.study.pretraining import Pretraining
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
-# Overrides of the simulation's own defaults: none need stand in config.yaml.
-OPTIONAL = "dataset.simulated."
+FILE = ROOT / "workflow/schemas/config.schema.yaml"
+SCHEMA = yaml.safe_load(FILE.read_text())
+OTHER = ROOT / "tests/workflow/other.yaml"
+OVERLAYS = [*sorted((ROOT / "config").glob("*.yaml")), OTHER]
 
 
 def merged(overlay=None):
     config = load_configfile(ROOT / "config.yaml")
     if overlay:
-        update_config(config, load_configfile(ROOT / "config" / overlay))
+        update_config(config, load_configfile(overlay))
+    return settled(config)
+
+
+def changed(path, value):
+    """The default config with one value in another's place."""
+    config = copy.deepcopy(merged())
+    *folders, last = path
+    at = config
+    for folder in folders:
+        at = at[folder]
+    at[last] = value
     return config
 
 
-def resolve(schema):
-    while "$ref" in schema:
-        reference = schema["$ref"].removeprefix("#/$defs/")
-        schema = SCHEMA["$defs"][reference] | {k: v for k, v in schema.items() if k != "$ref"}
-    return schema
-
-
 def walk(schema, path=""):
-    """Yield (path, schema) of every key that the schema names."""
-    schema = resolve(schema)
+    """Yield (path, schema) of every key that the schema names, a name of ours as ``*``."""
     for key, child in schema.get("properties", {}).items():
-        yield f"{path}{key}", resolve(child)
+        yield f"{path}{key}", child
         yield from walk(child, f"{path}{key}.")
+    for part in schema.get("allOf", []):
+        yield from walk(part["then"], path)
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from walk(schema["additionalProperties"], f"{path}*.")
     if "items" in schema:
         yield from walk(schema["items"], f"{path}[].")
 
@@ -57,20 +67,21 @@ def keys(value, path=""):
             yield from keys(child, f"{path}[].")
 
 
-@pytest.mark.parametrize("overlay", [None, *OVERLAYS])
+def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
+    assert json.loads(json.dumps(config_schema(declared()))) == SCHEMA
+    program.main(["schema", str(tmp_path / "made.yaml")])
+    assert (tmp_path / "made.yaml").read_bytes() == FILE.read_bytes()
+
+
+@pytest.mark.parametrize("overlay", [None, *OVERLAYS], ids=lambda path: path and path.stem)
 def test_every_config_fits_the_schema_and_names_what_there_is(overlay):
-    config = merged(overlay)
-    validate(config, SCHEMA, "config")
-    conditions.check(
-        config["conditions"], config["architectures"], config["grids"], config["parts"]["splits"]
-    )
-    conditions.check_grids(config["grids"])
-    conditions.check_horizons(
-        config["horizons"], config["parts"], conditions.expand(config["conditions"])
-    )
+    plan = checked(merged(overlay))
+    assert plan.conditions
+    for condition in plan.conditions:
+        assert plan.job(condition)["learning_rates"]
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.stem)
 def test_no_two_studies_write_into_one_folder(overlay):
     others = [merged(other) for other in [None, *OVERLAYS] if other != overlay]
     for folder in ("results", "reports"):
@@ -78,45 +89,46 @@ def test_no_two_studies_write_into_one_folder(overlay):
         assert own not in [config["pathvars"][folder] for config in others]
 
 
-def test_every_key_of_the_schema_has_a_default():
-    missing = {key for key, _ in walk(SCHEMA)} - set(keys(merged()))
-    assert {key for key in missing if not key.startswith(OPTIONAL)} == set()
-    assert missing, "the simulation's own defaults should have shown"
+def test_every_key_of_the_schema_outside_parts_has_a_default():
+    own = [name for name in SCHEMA["properties"] if name not in SECTIONS.values()]
+    named = {
+        path for path, _ in walk({"properties": {name: SCHEMA["properties"][name] for name in own}})
+    }
+    given = set(keys(merged()))
+    for path in [path for path in given if path.startswith(("grids.", "comparisons."))]:
+        section, _, rest = path.split(".", 2) if path.count(".") > 1 else (path, "", "")
+        given.add(f"{section}.*.{rest}")
+    of_blocks = ("precisions", "interventions", "starts", "observers", "probes")
+    optional = {"plugins", *(f"conditions.[].{name}" for name in of_blocks)}
+    assert named - given == optional
 
 
-def test_every_key_is_typed_described_and_closed():
-    for path, schema in walk(SCHEMA):
-        assert {"type", "enum", "anyOf"} & set(schema), path
-        assert "description" in schema, path
+def test_every_key_is_described_and_typed():
+    named = list(walk(SCHEMA))
+    assert len(named) > 150
+    for path, schema in named:
+        assert schema.get("description"), path
+        if not path.endswith(".kind"):
+            assert {"type", "enum", "anyOf", "pattern"} & set(schema), path
         if schema.get("type") == "object":
             assert "additionalProperties" in schema, path
 
 
-def test_the_schema_names_the_architectures_and_optimizers_there_are():
-    properties = SCHEMA["properties"]
-    assert set(properties["architectures"]["properties"]) == set(ARCHITECTURES)
-    assert set(properties["grids"]["properties"]) == set(OPTIMIZERS)
+def test_the_schema_names_every_part_that_a_config_can_name():
+    for kind, section in SECTIONS.items():
+        one = SCHEMA["properties"][section]["additionalProperties"]
+        assert one["properties"]["kind"]["enum"] == list(catalogue.parts(kind))
+        for choice in one["allOf"]:
+            part = catalogue.part(kind, choice["if"]["properties"]["kind"]["const"])
+            options = {f.name for f in catalogue.options_of(part)}
+            assert set(choice["then"]["properties"]) == {"kind", *options}
 
 
-@pytest.mark.parametrize(
-    ("section", "settings"),
-    [
-        ("task", simulator.TaskSettings),
-        ("array", simulator.ArraySettings),
-        ("drift", simulator.DriftSettings),
-    ],
-)
-def test_the_schema_names_every_magnitude_of_the_simulation(section, settings):
-    words = {int: "integer", float: "number", "int": "integer", "float": "number"}
-    named = SCHEMA["properties"]["dataset"]["properties"]["simulated"]["properties"][section]
-    types = {key: value["type"] for key, value in named["properties"].items()}
-    fields = {f.name: words.get(f.type, "array") for f in dataclasses.fields(settings)}
-    assert types == fields
-
-
-def test_the_default_durations_are_those_of_the_simulation():
-    task = merged()["dataset"]["simulated"]["task"]
-    assert simulator.TaskSettings(**task) == simulator.TaskSettings()
+def test_the_default_durations_and_drift_are_those_of_the_simulation():
+    given = merged()["tasks"]["recordings"]["simulated"]
+    assert simulator.TaskSettings(**given["task"]) == simulator.TaskSettings()
+    assert simulator.ArraySettings(**given["array"]) == simulator.ArraySettings()
+    assert simulator.DriftSettings(**given["drift"]) == simulator.DriftSettings()
 
 
 def test_the_defaults_of_pretraining_are_the_librarys():
@@ -124,7 +136,39 @@ def test_the_defaults_of_pretraining_are_the_librarys():
 
 
 def test_a_rate_that_yaml_takes_for_text_is_explained():
-    config = merged()
-    config["grids"]["adam"]["step"] = yaml.safe_load("[1e-3]")
+    config = changed(["grids", "adam", "step"], yaml.safe_load("[1e-3]"))
     with pytest.raises(OrlaError, match=r'"grids.adam.step\[0\]" must be a number.*write 0.001'):
         validate(config, SCHEMA, "config")
+
+
+def leaves(value, path=()):
+    """(path, value) of every number, text, truth and list of a config."""
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from leaves(child, (*path, key))
+    else:
+        yield path, value
+
+
+# The one device that every machine has; threads, of which a test takes one; our registrations;
+# the task and the source that need no file of anyone's.
+SAME = {("compute", "device"), ("compute", "threads"), ("registrations", "folders")}
+SAME |= {("tasks", "hands", "kind"), ("tasks", "hands", "source")}
+
+
+def test_the_other_study_has_no_setting_at_its_default():
+    """Else a workflow that drops a setting would pass."""
+    default, other = merged(), merged(OTHER)
+    default["tasks"]["hands"] = default["tasks"]["recordings"]
+    before, after = dict(leaves(default)), dict(leaves(other))
+    shared = [path for path, value in after.items() if before.get(path, ()) == value]
+    assert set(shared) <= SAME
+    sections = ("preparation", "parts", "simulated")
+    for path in before:
+        if path[:2] == ("tasks", "hands") and path[2] in sections and "splits" not in path:
+            assert path in after, f"{path} stands in config.yaml alone"
+    for kind, section in SECTIONS.items():
+        for name, spec in other.get(section, {}).items():
+            defaults = declared()[kind][spec["kind"]]["defaults"]
+            kept = [o for o in spec if o in defaults and spec[o] == defaults[o]]
+            assert set(kept) <= {"source"}, name

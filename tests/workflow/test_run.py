@@ -1,98 +1,57 @@
-"""The real Snakemake on config/tiny.yaml, in a copy of the workflow: one run and what follows."""
+"""The real Snakemake on config/tiny.yaml: one run, and what follows from a change."""
 
 import hashlib
-import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
+import h5py
 import numpy as np
 import pytest
-import yaml
+from running import ROOT, Study
 
 from orla.provenance.tables import read_table
 from orla.sessions.streams import Streams
 
-ROOT = Path(__file__).parents[2]
-# The library too: a commit to the checkout in the middle of a test must not change a provenance.
-PARTS = ["Snakefile", "config.yaml", "config", "workflow", "profiles", "prereg", "src"]
-SWEEP = "results/tiny/sweeps/rnn/immediate/adam/float64/80-20.parquet"
+TINY = ROOT / "config/tiny.yaml"
+RESULTS = "results/tiny"
+SWEEPS = "recordings/sweeps/rnn"
+SWEEP = f"{SWEEPS}/immediate/adam/80-20"
 SESSIONS = ["indy_20160630_01", "indy_20170131_02"]
-VERDICTS = "results/tiny/verdicts.parquet"
-
-
-class Study:
-    """A copy of the workflow, and Snakemake in it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        for part in PARTS:
-            source = ROOT / part
-            if source.is_dir():
-                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy2(source, folder / part)
-
-    def snakemake(self, *arguments, overlay="config/tiny.yaml"):
-        """Run to the end; return (status, what was said)."""
-        environment = os.environ | {
-            "OMP_NUM_THREADS": "1",
-            "MKL_NUM_THREADS": "1",
-            "PYTHONPATH": str(self.folder / "src"),
-        }
-        command = [sys.executable, "-m", "snakemake", *arguments, "--configfile", overlay]
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-        )
-        return done.returncode, done.stdout
-
-    def overlay(self, **changes):
-        """Write the tiny config with changes, in place of whole sections; return its path."""
-        config = yaml.safe_load((self.folder / "config/tiny.yaml").read_text())
-        path = self.folder / "config/changed.yaml"
-        path.write_text(yaml.safe_dump(config | changes))
-        return "config/changed.yaml"
-
-    def planned(self, overlay="config/tiny.yaml"):
-        """Return the messages of the jobs that a run would do."""
-        status, said = self.snakemake("all", "--dry-run", overlay=overlay)
-        assert status == 0, said
-        jobs = [line for line in said.splitlines() if line.startswith("Job ")]
-        return [line.partition(": ")[2] for line in jobs if not line.startswith("Job stats")]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    study = Study(tmp_path_factory.mktemp("study"))
-    status, said = study.snakemake("--cores", "2", "all")
-    assert status == 0, said
+def finished(tmp_path_factory):
+    study = Study(tmp_path_factory.mktemp("tiny"), TINY)
+    study.said = study.made("all")
     return study
 
 
+@pytest.fixture
+def study(finished):
+    """The finished study, which the test leaves as it is but for the overlay."""
+    yield finished
+    finished.changed()
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    """A copy of the finished study to break."""
+    return finished.copy(tmp_path)
+
+
 def test_everything_is_there_and_carries_its_provenance(study):
-    results = study.folder / "results/tiny"
-    tables = sorted(results.glob("*.parquet"))
-    for folder in ("sweeps", "horizons"):
-        tables += sorted((results / folder).rglob("*.parquet"))
+    results, reports = study.folder / RESULTS, study.folder / "reports/tiny"
+    tables = [*results.glob("*.parquet"), *(results / "recordings").rglob("*.parquet")]
     assert len(tables) >= 20
     for path in tables:
         provenance = read_table(path).attrs["provenance"]
-        assert provenance["dataset"]["simulated"] is True, path
-        assert {"code", "versions", "cpu_capability", "threads"} <= set(provenance), path
+        datasets = provenance.get("datasets") or {"": provenance["dataset"]}
+        assert [dataset["simulated"] for dataset in datasets.values()] == [True], path
+        assert {"code", "versions", "cpu_capability", "threads", "inputs"} <= set(provenance), path
     assert "prereg_lock_sha256" in read_table(results / "verdicts.parquet").attrs["provenance"]
-    reports = study.folder / "reports/tiny"
     for name in ("ratio_gap", "heldout", "bci_gap", "selection_price", "verdict"):
         assert "SIMULATED" in (reports / f"table_{name}.tex").read_text()
         assert (reports / f"table_{name}.csv").stat().st_size > 0
@@ -103,91 +62,255 @@ def test_everything_is_there_and_carries_its_provenance(study):
     assert "SIMULATED" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_a_run_says_what_it_does_and_how_far_it_is(study):
+    said = study.said.splitlines()
+    assert "Reason:" not in study.said and "Host:" not in study.said
+    assert max(map(len, said)) < 200
+    assert any(
+        line.endswith("Sweeping recordings/sweeps/rnn/immediate/adam/80-20, 2 seeds")
+        for line in said
+    )
+    assert any("steps (100%) done" in line for line in said)
+
+
 def test_a_second_run_does_nothing(study):
     assert study.planned() == []
 
 
 def test_horizons_touch_the_sweeps_that_have_them_and_no_other(study):
-    steps = yaml.safe_load((study.folder / "config/tiny.yaml").read_text())["horizons"]["steps"]
-    jobs = study.planned(study.overlay(horizons={"steps": steps, "learners": ["immediate"]}))
-    swept = [job for job in jobs if job.startswith("Sweeping")]
-    assert {job.split()[1] for job in swept} == {"tbptt-200-200"} and len(swept) == 2
+    study.changed(horizons={"learners": ["immediate"]})
+    assert study.swept() == {f"{SWEEPS}/tbptt-200-200/{o}/80-20" for o in ("adam", "sgd")}
 
 
 def test_one_rate_touches_the_conditions_that_use_it_and_no_other(study):
-    grids = yaml.safe_load((study.folder / "config/tiny.yaml").read_text())["grids"]
-    grids["adam"]["step"] = [0.001, 0.003]
-    jobs = study.planned(study.overlay(grids=grids))
-    swept = [job for job in jobs if job.startswith("Sweeping")]
-    assert [job.split()[1:4] for job in swept] == [["immediate", "with", "adam"]]
+    study.changed(grids={"adam": {"step": [0.001, 0.003]}})
+    jobs = study.planned()
+    assert study.swept() == {SWEEP}
     assert not any(job.startswith(("Pretraining", "Simulating", "Converting")) for job in jobs)
     assert any(job.startswith("Comparing") for job in jobs)
 
 
 def test_the_margin_touches_no_sweep(study):
-    jobs = study.planned(study.overlay(statistics={"resamples": 100, "margin_pp": 5.0}))
-    assert jobs and not any(job.startswith(("Sweeping", "Gathering")) for job in jobs)
+    jobs = study.changed(statistics={"margin_pp": 5.0}).planned()
+    assert any(job.startswith("Comparing") for job in jobs)
+    assert not any(job.startswith(("Sweeping", "Gathering")) for job in jobs)
+
+
+def test_what_a_registration_is_taken_to_be_about_touches_the_verdict_alone(study):
+    jobs = study.changed(registrations={"assume": {"pair": None}}).planned()
+    assert any(job.startswith("Judging") for job in jobs)
+    assert not any(job.startswith(("Sweeping", "Gathering", "Comparing")) for job in jobs)
+
+
+def test_an_amendment_is_judged_anew(copy):
+    [name, *_] = sorted((copy.folder / "prereg").glob("*.yaml"))
+    amendment = copy.folder / "prereg/amendments/later.yaml"
+    amendment.write_text(f"registration: {name.stem}\ndate: 2027-01-01\n")
+    jobs = copy.planned()
+    assert any(job.startswith("Judging") for job in jobs)
+    assert not any(job.startswith(("Sweeping", "Gathering", "Comparing")) for job in jobs)
+
+
+def test_a_change_of_one_optimizer_touches_its_conditions_alone(copy):
+    append(copy.folder / "src/orla/optimizers/sgd.py")
+    jobs = copy.planned()
+    assert copy.swept() == {f"{SWEEPS}/{name}/sgd/80-20" for name in ("immediate", "tbptt-200-200")}
+    assert any(job.startswith("Gathering") for job in jobs)
+    assert any(job.startswith("Writing the page") for job in jobs)
+    assert not any(job.startswith(("Pretraining", "Cutting", "Simulating")) for job in jobs)
+
+
+def test_a_change_of_the_loop_touches_all_that_learns_and_no_recording(copy):
+    append(copy.folder / "src/orla/engine/loop.py")
+    jobs = copy.planned()
+    assert len(copy.swept()) == 4
+    assert any(job.startswith("Pretraining") for job in jobs)
+    early = ("Cutting", "Binning", "Simulating", "Converting")
+    assert not any(job.startswith(early) for job in jobs)
+
+
+def append(file):
+    """Change a source file: another SHA-256, the same program."""
+    with file.open("a") as source:
+        source.write("# Another line.\n")
+
+
+def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
+    append(copy.folder / "src/orla/engine/loop.py")
+    (copy.folder / RESULTS / f"{SWEEP}.parquet").unlink()
+    target = f"{RESULTS}/lr_curves.parquet"
+    line = copy.refused(target, "--rerun-triggers", "mtime")
+    assert "loop.py" in line and "allow_mixed" in line
+    copy.changed(provenance={"allow_mixed": True})
+    copy.made(target, "--rerun-triggers", "mtime")
+    assert len(read_table(copy.folder / target)) >= 16
+
+
+DELETED = [
+    f"recordings/sessions/{SESSIONS[0]}.mat",
+    f"recordings/sessions/{SESSIONS[1]}.nwb",
+    "recordings/streams.npz",
+    "recordings/episodes/80-20.npz",
+    "recordings/pretraining/rnn/float64.safetensors",
+    f"{SWEEPS}/tbptt-200-200/sgd/80-20.parquet",
+    f"{SWEEPS}/tbptt-200-200/sgd/80-20.npz",
+    "traces.parquet",
+    "gaps.parquet",
+    "verdicts.parquet",
+]
+
+
+def test_deleted_results_come_back_bit_for_bit(copy):
+    """All at once, for the time that Snakemake takes; what was made from them stays as it is."""
+    results = copy.folder / RESULTS
+    kinds = (".mat", ".nwb", ".npz", ".parquet", ".safetensors")
+    before = {p: p.read_bytes() for p in results.rglob("*") if p.suffix in kinds}
+    page = (copy.folder / "reports/tiny/index.html").read_bytes()
+    for name in DELETED:
+        (results / name).unlink()
+    copy.made("all")
+    different = [
+        str(p.relative_to(results)) for p, held in before.items() if p.read_bytes() != held
+    ]
+    assert different == []
+    assert (copy.folder / "reports/tiny/index.html").read_bytes() == page
+
+
+def test_one_deleted_sweep_is_the_only_one_that_runs(copy):
+    (copy.folder / RESULTS / f"{SWEEP}.npz").unlink()
+    assert copy.swept() == {SWEEP}
+
+
+def flipped(path):
+    held = bytearray(path.read_bytes())
+    held[len(held) // 2] ^= 1
+    path.write_bytes(held)
+
+
+def test_a_result_of_another_condition_is_noticed(copy):
+    place = copy.folder / RESULTS / f"{SWEEP}.parquet"
+    shutil.copyfile(copy.folder / RESULTS / f"{SWEEPS}/immediate/sgd/80-20.parquet", place)
+    line = copy.refused(f"{RESULTS}/heldout.parquet")
+    assert f"{SWEEP}.parquet: another result stands in its place" in line
+    assert "'sgd', not 'adam'" in line and "delete it and run again" in line
+
+
+@pytest.mark.parametrize(
+    ("damaged", "target"),
+    [
+        ("recordings/pretraining/rnn/float64.safetensors", f"{SWEEP}.parquet"),
+        (f"{SWEEP}.parquet", "heldout.parquet"),
+        (f"{SWEEP}.npz", "traces.parquet"),
+        ("recordings/episodes/80-20.npz", f"{SWEEP}.parquet"),
+        ("recordings/streams.npz", "recordings/episodes/80-20.npz"),
+        ("lr_curves.parquet", "gaps.parquet"),
+    ],
+)
+def test_one_flipped_byte_is_one_line(copy, damaged, target):
+    file = copy.folder / RESULTS / damaged
+    flipped(file)
+    (copy.folder / RESULTS / target).unlink()
+    line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
+    assert damaged in line and "damaged" in line
 
 
 @pytest.fixture
-def web(study):
-    """Serve the simulated .mat files as Zenodo would; yield (base URL, names requested)."""
-    requested = []
+def web(finished, tmp_path):
+    """Serve a copy of the simulated .mat files as Zenodo would; yield (URL, folder, requests)."""
+    requested, folder = [], tmp_path / "served"
+    shutil.copytree(finished.folder / RESULTS / "recordings/sessions", folder)
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
             requested.append(self.path)
 
-    folder = study.folder / "results/tiny/sessions"
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", requested
+    yield f"http://127.0.0.1:{server.server_port}", folder, requested
     server.shutdown()
     server.server_close()
 
 
+def with_a_spike_outside(path):
+    """The file with its first cell's last spike a minute after the end."""
+    with h5py.File(path, "r+") as file:
+        for reference in file["spikes"][()].ravel():
+            times = file[reference]
+            if times.dtype.kind == "f" and times.size > 3:
+                flat = times[()]
+                flat.flat[-1] += 6000.0
+                times[...] = flat
+                return
+
+
 def test_recordings_are_downloaded_once_checked_and_read(study, web):
-    url, requested = web
-    mats = sorted((study.folder / "results/tiny/sessions").glob("*.mat"))
+    url, folder, requested = web
+    mats = sorted(folder.glob("*.mat"))
+    with_a_spike_outside(mats[1])
     md5 = {path.stem: hashlib.md5(path.read_bytes()).hexdigest() for path in mats}
-    dataset = {"source": "odoherty", "odoherty": {"base_url": url, "md5": md5}}
-    changes = {
-        "name": "recordings",
-        "dataset": dataset,
-        "pathvars": {"results": "results/web", "reports": "reports/web"},
-    }
-    target = "results/web/streams.npz"
-    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
-    assert status == 0, said
-    ours, theirs = (Streams.load(study.folder / f) for f in (target, "results/tiny/streams.npz"))
-    assert np.array_equal(ours.b.X, theirs.b.X) and np.array_equal(ours.a.Y, theirs.a.Y)
+
+    def changed(**odoherty):
+        sources = {"base_url": url, "md5": md5} | odoherty
+        return study.changed(
+            name="recordings",
+            tasks={"recordings": {"source": "odoherty", "odoherty": sources}},
+            pathvars={"results": "results/web", "reports": "reports/web"},
+        )
+
+    target = "results/web/recordings/streams.npz"
+    line = changed().refused(target)
+    assert mats[1].stem in line and "spikes_outside" in line
+
+    changed(spikes_outside="drop").made(target)
+    ours = Streams.load(study.folder / target)
+    theirs = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
+    assert np.array_equal(ours.a.X, theirs.a.X) and np.array_equal(ours.a.Y, theirs.a.Y)
+    assert len(ours.b) == len(theirs.b)
     assert not ours.dataset["simulated"] and "SIMULATED" not in ours.dataset["label"]
 
     before = len(requested)
-    dataset["odoherty"]["timeout_s"] = 45.0
-    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
-    assert status == 0, said
+    changed(spikes_outside="drop", timeout_s=45.0).made(target)
     assert len(requested) == before, "a recording that is there was downloaded again"
 
-    dataset["odoherty"]["md5"] = md5 | {mats[0].stem: "0" * 32}
     (study.folder / "recordings" / mats[0].name).unlink()
-    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
-    assert status == 1
-    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
-    assert mats[0].name in line and "Traceback" not in said
+    line = changed(spikes_outside="drop", md5=md5 | {mats[0].stem: "0" * 32}).refused(target)
+    assert mats[0].name in line
     assert not (study.folder / "recordings" / mats[0].name).exists()
 
 
-def test_nwb_files_of_others_give_the_same_streams(study):
-    sessions = [f"results/tiny/sessions/{name}.nwb" for name in SESSIONS]
-    nwb = dict(zip("ab", sessions, strict=True)) | {"cursor": "cursor_pos"}
-    pathvars = {"results": "results/nwb", "reports": "reports/nwb"}
-    changed = study.overlay(dataset={"source": "nwb", "nwb": nwb}, pathvars=pathvars)
-    target = "results/nwb/streams.npz"
-    status, said = study.snakemake("--cores", "2", target, overlay=changed)
-    assert status == 0, said
-    ours, theirs = (Streams.load(study.folder / f) for f in (target, "results/tiny/streams.npz"))
-    assert np.allclose(ours.a.X, theirs.a.X) and np.allclose(ours.b.Y, theirs.b.Y)
+def test_nwb_files_of_others_give_streams_in_their_unit(study):
+    sessions = {name: f"{RESULTS}/recordings/sessions/{name}.nwb" for name in SESSIONS}
+    targets = []
+    for name, metres in (("own", None), ("inches", 0.0254)):
+        source = {"files": sessions, "cursor": "finger_pos", "metres_per_unit": metres}
+        study.changed(
+            tasks={"recordings": {"source": "nwb", "nwb": source}},
+            pathvars={"results": f"results/{name}", "reports": f"reports/{name}"},
+        )
+        session = f"results/{name}/recordings/sessions/{SESSIONS[0]}.nwb"
+        if name == "own":
+            study.made(f"results/{name}/recordings/streams.npz")
+        else:
+            study.made(session)
+        targets.append(study.folder / session)
+    with h5py.File(targets[0]) as own, h5py.File(targets[1]) as inches:
+        ours, theirs = (positions(file) for file in (own, inches))
+    assert np.allclose(theirs, 0.0254 * ours) and np.abs(ours).max() > 0
+    read = Streams.load(study.folder / "results/own/recordings/streams.npz")
+    tiny = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
+    assert np.allclose(read.a.X, tiny.a.X) and not np.allclose(read.b.Y, tiny.b.Y)
+
+
+def positions(file):
+    """The cursor's samples of an NWB file of ours."""
+    found = []
+    file.visititems(
+        lambda name, item: (
+            found.append(item[()]) if name.endswith("data") and "cursor" in name else None
+        )
+    )
+    [samples] = found
+    return samples
 
 
 def test_binned_recordings_become_streams(study):
@@ -200,28 +323,38 @@ def test_binned_recordings_become_streams(study):
             vel=random.normal(size=(1000, 2)),
             bin_s=0.1,
         )
-    binned = {"a": "recordings/one.npz", "b": "recordings/two.npz"}
-    changes = {
-        "dataset": {"source": "binned", "binned": binned},
-        "pathvars": {"results": "results/bins", "reports": "reports/bins"},
-        "preparation": {"bin_s": 0.1, "features": {"method": "pca", "count": 6}},
-    }
-    target = "results/bins/streams.npz"
-    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
-    assert status == 0, said
-    assert Streams.load(study.folder / target).b.X.shape == (1000, 6)
+    binned = {"files": {name: f"recordings/{name}.npz" for name in ("one", "two")}}
 
-    changes["preparation"]["bin_s"] = 0.05
-    status, said = study.snakemake("--cores", "2", target, overlay=study.overlay(**changes))
-    assert status == 1
-    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+    def changed(bin_s, **parts):
+        return study.changed(
+            tasks={
+                "recordings": {
+                    "source": "binned",
+                    "pairs": {"indy": {"a": "one", "b": "two"}},
+                    "binned": binned,
+                    "preparation": {"bin_s": bin_s, "features": {"method": "pca", "count": 6}},
+                    "parts": parts,
+                }
+            },
+            pathvars={"results": "results/bins", "reports": "reports/bins"},
+        )
+
+    target = "results/bins/recordings/streams.npz"
+    changed(0.1).made(target)
+    first = Streams.load(study.folder / target)
+    assert first.b.X.shape == (1000, 6)
+    changed(0.1, selection_fraction=0.5).made(target)
+    second = Streams.load(study.folder / target)
+    # B's components are fitted on what every split may learn on, which is now less of B.
+    assert np.array_equal(first.a.X, second.a.X) and not np.array_equal(first.b.X, second.b.X)
+
+    line = changed(0.05).refused(target)
     assert "bin_s is 0.1" in line and "set it to 0.1" in line
 
 
 def test_the_default_profile_supplies_the_cores(study):
     status, said = study.snakemake("reports/tiny/table_ratio_gap.tex")
-    assert status == 0, said
-    assert "Nothing to be done" in said
+    assert status == 0 and "Nothing to be done" in said, said
 
 
 def test_snakemakes_own_report(study):
@@ -231,61 +364,64 @@ def test_snakemakes_own_report(study):
     assert any(name.endswith("report.html") for name in names)
 
 
-def test_a_deleted_result_comes_back_bit_for_bit(study):
-    deleted = [study.folder / SWEEP, study.folder / SWEEP.replace(".parquet", ".npz")]
-    before = [path.read_bytes() for path in deleted]
-    curves = study.folder / "results/tiny/lr_curves.parquet"
-    curves_before = curves.read_bytes()
-    deleted[0].unlink()
-    assert any(job.startswith("Sweeping immediate with adam") for job in study.planned())
-    status, said = study.snakemake("--cores", "2", SWEEP, "results/tiny/lr_curves.parquet")
-    assert status == 0, said
-    assert [path.read_bytes() for path in deleted] == before
-    assert curves.read_bytes() == curves_before
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"pretrainin": {}}, '"pretrainin" is not a known key; the nearest is "pretraining"'),
-        ({"parts": {"cutt": 200}}, '"parts.cutt" is not a known key; the nearest is "cut"'),
-        ({"parts": {"cut": "many"}}, '"parts.cut" must be a whole number, not "many"'),
-        ({"grids": {"sgd": {"step": [0.1, 0.2]}}}, '"grids.sgd.step": 0.2 is not a half-decade'),
-        ({"dataset": {"source": "odohery"}}, 'cannot be "odohery"; the nearest is "odoherty"'),
+        (
+            {
+                "conditions": [
+                    {"name": "a", "tasks": ["recordings"], "networks": ["rnn"]}
+                    | {
+                        "learners": ["imediate"],
+                        "optimizers": ["sgd"],
+                        "splits": ["80-20"],
+                        "seeds": 1,
+                    }
+                ]
+            },
+            '"conditions[0].learners": learner "imediate" is unknown; the nearest is "immediate"',
+        ),
+        ({"plugins": ["mine"]}, "broken.py: the plug-in cannot be imported: ModuleNotFoundError"),
+        ({"plugins": ["miine"]}, '"plugins" has miine, which is no folder; mend the path'),
     ],
 )
 def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study, changes, message):
-    status, said = study.snakemake("--cores", "2", "all", overlay=study.overlay(**changes))
+    (study.folder / "mine").mkdir(exist_ok=True)
+    (study.folder / "mine/broken.py").write_text("import no_such_library\n")
+    status, said = study.changed(**changes).snakemake("--cores", "2", "all")
     assert status == 1
     errors = [line for line in said.splitlines() if "error" in line.lower()]
-    assert len(errors) == 1 and errors[0].startswith("error: config: ")
+    assert len(errors) == 1 and errors[0].startswith("error: "), said
     assert message in errors[0]
     assert "Building DAG" not in said and "Traceback" not in said
 
 
+def test_the_workflow_is_read_without_pytorch(study, tmp_path):
+    (tmp_path / "torch.py").write_text("raise RuntimeError('PyTorch was imported')\n")
+    status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
+    assert status == 0 and "Nothing to be done" in said, said
+    shutil.move(study.folder / "cache", study.folder / "cold")
+    status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
+    shutil.rmtree(study.folder / "cache", ignore_errors=True)
+    shutil.move(study.folder / "cold", study.folder / "cache")
+    assert status == 1 and "PyTorch was imported" in said, "the stand-in is not in PyTorch's way"
+
+
 def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):
-    changes = {
-        "parts": {"tail_steps": 9000},
-        "pathvars": {"results": "results/none", "reports": "none"},
-    }
-    status, said = study.snakemake("--cores", "2", "all", overlay=study.overlay(**changes))
-    assert status == 1
-    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+    study.changed(
+        tasks={"recordings": {"parts": {"tail_steps": 9000}}},
+        pathvars={"results": "results/none", "reports": "none"},
+    )
+    line = study.refused("all")
     assert "a_pretraining is empty" in line and "lower tail_steps" in line
-    assert "Traceback" not in said
     assert not list((study.folder / "results/none").rglob("*.safetensors"))
 
 
-def test_a_changed_registration_is_refused_until_it_is_what_was_locked(study):
-    [path, *_] = sorted((study.folder / "prereg").glob("*.yaml"))
-    locked = path.read_bytes()
-    path.write_bytes(locked + b"# a second thought\n")
-    status, said = study.snakemake("--cores", "2", VERDICTS)
-    assert status == 1
-    [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+def test_a_changed_registration_is_refused(copy):
+    [path, *_] = sorted((copy.folder / "prereg").glob("*.yaml"))
+    path.write_bytes(path.read_bytes() + b"# a second thought\n")
+    target = f"{RESULTS}/verdicts.parquet"
+    line = copy.refused(target)
     assert path.name in line and "differs from its lock" in line
-    assert not (study.folder / VERDICTS).exists()
-    path.write_bytes(locked)
-    status, said = study.snakemake("--cores", "2", VERDICTS)
-    assert status == 0, said
-    assert len(read_table(study.folder / VERDICTS)) == len(list(path.parent.glob("*.yaml")))
+    assert not (copy.folder / target).exists()

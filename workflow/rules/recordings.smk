@@ -72,7 +72,7 @@ for domain, pair in pairs_from("simulated").items():
             pair=pair["pair"],
             code=code("orla.sessions.simulator"),
         message:
-            "Simulating two sessions"
+            "Simulating {output.a} and {output.b}"
         script:
             "../scripts/simulate.py"
 

@@ -1,12 +1,12 @@
 """Pretrain one network a seed on the first part of an episode."""
 
 from orla import catalogue
+from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError, logged
 from orla.programs import compiling
 from orla.provenance import collect, cost, networks
 from orla.provenance.tables import write_table
 from orla.study import pretraining
-from orla.study.batches import PRECISIONS
 from orla.study.job import architecture_of
 from orla.tasks.episode import Episode
 

@@ -1,4 +1,4 @@
-"""What a recurrent network is here: pure functions of one model's parameters."""
+"""The base classes of recurrent networks: pure functions of one model's parameters."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Parameters = dict[str, Tensor]
 def matvec(matrix: Tensor, vector: Tensor) -> Tensor:
     """matrix @ vector, (rows, columns) x (columns,) -> (rows,).
 
-    Written as a sum so that the compiler fuses it into its neighbours and so that its rounding
-    cannot depend on how many models share a batch, as a BLAS call's may.
+    Written as a sum, which the compiler can fuse, and whose rounding does not depend on the number
+    of models in a batch; that of a BLAS call may.
     """
     return (matrix * vector).sum(-1)
 
 
 def rows_along_memory(params: Parameters) -> Parameters:
-    """The same parameters (models, ...), each matrix with its rows' axis innermost in memory.
+    """The same parameters (models, ...), each matrix with the axis of rows innermost in memory.
 
-    `matvec` then fills whole vector registers with rows; with the columns innermost it would have
-    to add up the numbers within one register, which costs several times as much in float64.
+    `matvec` then computes several rows at once in a vector register. With columns innermost it
+    would have to add the numbers within a register, which is several times slower in float64.
     """
     return {
         name: p.transpose(-1, -2).contiguous().transpose(-1, -2) if p.dim() == 3 else p
@@ -40,8 +40,8 @@ def rows_along_memory(params: Parameters) -> Parameters:
 class Architecture(Part, ABC):
     """A recurrent network with `hidden` units, `n_in` inputs and `n_out` linear outputs.
 
-    The state is one flat vector of `state_size` numbers, whose first `hidden` ones the readout
-    sees. The methods speak of one model; the batch of models is added outside by torch.func.vmap.
+    The state is a flat vector of `state_size` numbers; the readout uses the first `hidden`. The
+    methods are for one model; the loop adds the batch of models by torch.func.vmap.
     """
 
     kind: ClassVar[str] = "architecture"
@@ -69,13 +69,13 @@ class Architecture(Part, ABC):
         return {**self.recurrent_shapes(), **readout}
 
     def parameter_count(self) -> int:
-        """How many numbers a model learns."""
+        """Number of parameters of a model."""
         return sum(math.prod(shape) for shape in self.shapes().values())
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """Fresh parameters: weights and biases uniform in +-1/sqrt(hidden), as torch.nn.RNN.
 
-        Drawn in float64 whatever `dtype`, so that a seed names the same network in each precision.
+        Drawn in float64 and converted, so that a seed gives the same network in each precision.
         """
         bound = 1.0 / math.sqrt(self.hidden)
         return {
@@ -98,13 +98,13 @@ class Architecture(Part, ABC):
 class LinearGates(Architecture):
     """An architecture whose parameters enter through pre-activations a = W_ih x + W_hh h + b_h.
 
-    It offers structured derivatives: a cotangent on the new state is pulled back to one on the
-    pre-activations (`pull`), and the parameters' gradient is its outer product with (h, x, 1).
-    Learners use these where they exist and automatic differentiation of `step` elsewhere.
+    It has structured derivatives: `pull` maps a cotangent on the new state to one on the
+    pre-activations, and the parameters' gradient is the outer product of that with (x, h, 1).
+    Learners use them instead of automatic differentiation of `step`.
 
-    units_independent: Whether `activate` treats each unit by itself, so that units meet in W_hh
-        alone. Exact RTRL is several times faster then. A wrong yes gives wrong gradients; a test
-        tries every architecture of the catalogue that says yes.
+    units_independent: Whether `activate` computes each unit from its own pre-activations and state
+        alone, so that units interact through W_hh only. Exact RTRL is then several times faster. A
+        wrong True gives wrong gradients; a test checks every architecture that declares True.
     """
 
     units_independent: ClassVar[bool] = False
@@ -112,13 +112,13 @@ class LinearGates(Architecture):
     @property
     @abstractmethod
     def gates(self) -> int:
-        """How many pre-activations a step computes (rows of W_ih, W_hh and b_h)."""
+        """Number of pre-activations of a step (rows of W_ih, W_hh and b_h)."""
 
     @abstractmethod
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """(next state, cache) from pre-activations (gates,) and the state before (state_size,).
+        """(next state, cache) from pre-activations (gates,) and the previous state (state_size,).
 
-        The cache is a flat vector with all that `pull` needs.
+        The cache is a flat vector of what `pull` needs.
         """
 
     @abstractmethod
@@ -136,11 +136,11 @@ class LinearGates(Architecture):
         """Length of the cache of `activate`."""
 
     def unit_jacobian(self, cache: Tensor) -> tuple[Tensor, Tensor]:
-        """What `pull` multiplies by, of an `activate` that treats each unit by itself.
+        """The non-zero derivatives of a step, where units are independent.
 
-        From a cache (cache_size,) to derivatives of the next state's blocks of `hidden` numbers by
-        the pre-activations (blocks, gates) and by the previous state (blocks, state_size): a
-        block's number u by number u of another block, all else being zero.
+        From a cache (cache_size,): derivatives of the next state by the pre-activations (blocks,
+        gates) and by the previous state (blocks, state_size). The state and the gates are blocks
+        of `hidden` numbers; number u of a block depends on number u of the other blocks alone.
         """
         blocks = torch.eye(self.state_size // self.hidden, dtype=cache.dtype, device=cache.device)
         return self.pull(cache, blocks.repeat_interleave(self.hidden, 1))

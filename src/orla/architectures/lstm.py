@@ -15,7 +15,7 @@ from orla.architectures.base import LinearGates
 class LSTM(LinearGates, name="lstm", label="LSTM", order=20):
     """LSTM (Hochreiter and Schmidhuber 1997; forget gate Gers et al. 2000), as torch.nn.LSTMCell.
 
-    The state is (h, c), the gates' order i, f, g, o; the two biases of LSTMCell are one b_h here.
+    The state is (h, c); gates are in the order i, f, g, o; b_h is the sum of LSTMCell's two biases.
     """
 
     units_independent: ClassVar[bool] = True

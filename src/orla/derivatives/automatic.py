@@ -13,7 +13,7 @@ from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_mode
 
 @dataclass(frozen=True)
 class AutomaticDerivatives(Derivatives):
-    """A step's local term is its share of the parameters' gradient."""
+    """A step's local term is its term of the parameters' gradient."""
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         x = moment["x"]

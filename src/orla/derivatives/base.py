@@ -16,11 +16,11 @@ from orla.losses.base import Loss
 # One step of a stream: "x" (n_in,) and "y" (n_out,) or (), shared by all models or (models, ...);
 # and where the stream has them "scored" and "starts", bool () or (models,).
 Moment = dict[str, Tensor]
-# What one step leaves behind for its derivatives.
+# What the derivatives of one step need.
 Tape = dict[str, Tensor]
-# From a cotangent on the outputs to one on the state and the gradient of the readout's parameters.
+# Maps a cotangent on the outputs to the cotangent on the state and the readout's gradient.
 Pull = Callable[[Tensor], tuple[Tensor, Parameters]]
-# What a pulled cotangent leaves at one step, from which the parameters' gradient is gathered.
+# One step's term of the parameters' gradient, before `gather` sums the terms.
 Local = dict[str, Tensor]
 
 
@@ -38,8 +38,8 @@ class Derivatives(ABC):
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         """The next state (models, state_size) and the step's tape.
 
-        Where a trial starts the step is taken from the initial state, and nothing is pulled back
-        beyond it: the tape's "keep" is 0 there.
+        Where a trial starts, the step starts from the initial state and the tape's "keep" is 0, so
+        that no cotangent is pulled back past it.
         """
         after, tape = self.step(params, self.before(params, state, moment), moment)
         if "starts" in moment:
@@ -47,7 +47,7 @@ class Derivatives(ABC):
         return after, tape
 
     def before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
-        """The state that a step is taken from: the initial one where a trial starts."""
+        """The state that a step starts from: the initial one where a trial starts."""
         if "starts" not in moment:
             return state
         starts = moment["starts"].expand(len(state))
@@ -58,12 +58,12 @@ class Derivatives(ABC):
         """A cotangent on the new state, pulled back through the step.
 
         Args:
-            params: Those that `history` names are read.
+            params: Only the parameters of `history` are read.
             tape: Of the step.
             cotangent: (models, state_size), or rows of them (models, rows, state_size).
 
         Returns:
-            The cotangent on the state before, of the same shape, and the local term.
+            The cotangent on the previous state, of the same shape, and the local term.
         """
         before, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
@@ -72,14 +72,14 @@ class Derivatives(ABC):
 
     @abstractmethod
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        """`forward` from exactly this state."""
+        """`forward` without regard to trials."""
 
     @abstractmethod
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        """`pull` to exactly the state that the step was taken from."""
+        """`pull` without regard to trials."""
 
     def pulled(self, tape: Tape) -> Tape:
-        """The part of a tape that `pull` reads."""
+        """The entries of a tape that `pull` reads."""
         return tape
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Derivatives(ABC):
 
     @abstractmethod
     def history(self) -> tuple[str, ...]:
-        """The parameters that `pull` reads: exact RTRL keeps those of each step."""
+        """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
 
     def recurrent(self) -> tuple[str, ...]:
         """Names of the parameters that the state depends on."""
@@ -112,7 +112,7 @@ class Derivatives(ABC):
         return error, *pull(on_outputs)
 
     def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
-        # By hand, since going through automatic differentiation takes a compiler seconds.
+        # By hand, because compiling automatic differentiation takes seconds.
         def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
             h = state[:, : self.architecture.hidden]
             gradient = {"W_out": on_outputs[:, :, None] * h[:, None], "b_out": on_outputs}
@@ -137,6 +137,6 @@ class Derivatives(ABC):
         return outputs, pull
 
     def on_state(self, on_h: Tensor) -> Tensor:
-        """A cotangent on the first `hidden` numbers of the state as one on all of it."""
+        """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
         missing = self.architecture.state_size - self.architecture.hidden
         return torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h

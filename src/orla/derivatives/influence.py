@@ -1,8 +1,8 @@
-"""The four words in which learners that carry sensitivities are written, for one model.
+"""Four operations from which learners with sensitivities are built, for one model.
 
-A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. At each step there are the
-direct derivative D_t (`direct`), the step's Jacobian J_t = dh_t/dh_{t-1} (`jacobian`), e moved
-through it (`transport`), and the gradient (dL/dh_t) e (`contract`). Exact RTRL is
+A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. The operations of a step
+are the direct derivative D_t (`direct`), the Jacobian J_t = dh_t/dh_{t-1} (`jacobian`), the product
+J_t e (`transport`), and the gradient (dL/dh_t) e (`contract`). Exact RTRL is
 e = transport(jacobian(), e) + direct(); a trace is e = decay e + direct().
 """
 
@@ -23,7 +23,7 @@ Influence = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Words(ABC):
-    """One step of one model, that was taken with `params` from `state` at input `x`."""
+    """The operations at one step of one model, with `params`, from `state`, at input `x`."""
 
     architecture: Architecture
     params: Parameters
@@ -37,11 +37,11 @@ class Words(ABC):
 
     @abstractmethod
     def direct(self) -> Influence:
-        """D_t: the derivative of the new state by the parameters, the state before held fixed."""
+        """D_t: derivative of the new state by the parameters, the previous state held fixed."""
 
     @abstractmethod
     def jacobian(self) -> Tensor:
-        """J_t: the derivative of the new state by the state before."""
+        """J_t: derivative of the new state by the previous state."""
 
     @abstractmethod
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
@@ -54,7 +54,7 @@ class Words(ABC):
 
 @dataclass(frozen=True)
 class DenseWords(Words):
-    """{parameter: (state_size, *shape)}, of any network: every number of the state, by all."""
+    """For any network; e is {parameter: (state_size, *shape)}, nothing left out."""
 
     def _recurrent(self) -> Parameters:
         return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
@@ -79,10 +79,10 @@ class DenseWords(Words):
 
 @dataclass(frozen=True)
 class OwnUnitWords(Words):
-    """{"e": (state blocks, gates, n_in + hidden + 1)}: a unit's state by its own gates alone.
+    """For networks with independent units; e holds each unit's state by its own gates alone.
 
-    For networks whose units are independent. What reaches a unit through other units' states is
-    left out, so that e costs as much as the parameters, times the state's blocks.
+    e is {"e": (state blocks, gates, n_in + hidden + 1)}: as many numbers as the parameters have,
+    times the blocks of the state. Influence through the states of other units is left out.
     """
 
     architecture: LinearGates
@@ -101,7 +101,7 @@ class OwnUnitWords(Words):
         return {"e": on_gates[:, :, None] * joined}
 
     def jacobian(self) -> Tensor:
-        """(blocks, blocks, hidden): of each unit's blocks by its own before."""
+        """(blocks, blocks, hidden): of each unit's state blocks by its own previous ones."""
         a = self.architecture
         on_gates, around = a.unit_jacobian(self.tape["cache"])
         own = torch.diagonal(self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2)
@@ -125,5 +125,5 @@ class OwnUnitWords(Words):
 
 
 def own_units(architecture: Architecture) -> bool:
-    """Whether `OwnUnitWords` serve the architecture."""
+    """Whether `OwnUnitWords` can be used with the architecture."""
     return isinstance(architecture, LinearGates) and architecture.units_independent

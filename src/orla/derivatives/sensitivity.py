@@ -15,15 +15,15 @@ from orla.derivatives.base import Derivatives, Local, Tape
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs.scan import readable
 
-# Size in bytes of the panels in which P is rebuilt: one fits the L2 cache of a CPU's core; on a GPU
-# few launches count.
+# Bytes of the panels in which P is rebuilt. On a CPU a panel fits the L2 cache of a core; on a GPU
+# larger panels mean fewer launches.
 _PANEL = 1_000_000
 _PANEL_ON_DEVICE = 256_000_000
 
 
 @dataclass(frozen=True)
 class Sensitivity(ABC):
-    """P of the networks of `derivatives`, and the terms lambda_k D_k of a block's own steps."""
+    """P of the networks of `derivatives`, and the terms lambda_k D_k of a block's steps."""
 
     derivatives: Derivatives
 
@@ -33,11 +33,11 @@ class Sensitivity(ABC):
 
     @abstractmethod
     def no_terms(self, params: Parameters) -> Parameters:
-        """The terms of no step: zeros, laid out as P without the state's axis."""
+        """Terms of no step: zeros, of the shape of P without the state's axis."""
 
     @abstractmethod
     def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        """`terms` and those of more steps, which are on the first axis of tapes and locals."""
+        """`terms` plus those of further steps (first axis of `tapes` and `locals_`)."""
 
     @abstractmethod
     def gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
@@ -51,7 +51,7 @@ class Sensitivity(ABC):
 
     @abstractmethod
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        """Turn P at the start of a block into P at its end, in place.
+        """Compute P at the end of a block from P at its start, in place.
 
         Args:
             P: At the block's start.
@@ -63,7 +63,7 @@ class Sensitivity(ABC):
 
 @dataclass(frozen=True)
 class StructuredSensitivity(Sensitivity):
-    """{"P": (models, state, gates, [x, h, 1])}: each product with P or D is one matrix product."""
+    """{"P": (models, state, gates, n_in + hidden + 1)}; each product with P or D is a matmul."""
 
     derivatives: StructuredDerivatives
 
@@ -87,7 +87,7 @@ class StructuredSensitivity(Sensitivity):
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
         joined = self.derivatives.joined(tapes).transpose(0, 1)
-        # On a CPU both products go through a panel while it is in cache.
+        # On a CPU both products are done panel by panel, while the panel is in cache.
         together, panel = (1, _PANEL) if readable(rows) else (len(rows), _PANEL_ON_DEVICE)
         for model in range(0, len(rows), together):
             some = slice(model, model + together)

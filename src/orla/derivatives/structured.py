@@ -27,7 +27,7 @@ class StructuredDerivatives(Derivatives):
             self.architecture.step_with_cache, in_dims=(0, 0, axis_of_models(moment))
         )(params, state, x)
         h = state[:, : self.architecture.hidden]
-        # A shared x stands in the tape once a model, so that all of it is batched.
+        # A shared x is expanded, so that every entry of the tape has an axis of models.
         return after, {"cache": cache, "h": h, "x": x.expand(h.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
@@ -71,7 +71,7 @@ class StructuredDerivatives(Derivatives):
         return torch.cat([tape["x"], tape["h"], ones], -1)
 
     def parted(self, gradient: Tensor) -> Parameters:
-        """By parameter what (models, gates, n_in + hidden + 1) holds in the order of `joined`."""
+        """A gradient (models, gates, n_in + hidden + 1) in the order of `joined`, by parameter."""
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],

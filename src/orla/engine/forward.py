@@ -1,4 +1,4 @@
-"""How frozen networks run over a stream."""
+"""Runs of frozen networks over a stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEGMENT = 200
 class Run:
     """Outputs (models, steps, n_out) of frozen networks and their state after the last step.
 
-    The state is None where the steps were no multiple of SEGMENT.
+    The state is None where the number of steps is no multiple of SEGMENT.
     """
 
     outputs: Tensor
@@ -39,13 +39,13 @@ def run(
         params: Each (models, ...).
         state: Starting state (models, state_size); None for the initial one.
         moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and
-            "starts" where trials begin; other entries are left alone.
+            "starts" where trials begin; other entries are ignored.
     """
     forward = _forward(architecture)
     with torch.no_grad():
         params = rows_along_memory(params)
         if state is None:
-            # Of the shape in memory that later states have: one program serves both.
+            # Contiguous as later states are, so that one compiled program serves both.
             state = vmap(architecture.initial_state)(params).contiguous()
         used = {name: moments[name].contiguous() for name in ("x", "starts") if name in moments}
         length, outputs = len(used["x"]), []

@@ -27,9 +27,10 @@ from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
 from orla.probes.base import Probe
 
-# What a job takes with no model in it, measured as the sum over its processes at the peak: its
-# Snakemake, Python with PyTorch and its compiler loaded, and the C++ compiler at a loop's program.
-FIXED = 950_000_000
+# Measured with a cold cache: the job's own process with everything imported and one loop compiled;
+# and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
+# 410 MB), less what the job's own process has not taken by then.
+PROCESS, BESIDE = 540_000_000, 410_000_000
 
 # Steps that a job is given memory for before its length is known: 83 minutes of 50 ms.
 LONGEST = 100_000
@@ -93,7 +94,7 @@ def components(
         # The stream in float64 and in the study's precision; outputs and errors of each model.
         "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
         "snapshots": snapshots * (one["params"] + one["network"]),
-        "fixed": FIXED,
+        "fixed": PROCESS + BESIDE,
     }
 
 
@@ -148,8 +149,8 @@ def _tapes(learner: Learner, loss: Loss, params: Parameters, network: Tensor) ->
         return drawn + learner.block_length * a.state_size * _bytes(local)
     if learner.stride == 1:
         return drawn
-    before = network if learner.reads_before else ()
-    window = learner.stride * _bytes((before, tape, cotangent, error, readout, local))
+    # The state as well, though not all learners read it: measured so for windows of 200 steps.
+    window = learner.stride * _bytes((network, tape, cotangent, error, readout, local))
     return drawn + window + (learner.reach - learner.stride) * _bytes((tape, local))
 
 

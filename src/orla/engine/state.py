@@ -1,4 +1,4 @@
-"""The one state of a run: all that is carried from one update to the next."""
+"""The state of a run: all that is passed from one update to the next."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ DRAWN_TOGETHER = 200
 
 @dataclass
 class State:
-    """All that a batch of models carries; models on the first axis of every tensor.
+    """The state of a batch of models; models on the first axis of every tensor.
 
-    A run that is stopped after any update, and goes on from a copy of its state, has the same bits.
+    A run that is stopped after any update and continued from a copy of its state gives the same
+    bits as one that is not stopped.
 
     Attributes:
         params: the networks' parameters.
         network: the networks' states (models, state_size).
-        learner: what the learner carries, and its buffers.
-        observers: the same of each learner that watches, by name.
+        learner: the learner's carry and buffers.
+        observers: the same of each observer, by name.
         optimizer: the optimizer's state.
-        interventions: the states of the chain of interventions, in its order.
-        probes: the states of the probes, in their order.
-        seeds: names of the models' random numbers.
-        step: steps of the stream that were gone through.
+        interventions: the states of the interventions, in order.
+        probes: the states of the probes, in order.
+        seeds: seeds of the models' random numbers.
+        step: steps of the stream so far.
     """
 
     params: Parameters
@@ -48,14 +49,14 @@ class State:
     step: int = 0
 
     def copy(self) -> State:
-        """The same state in memory of its own."""
+        """A copy that shares no memory with this state."""
         values = {name: _copied(value) for name, value in vars(self).items()}
         return State(**values)
 
 
 @dataclass
 class Carried:
-    """What one learner carries, and its buffers beside that."""
+    """The carry of one learner, and its buffers."""
 
     carry: Carry
     memory: Memory
@@ -71,10 +72,10 @@ def _copied(value: Any) -> Any:
 
 
 def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:
-    """Random numbers (steps, models, numbers), uniform on [0, 1), of steps `first` and after.
+    """Random numbers (steps, models, numbers), uniform on [0, 1), for steps from `first` on.
 
-    A model's numbers at a step follow from its seed and the step alone. Drawn in float64, so that
-    a seed names the same numbers in each precision.
+    A model's numbers at a step depend on its seed and the step alone. They are drawn in float64
+    and converted, so that a seed gives the same numbers in each precision.
     """
     blocks = range(first // DRAWN_TOGETHER, -(-(first + steps) // DRAWN_TOGETHER))
     drawn = [[_block(seed, block, numbers) for seed in seeds] for block in blocks]

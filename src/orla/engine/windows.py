@@ -41,8 +41,8 @@ class WindowLoop(Updating):
                 carry["learners"], changed["learners"], read, state.params, state.network, window
             )
             for name in self._stepwise:
-                after[f"of {name}"] = state.observers[name].carry
                 gradients[f"of {name}"] = self._watched(state, name, window, steps)
+                after[f"of {name}"] = state.observers[name].carry
             self._take(state, carry | {"learners": after, "network": network})
             state.step += stride
             if not self._stepwise:
@@ -125,4 +125,7 @@ class WindowLoop(Updating):
 
     @cached_property
     def _compiled_apply(self) -> Compiled:
-        return Compiled(self._apply, f"{part_name(self.optimizer)}, an update", self._made_of)
+        # Whose gradients they are is no part of it: one program serves all learners.
+        names = list(self.observers)
+        made_of = [self.optimizer, names, list(self.interventions), list(self.probes)]
+        return Compiled(self._apply, f"{part_name(self.optimizer)}, an update", made_of)

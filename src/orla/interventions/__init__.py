@@ -1,1 +1,1 @@
-"""Interventions: what is done to a gradient between learner and optimizer."""
+"""Interventions: changes to a gradient between learner and optimizer."""

@@ -1,4 +1,4 @@
-"""What an intervention is: a change to the gradient between learner and optimizer."""
+"""The base class of interventions: changes to the gradient between learner and optimizer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ State = dict[str, Tensor]
 class Gradients(NamedTuple):
     """The gradients of one update of one model.
 
-    own: The learner's, by parameter; what the last intervention of a chain answers is what the
-        optimizer is given.
-    observers: Those of the learners that watch the same trajectory, by their names in the config.
+    own: The gradient by parameter: the learner's, or the result of the previous intervention.
+    observers: The gradients of the observers (learners that do not drive the trajectory), by
+        their names in the config.
     """
 
     own: Parameters
@@ -29,12 +29,12 @@ class Gradients(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention(Part, ABC):
-    """A pure pair `init(params) -> state`, `update(gradients, state, params)`, for one model."""
+    """Pure functions `init(params)` and `update(gradients, state, params)`, for one model."""
 
     kind: ClassVar[str] = "intervention"
 
     def observers(self) -> tuple[str, ...]:
-        """Names of the observers that it reads: a study without them is refused."""
+        """Names of the observers that it reads; a study without them is refused."""
         return ()
 
     def init(self, params: Parameters) -> State:
@@ -45,7 +45,7 @@ class Intervention(Part, ABC):
     def update(
         self, gradients: Gradients, state: State, params: Parameters
     ) -> tuple[Parameters, State]:
-        """The gradient in place of `gradients.own`, and the next state."""
+        """The gradient that replaces `gradients.own`, and the next state."""
 
 
 def norm(gradient: Parameters) -> Tensor:

@@ -13,13 +13,13 @@ from orla.interventions.base import Gradients, Intervention, State, norm
 
 @dataclass(frozen=True)
 class MatchNorm(Intervention, name="match-norm", label="rescaled to the norm of {observer}"):
-    """g' = g ||g_observer|| / ||g|| over all parameters; g stays where its norm is 0.
+    """g' = g ||g_observer|| / ||g||, norms over all parameters; g is kept where its norm is 0.
 
-    The paper's magnitude-matched immediate gradients take immediate as g, the full gradient as
-    the observer.
+    In the paper's magnitude-matched immediate gradients, g is the immediate gradient and the
+    observer the full one.
     """
 
-    observer: str = option(text="Name of the observer whose norm the gradient is given.")
+    observer: str = option(text="Name of the observer whose norm the gradient gets.")
 
     def observers(self) -> tuple[str, ...]:
         return (self.observer,)

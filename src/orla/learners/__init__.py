@@ -1,1 +1,1 @@
-"""Learners: what turns a stream into a gradient."""
+"""Learners: rules that compute a gradient from a stream."""

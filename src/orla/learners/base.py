@@ -1,4 +1,4 @@
-"""What a learner is: the rule that turns a stream into a gradient."""
+"""The base class of learners: rules that compute a gradient from a stream."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from orla.derivatives import Derivatives, derivatives
 
 Carry = dict[str, Any]
 
-# A step that was taken, or a window of them on a first axis of all entries:
-# "moment" (inputs and targets), "before" (models, state_size: the state that the step was taken
-# from), "tape" (what it left for its derivatives), "cotangent" (models, state_size: dL/dh), and for
-# a learner that draws "noise" (models, numbers).
+# One step of the network, or a window of steps (then every entry has a first axis of steps):
+# "moment": inputs and targets; "before" (models, state_size): the state before the step; "tape":
+# what the derivatives of the step need; "cotangent" (models, state_size): dL/dh; and for a learner
+# with random numbers "noise" (models, numbers).
 Step = dict[str, Any]
 
 
@@ -38,12 +38,12 @@ class Memory:
 class Learner(Part, ABC):
     """A pure pair `init(params) -> carry`, `gradient(carry, params, step) -> (carry, gradient)`.
 
-    The loop runs the network forward, works out dL/dh_t and the readout's exact gradient, and asks
-    the learner for the gradient of the recurrent parameters alone; so several learners can watch
-    one trajectory. All tensors have the models on their first axis.
+    The loop runs the network forward and computes dL/dh_t and the readout's exact gradient. The
+    learner computes the gradient of the recurrent parameters alone, so that several learners can
+    observe one trajectory. All tensors have the models on their first axis.
 
     Class statement:
-        stride: The option that gives the steps between two updates, or "" for an update each step.
+        stride: Name of the option with the steps between two updates; "" for an update each step.
         exactness: "exact", "unbiased" or "biased", against exact RTRL.
         source: The paper that the rule comes from.
     """
@@ -65,7 +65,10 @@ class Learner(Part, ABC):
 
     @property
     def loops(self) -> bool:
-        """Whether `gradient` itself loops over steps: it is then compiled apart from updates."""
+        """Whether `gradient` loops over steps.
+
+        True: it is compiled separately. False: step and update compile together.
+        """
         return self.stride > 1
 
     @property
@@ -75,12 +78,12 @@ class Learner(Part, ABC):
 
     @property
     def reads_before(self) -> bool:
-        """Whether `gradient` reads "before" of a window's steps; that is not kept otherwise."""
+        """Whether `gradient` reads "before"; for a window of steps it is kept only then."""
         return self.stride == 1
 
     @property
     def noise(self) -> int:
-        """How many random numbers, uniform on [0, 1), each model is given at each step."""
+        """Random numbers, uniform on [0, 1), that each model gets at each step."""
         return 0
 
     @property
@@ -89,11 +92,11 @@ class Learner(Part, ABC):
         return derivatives(self.architecture)
 
     def init(self, params: Parameters) -> Carry:
-        """What is carried before the first step, each tensor in memory of its own."""
+        """The carry before the first step; no two of its tensors share memory."""
         return {}
 
     def memory(self, params: Parameters) -> Memory:
-        """Buffers beside the carry before the first step; `gradient` finds them in its carry."""
+        """Buffers before the first step; the loop adds them to the carry that `gradient` gets."""
         return Memory()
 
     @abstractmethod
@@ -101,13 +104,13 @@ class Learner(Part, ABC):
         """The gradient of the recurrent parameters.
 
         Args:
-            carry: From `init` or the step before, with the buffers of `memory`.
+            carry: From `init` or the previous step, joined with the buffers of `memory`.
             params: Parameters, each (models, ...).
             step: The step, or where `stride` is more than 1 the window of `stride` steps.
 
         Returns:
-            The next carry, and the gradient of the summed errors; parameters that the learner
-            leaves alone are absent.
+            The next carry (without the buffers), and the gradient of the summed errors; parameters
+            that the learner does not change are absent.
         """
 
     def end_block(self, memory: Memory) -> None:

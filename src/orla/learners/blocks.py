@@ -1,7 +1,7 @@
-"""A block of steps of exact RTRL: what is kept of each, and the two products with P.
+"""A block of steps of exact RTRL: what is stored of each step, and the two products with P.
 
-`PulledBlocks` are written with what every architecture has; `KernelBlocks` are the same numbers, to
-rounding, for networks whose units meet only in W_hh, on a CPU.
+`PulledBlocks` work for every architecture. `KernelBlocks` compute the same numbers, to rounding, on
+a CPU for networks whose units interact through W_hh only.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from orla.programs import kernels
 from orla.programs.compiling import Compiled
 from orla.programs.scan import readable, repeat, scan, stacked
 
-# Steps pulled back through in one turn of a loop, at most. A turn's overhead equals about one step;
-# a longer turn takes longer to compile.
+# Most steps that one iteration of a loop pulls back through. The overhead of an iteration equals
+# about one step; more steps take longer to compile.
 _GROUP = 4
 
-# What is kept of the steps of a block, the newest last: tensors (steps, models, ...).
+# What is stored of the steps of a block, the newest last: tensors (steps, models, ...).
 Slots = dict[str, Any]
 
 
 def length_of(slots: Slots) -> int:
-    """Steps that there is room for."""
+    """Steps of a full block."""
     return pytree.tree_leaves(slots)[0].shape[0]
 
 
 @dataclass(frozen=True)
 class Blocks(ABC):
-    """The steps since P was last built, for any number of them."""
+    """The stored steps since P was last rebuilt, and the products with P."""
 
     derivatives: Derivatives
 
@@ -56,24 +56,24 @@ class Blocks(ABC):
 
     @abstractmethod
     def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
-        """What is kept of a step that was taken with `params`."""
+        """What is stored of a step that was computed with `params`."""
 
     @abstractmethod
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
-        """Gradient of the recurrent parameters: the cotangent (models, state) times P of now.
+        """Gradient of the recurrent parameters: the cotangent (models, state) times the present P.
 
         Args:
             sensitivity: P before the stored steps.
-            slots: Of which the last `stored` are filled.
-            stored: Number of steps.
+            slots: The last `stored` of them are filled.
+            stored: Number of stored steps.
             cotangent: On the newest state.
         """
 
     @abstractmethod
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
-        """Turn P before a full block into P after it, in place."""
+        """Compute P after a full block from P before it, in place."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class PulledBlocks(Blocks):
         length = length_of(slots)
         exists = torch.arange(length, device=cotangent.device) >= length - stored
         if not readable(cotangent):
-            # Empty slots as well, since how many there are is a value.
+            # Through empty slots too: their number is a value, which a CUDA graph cannot read.
             return self._pull_group((slots, exists), cotangent, terms)
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
@@ -120,7 +120,7 @@ class PulledBlocks(Blocks):
     def _pull_group(
         self, group: tuple[Slots, Tensor], cotangent: Tensor, terms: Parameters
     ) -> tuple[Tensor, Parameters]:
-        """`cotangent` and `terms`, having gone back through slots of which some may be empty."""
+        """`cotangent` and `terms`, pulled back through slots of which some may be empty."""
         slots, there = group
         locals_ = []
         for step, exists in enumerate(there):
@@ -138,8 +138,9 @@ class PulledBlocks(Blocks):
     def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
         """Every unit vector of the state, pulled back through a full block: P's rows.
 
-        Answers with the cotangents at the block's start (models, state, state) and the local
-        terms, steps on the first axis.
+        Returns:
+            The cotangents at the block's start (models, state, state), and the local terms, steps
+            on the first axis.
         """
         example = slots["tape"]["x"]
         size = self.derivatives.architecture.state_size
@@ -148,7 +149,7 @@ class PulledBlocks(Blocks):
         def backward(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
             return self.derivatives.pull(slot["weights"], slot["tape"], rows)
 
-        # A turn of the compiled loop handles all that it is given, used or not.
+        # Unused entries are left out, because the compiled loop would copy them at each step.
         pulled = slots | {"tape": self.derivatives.pulled(slots["tape"])}
         return scan(backward, rows.expand(example.shape[1], size, size).clone(), pulled)
 
@@ -160,7 +161,7 @@ def _pull_units(blocks: PulledBlocks) -> Compiled:
 
 @dataclass(frozen=True)
 class KernelBlocks(Blocks):
-    """For networks whose units meet only in W_hh, by kernels in C++."""
+    """For networks whose units interact through W_hh only, by kernels in C++."""
 
     derivatives: StructuredDerivatives
 
@@ -183,7 +184,7 @@ class KernelBlocks(Blocks):
 
 
 def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
-    """The fastest that serve the architecture on the parameters' device, in their precision."""
+    """The fastest blocks for the architecture, and the parameters' device and precision."""
     architecture = derivatives.architecture
     alone = isinstance(architecture, LinearGates) and architecture.units_independent
     serve = alone and kernels.serve(params["W_hh"])
@@ -191,5 +192,5 @@ def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
 
 
 def blocks_of(derivatives: Derivatives, slots: Slots) -> Blocks:
-    """Those that `slots` were made for."""
+    """The blocks that `slots` were made for."""
     return KernelBlocks(derivatives) if "on_gates" in slots else PulledBlocks(derivatives)

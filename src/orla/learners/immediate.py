@@ -26,7 +26,7 @@ class Immediate(
 ):
     """Gradient (dL/dh_t) dh_t/dtheta with h_{t-1} held fixed (the paper's d=0).
 
-    `window` such gradients are summed between two updates; 1 is an update at every step.
+    `window` of these gradients are summed for an update; 1 is an update at each step.
     """
 
     window: int = option(1, "Steps between two updates.", least=1)

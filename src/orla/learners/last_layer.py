@@ -1,4 +1,4 @@
-"""Readout only: the floor that remapping the output reaches."""
+"""The readout alone learns: what can be recovered without learning recurrent weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LastLayer(
     mark=Mark("#5f7f6f", "v", (0, (1, 1))),
     source="the paper's floor (Appendix A)",
 ):
-    """The recurrent parameters stand still: the readout learns alone."""
+    """The readout alone learns; recurrent parameters stay as they are."""
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         return carry, {}

@@ -14,7 +14,7 @@ from orla.catalogue import Mark, option
 from orla.learners.base import Carry, Learner, Memory, Step
 from orla.learners.blocks import Slots, blocks_for, blocks_of, length_of
 
-# The cheapest block for a state of up to so many numbers, as measured; longer states take the last.
+# Largest state -> steps of the block that was fastest for it; above all of these, the last.
 _CHEAPEST = {48: 32, 192: 48}
 _CHEAPEST_ABOVE = 64
 
@@ -32,10 +32,10 @@ class RTRL(
     """Exact RTRL (Williams and Zipser 1989), one update a step, at O(n^3) a step.
 
     The gradient is dL/dh_t P_t with P_t = J_t P_{t-1} + D_t, each J and D taken with the weights
-    of its own step (sensitivities are carried on while the weights change). P is not built at each
-    step: over a block that starts with P_0, dL/dh_t P_t = lambda P_0 + sum_k lambda_k D_k, lambda_k
-    being dL/dh_t pulled back through the J's of the block; P is rebuilt once a block (Schmidhuber
-    1992; Williams and Zipser 1995). The same number as the dense recursion, to rounding.
+    of its own step (P is not reset when the weights change). P itself is computed once a block
+    (Schmidhuber 1992; Williams and Zipser 1995): within a block that starts with P_0,
+    dL/dh_t P_t = lambda P_0 + sum_k lambda_k D_k, where lambda_k is dL/dh_t pulled back to step k
+    of the block, and lambda to its start. The result is that of the dense recursion, to rounding.
     """
 
     block: int = option(0, "Steps a block; 0 for the cheapest.", least=0)
@@ -75,6 +75,6 @@ class RTRL(
 
 
 def _store(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> None:
-    # From the end, so that the newest step comes first when pulling back.
+    # The block is filled from its end, so that pulling back begins with the newest step.
     index = length_of(slots) - stored[None]
     pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)

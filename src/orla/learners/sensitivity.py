@@ -20,15 +20,15 @@ from orla.learners.base import Carry, Learner, Step
 class SensitivityLearner(Learner):
     """One update a step; the gradient is (dL/dh_t) e_t, with e_t from `advance`.
 
-    dense: Whether e keeps every number of the state; else, where the units of a network are
-        independent, a unit's own parameters alone.
+    dense: True: e holds the derivative of every number of the state by every parameter. False:
+        where the units of a network are independent, only that of a unit by its own parameters.
     """
 
     dense: ClassVar[bool] = False
 
     @abstractmethod
     def advance(self, words: Words, influence: Influence) -> Influence:
-        """e_t from e_{t-1}: the rule's equation, in the words of `derivatives.influence`."""
+        """e_t from e_{t-1}, by the operations of `derivatives.influence.Words`."""
 
     @property
     def _words(self) -> type[Words]:

@@ -28,10 +28,10 @@ class TBPTT(
 ):
     """BPTT(h; h') of Williams and Peng (1990) with h = `window` and h' = `update_every`.
 
-    Every `update_every` steps one gradient of the errors of those steps, each pulled back at most
-    to `window` steps before the update. (200, 200) is the chunk, the paper's "full RTRL" on BCI;
-    (1, 1) is Immediate. Where the window reaches back past an update, the states are those that
-    were visited, and the derivatives are taken there with the present weights.
+    Every `update_every` steps, the gradient of the errors of those steps, each pulled back to at
+    most `window` steps before the update. (200, 200) is the paper's "full RTRL" on BCI; (1, 1) is
+    Immediate. Where the window reaches back past an update, derivatives are taken at the states
+    that were visited, with the present weights.
     """
 
     window: int = option(200, "Steps before an update that errors are pulled back to.", least=1)
@@ -75,7 +75,7 @@ class TBPTT(
         if self.update_every == 1:
             step = pytree.tree_map(lambda t: t[None], step)
 
-        # Pulling back sums over a matrix's rows: the other layout of memory serves it better.
+        # Pulling back sums over a matrix's rows, which is faster in this memory layout.
         weights = {name: params[name].contiguous() for name in derivatives.history()}
 
         def backward(

@@ -19,7 +19,7 @@ class Trace(
 ):
     """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate."""
 
-    decay: float = option(0.9, "Share of the trace that a step leaves.", least=0, most=1)
+    decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
 
     def advance(self, words: Words, influence: Influence) -> Influence:
         direct = words.direct()

@@ -1,1 +1,1 @@
-"""Losses: the error of a step, its derivative and what is reported of it."""
+"""Losses: the error of a step, its derivative, and further scores."""

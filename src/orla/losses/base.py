@@ -1,4 +1,4 @@
-"""What a loss is: the error of one step of one model, and what is reported of it."""
+"""The base class of losses: the error of one step of one model, and further scores."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from orla.catalogue import Part
 class Loss(Part, ABC):
     """The error of a step, written for one model; the batch of models is added outside.
 
-    unit: What an error is counted in, for captions.
-    targets: "values" or "categories", the kind of target that it takes.
+    unit: Unit of an error, for captions.
+    targets: "values" or "categories", the kind of its targets.
     """
 
     kind: ClassVar[str] = "loss"
@@ -28,7 +28,7 @@ class Loss(Part, ABC):
         """Error of one step (), from outputs (n_out,) and target (n_out,) or a category ()."""
 
     def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """`error` and its derivative by the outputs (n_out,); automatic unless overridden."""
+        """`error` and its derivative by the outputs (n_out,), by automatic differentiation."""
         cotangent, error = grad_and_value(self.error)(outputs, y)
         return error, cotangent
 

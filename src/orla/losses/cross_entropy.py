@@ -21,7 +21,7 @@ class CrossEntropy(
     unit="nats",
     targets="categories",
 ):
-    """-log softmax(outputs)[y], the outputs being one logit a category and y a whole number."""
+    """-log softmax(outputs)[y]; outputs are one logit a category, y is a whole number."""
 
     def error(self, outputs: Tensor, y: Tensor) -> Tensor:
         return self.errors(outputs, y)
@@ -44,8 +44,8 @@ class CrossEntropy(
 
     def columns(self) -> dict[str, str]:
         return {
-            "bits_per_symbol": "Mean over the scored steps of -log2 of the probability that was "
-            "given to the category that came (bits a symbol).",
-            "accuracy": "Share of the scored steps at which the category that came had the largest "
+            "bits_per_symbol": "Mean over the scored steps of -log2 of the probability that the "
+            "softmax gives to the target category (bits a symbol).",
+            "accuracy": "Share of the scored steps at which the target category has the largest "
             "output (0 to 1).",
         }

@@ -21,7 +21,7 @@ class SquaredError(
         return (error * error).mean()
 
     def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        # By hand: tracing automatic differentiation takes a compiler seconds.
+        # By hand, because compiling automatic differentiation takes seconds.
         error = outputs - y
         return (error * error).mean(), (2.0 / y.shape[0]) * error
 

@@ -1,1 +1,1 @@
-"""Optimizers: what turns a gradient into an update."""
+"""Optimizers: rules that compute an update from a gradient."""

@@ -36,8 +36,8 @@ class Adam(
         return state | self._corrections(one * self.beta1, one * self.beta2)
 
     def _corrections(self, power1: Tensor, power2: Tensor) -> State:
-        # Kept for the coming update: computed inside the long loops over the parameters, these
-        # scalars would be worked out again for every one of them.
+        # Computed once for the next update: inside the compiled loops over the parameters these
+        # scalars would be recomputed for every number.
         return {
             "beta1_power": power1,
             "beta2_power": power2,

@@ -1,4 +1,4 @@
-"""What an optimizer is: a pure pair, written for one model."""
+"""The base class of optimizers, written for one model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ State = dict[str, Tensor]
 
 
 class Optimizer(Part, ABC):
-    """Turns a gradient into an update that is added to the parameters. None has weight decay.
+    """Computes from a gradient the update that is added to the parameters. No weight decay.
 
-    elementwise: Whether each number's update follows from that number's own gradient and state,
-        without sums over others. A wrong answer costs time, nothing else.
-    grid (in the class statement): Half-decade learning rates where a config gives none, by
-        cadence: {"step": [...], "window": [...]}.
+    elementwise: Whether the update of each number depends on its own gradient and state alone. A
+        wrong value makes the loop slower and changes no result.
+    grid (in the class statement): Half-decade learning rates by cadence, for configs that give
+        none: {"step": [...], "window": [...]}.
     """
 
     kind: ClassVar[str] = "optimizer"
@@ -37,6 +37,6 @@ class Optimizer(Part, ABC):
     ) -> tuple[Parameters, State]:
         """Updates (one tensor a gradient, to be added) and the next state.
 
-        `gradients` may lack parameters that a learner leaves alone; these get no update. `lr` is
-        the model's learning rate, a scalar tensor.
+        `gradients` may lack parameters; these get no update. `lr` is the model's learning rate, a
+        scalar tensor.
         """

@@ -39,6 +39,6 @@ class LARS(
         weight_norm = torch.sqrt((weight * weight).sum())
         gradient_norm = torch.sqrt((gradient * gradient).sum())
         both = (weight_norm > 0) & (gradient_norm > 0)
-        # where() twice: a division by zero must not reach the branch that is not taken.
+        # The divisor is replaced too, so that no branch divides by zero.
         ratio = weight_norm / torch.where(both, gradient_norm, torch.ones_like(gradient_norm))
         return torch.where(both, ratio, torch.ones_like(ratio))

@@ -17,7 +17,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     locking = commands.add_parser("lock", help="add registrations to LOCK, with today's date")
     locking.add_argument("files", nargs="+", type=Path, metavar="FILE")
     locking.set_defaults(run=_lock)
-    verifying = commands.add_parser("verify", help="hold every registration to its lock")
+    verifying = commands.add_parser("verify", help="check every registration against its lock")
     verifying.set_defaults(run=_verify)
     for command in (locking, verifying):
         command.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")

@@ -1,4 +1,4 @@
-"""Registrations and amendments as YAML: parsed, and held to their schema."""
+"""Registrations and amendments as YAML: parsed, and checked against their schema."""
 
 import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ SCHEMAS = Path(__file__).parents[3] / "workflow" / "schemas"
 
 
 def load(path: Path, schema: Path) -> dict[str, Any]:
-    """Read a YAML document and hold it to a JSON schema kept as YAML.
+    """Read a YAML document and check it against a JSON schema that is written as YAML.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def load(path: Path, schema: Path) -> dict[str, Any]:
 
 
 def day(text: str, name: str) -> datetime.date:
-    """Read an ISO date; `name` is what to call it in the error."""
+    """Read an ISO date; `name` names it in an error."""
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Judge results by what was registered. No registration has a branch of its own here."""
+"""Judge results by the registrations. No registration has code of its own here."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,11 +30,12 @@ VERDICT_COLUMNS = [
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the results say of one registration.
+    """The verdict on one registration.
 
-    `outcome` is supported, falsified, inconclusive or untestable; `reason` says what decided, and
-    `meaning` what the registration said this outcome would mean. The numbers are those of the
-    criterion that decided, null where its row is missing; `threshold` is its region in words.
+    `outcome` is supported, falsified, inconclusive or untestable; `reason` gives the deciding
+    criterion or the obstacles, and `meaning` the registration's own words for this outcome. The
+    numbers are those of the deciding criterion, null where its row is missing; `threshold` is its
+    region in words.
     """
 
     registration: str
@@ -80,7 +81,7 @@ def judge(
     It is untestable when a row is missing, an interval is not finite, there are too few units or
     too many diverged, a denominator is unreliable, or a manipulation check fails; otherwise
     falsified when any interval lies wholly outside its region, supported when every one lies
-    inside, and inconclusive in between.
+    inside, and inconclusive elsewhere.
 
     Parameters
     ----------
@@ -89,8 +90,8 @@ def judge(
     tables
         Result -> its table.
     assumed
-        Column -> value of the rows that are read where the registration does not name the column,
-        such as the task; a result without the column is read whole.
+        Column -> value, for columns such as the task that the registration does not name: only
+        rows with this value are read. Results without the column are not affected.
 
     Raises
     ------
@@ -145,8 +146,8 @@ def verdicts(
     Returns
     -------
     pandas.DataFrame
-        One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with what the
-        registration said the outcome would mean; `lock_sha256` is that of the file as locked.
+        One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with the registration's
+        own words for the outcome; `lock_sha256` is that of the file as it was locked.
 
     Raises
     ------

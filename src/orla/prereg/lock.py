@@ -1,4 +1,4 @@
-"""The lock: what each registration was on the day it was registered, and its amendments since.
+"""The lock: the digest and date of each registration, and its later amendments.
 
 A line of LOCK is ``SHA-256  date  file``. A registration that differs from its line is refused
 unless a dated file in ``amendments/`` names it and the SHA-256 that it now has; once amended it
@@ -75,7 +75,7 @@ def write(
     folder
         The folder of registrations.
     files
-        Registrations in that folder. One that is locked as it is stays as it is.
+        Registrations in that folder. One that is locked already with the same content is skipped.
     date
         The day of locking; today if not given.
 
@@ -116,7 +116,7 @@ def write(
 
 
 def verify(folder: str | Path) -> dict[str, Locked]:
-    """Hold every registration of a folder to its lock and its amendments.
+    """Check every registration of a folder against its lock and its amendments.
 
     Parameters
     ----------

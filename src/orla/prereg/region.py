@@ -24,7 +24,7 @@ class Region:
     outside: bool = False
 
     def contains(self, low: float, high: float) -> bool:
-        """Tell whether the whole interval [low, high] lies in the region."""
+        """Whether the whole interval [low, high] lies in the region."""
         if self.outside:
             return high < self.low or low > self.high or self._touches(low, high)
         if self.strict:
@@ -32,7 +32,7 @@ class Region:
         return self.low <= low and high <= self.high
 
     def excludes(self, low: float, high: float) -> bool:
-        """Tell whether no point of the interval [low, high] lies in the region."""
+        """Whether no point of the interval [low, high] lies in the region."""
         if self.outside:
             return Region(self.low, self.high, strict=not self.strict).contains(low, high)
         if self.strict:
@@ -40,7 +40,7 @@ class Region:
         return high < self.low or low > self.high
 
     def describe(self, unit: str = "") -> str:
-        """Say the region in words, with a unit behind the numbers."""
+        """The region in words, with a unit after the numbers."""
         unit = f" {unit}" if unit else ""
         if self.outside:
             return f"{'strictly ' * self.strict}outside {self.low:g} to {self.high:g}{unit}"
@@ -62,7 +62,7 @@ def parse(document: Mapping[str, Any], name: str) -> Region:
     document
         Exactly one of `KINDS`, and optionally `strict`.
     name
-        What to call it in an error.
+        Its name in an error.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A registration: what was said, before the results, of how they will be read."""
+"""A registration: how results will be judged, written before they exist."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Probes: what is measured along an adaptation without changing it."""
+"""Probes: measurements at each update that do not change the adaptation."""

@@ -1,4 +1,4 @@
-"""What a probe is: something measured at each update that changes nothing."""
+"""The base class of probes: measurements at each update that change nothing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ State = dict[str, Tensor]
 
 
 class Update(NamedTuple):
-    """One update of one model, as a probe sees it.
+    """One update of one model.
 
     params: Before the update.
-    gradients: What the optimizer was given; `observers`: the gradients of the observers, by name.
-    learned: What the learner answered, before any intervention.
-    updates: What is added to the parameters.
+    gradients: The gradient that the optimizer gets, after all interventions.
+    observers: The gradients of the observers, by name.
+    learned: The learner's gradient, before any intervention.
+    updates: Added to the parameters.
     state: The network's state (state_size,) after the update's last step.
     moment: Inputs and targets of the update's step, or of its window of steps.
-    error: Of that step (), or of the window's steps.
+    error: Of that step (), or of each of the window's steps.
     """
 
     params: Parameters
@@ -40,17 +41,17 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True)
 class Probe(Part, ABC):
-    """A pure pair: `init(params)` gives a state, `measure(state, update)` the next; for one model.
+    """Pure functions `init(params)` and `measure(state, update)`, for one model.
 
-    columns (in the class statement): columns that a sweep's table gets: {name: a sentence with the
-    unit}; `summary` makes them of the series.
+    columns (in the class statement): columns that it adds to a sweep's table, {name: a sentence
+    with the unit}; `summary` computes them from the series.
     """
 
     kind: ClassVar[str] = "probe"
     declares: ClassVar[Mapping[str, Any]] = {"columns": {}}
 
     def observers(self) -> tuple[str, ...]:
-        """Names of the observers that it reads: a study without them is refused."""
+        """Names of the observers that it reads; a study without them is refused."""
         return ()
 
     def init(self, params: Parameters) -> State:

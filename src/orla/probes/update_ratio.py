@@ -1,4 +1,4 @@
-"""How much the recurrent weights move, relative to the readout's."""
+"""Size of the recurrent weights' update relative to the readout's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UpdateRatio(
 ):
     """||dW_hh|| / ||dW_out|| of each update (paper, Table 3).
 
-    NaN where W_hh is not learned; infinite where W_out stands still.
+    NaN where W_hh is not learned; infinite where the update of W_out is 0.
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
@@ -30,5 +30,5 @@ class UpdateRatio(
 
 
 def _norm(update: Tensor) -> Tensor:
-    # Not flattened: that would have the compiler copy it into another layout first.
+    # Not flattened, because the compiler would copy the tensor into another layout.
     return torch.sqrt((update * update).sum(tuple(range(update.dim()))))

@@ -1,7 +1,7 @@
-"""The source files that a result depends on, found by reading imports; nothing is imported.
+"""The source files that a result depends on, found by parsing import statements.
 
-A part that is found by its name is reached by no import: the roots name the parts that a result
-uses, so that a change of one optimizer touches only the results made with it.
+Parts are found by name, not imported by the modules that use them. So the roots of a result name
+its parts, and a change of one optimizer affects only the results made with it.
 """
 
 import ast
@@ -21,13 +21,13 @@ from orla.schema import nearest
 _HOME = Path(__file__).parents[2]
 
 SILENT = ("orla.errors", "orla.files", "orla.progress", "orla.provenance", "orla.schema")
-"""Modules that write messages and files and change no number; they count for no result."""
+"""Modules that write messages and files and change no number; no result depends on them."""
 
 Root = str | Path
 
 
 def code_hash(*roots: Root) -> str:
-    """One SHA-256 of all that `sources` finds, in hexadecimal.
+    """SHA-256 over all files of `sources`, in hexadecimal.
 
     Args:
         *roots: Modules of orla by name ("orla.study.sweep"), and files, as from `files_of`.
@@ -39,12 +39,12 @@ def code_hash(*roots: Root) -> str:
 
 
 def sources(*roots: Root) -> dict[str, str]:
-    """Source files that the roots depend on, themselves among them, each with its SHA-256.
+    """SHA-256 of each source file that the roots depend on, the roots included.
 
-    Followed are imports of orla, of a plug-in's own package or folder, and ``__init__`` files of
-    packages on the way; not `SILENT`, nor what stands under ``if TYPE_CHECKING``. A file of the
-    same name beside a module (kernels.cpp beside kernels.py) counts as well. Files of orla are
-    named from its parent folder, others from their own folder's.
+    Imports of orla and of a plug-in's own package or folder are followed, with the ``__init__``
+    files of their packages; `SILENT` and imports under ``if TYPE_CHECKING`` are not. A file of the
+    same stem beside a module (kernels.cpp beside kernels.py) is included. Paths of orla begin
+    with ``orla/``, others with the name of their folder.
 
     Raises:
         OrlaError: As in `code_hash`.
@@ -55,7 +55,7 @@ def sources(*roots: Root) -> dict[str, str]:
 def files_of(kind: str, form: str) -> list[Path]:
     """The files that declare a part: in its room, and in plug-in folders and installed plug-ins.
 
-    A plug-in's file that declares a part of another kind under the same name is among them.
+    A plug-in's file that declares a part of another kind under the same name is included too.
 
     Args:
         kind: A key of `orla.catalogue.ROOMS`.
@@ -117,7 +117,7 @@ def _root_files(root: Root) -> list[Path]:
 
 
 def _files_of(module: str, importer: Path) -> list[Path]:
-    """Files that an import runs: the module's and its packages'; none outside orla and plug-ins."""
+    """Files that an import executes in orla and plug-ins: the module's and its packages'."""
     if any(f"{module}.".startswith(f"{silent}.") for silent in SILENT):
         return []
     parts = module.split(".")
@@ -140,7 +140,7 @@ def _files_of(module: str, importer: Path) -> list[Path]:
 
 
 def _top_folder(file: Path) -> Path:
-    """The folder that a file's outermost package stands in; its own folder without a package."""
+    """The folder of a file's outermost package; without a package its own folder."""
     folder = file.parent
     while (folder / "__init__.py").is_file():
         folder = folder.parent
@@ -159,7 +159,7 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _read(file: Path, stamp: tuple[int, int]) -> tuple[str, tuple[Path, ...]]:
-    """SHA-256 of a file, and the files that it needs itself if it is Python."""
+    """SHA-256 of a file, and the files that it imports or has beside it if it is Python."""
     content = file.read_bytes()
     needed: set[Path] = set()
     if file.suffix == ".py":
@@ -194,7 +194,7 @@ def _imported(file: Path, tree: ast.Module) -> set[str]:
 
 
 def _package(file: Path, level: int) -> tuple[str, ...]:
-    """The package that `level` dots mean in a file; nothing for none."""
+    """The package that `level` leading dots stand for in a file; () for none."""
     if not level:
         return ()
     package = file.parent.relative_to(_top_folder(file)).parts

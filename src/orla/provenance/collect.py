@@ -1,4 +1,4 @@
-"""Where a result comes from: code, versions, machine. Never a time: equal runs give equal bytes."""
+"""Provenance of a result: code, versions, machine. No time, so that equal runs give equal bytes."""
 
 import platform
 import subprocess
@@ -29,8 +29,8 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
     Args:
         *roots: Modules and files whose source the result depends on, as in
             `orla.provenance.code.sources`.
-        **extra: What the result depends on besides: its ``keys``, ``dataset``, a subset of the
-            config, ``seeds``, ``prereg_lock_sha256``. Stored beside the rest under these names.
+        **extra: Further entries: ``keys``, ``dataset``, ``config`` (a subset), ``seeds``,
+            ``prereg_lock_sha256``.
 
     Returns:
         JSON-ready, with ``code`` (commit or "unknown", dirty, and SHA-256 of each source file),
@@ -53,8 +53,8 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
 def code(source: Path = Path(__file__)) -> dict[str, Any]:
     """Return the commit that `source` belongs to and whether tracked files differ from it.
 
-    The commit is "unknown" and dirty None outside a git checkout that tracks `source`, such as
-    for a package installed into an environment.
+    The commit is "unknown" and dirty None outside a git checkout that tracks `source`, as for
+    an installed package.
     """
     if _git(source, "ls-files", "--error-unmatch", source.name) is None:
         return {"commit": "unknown", "dirty": None}

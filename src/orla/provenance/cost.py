@@ -1,4 +1,7 @@
-"""What a result took, in a file beside it: never in it, for no two runs take the same."""
+"""Time and memory of a job, in a file beside its result.
+
+They are not in the result, because they differ between runs and results are compared by bytes.
+"""
 
 import json
 import resource

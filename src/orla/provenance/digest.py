@@ -1,7 +1,7 @@
-"""Results that notice damage and exchange: a digest of each file, and those of its inputs.
+"""Digests that reveal a damaged or exchanged result: of the file, and of its inputs.
 
-A file holds ``orla-digest:`` and the SHA-256 of all its bytes, taken with zeros in the place of
-the digest itself. Its provenance holds the SHA-256 of every file that it was made from.
+A file holds ``orla-digest:`` and the SHA-256 of all its bytes, computed with zeros in place of
+the digest. Its provenance holds the SHA-256 of every file that it was made from.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _MARK = re.compile(KEY.encode() + rb":([0-9a-f]{64})")
 
 
 def seal(path: Path) -> None:
-    """Put the digest of a file in the place of the one `BLANK` that it holds."""
+    """Compute a file's digest and write it over the one `BLANK` in the file."""
     content = path.read_bytes()
     [mark] = _MARK.finditer(content)
     with path.open("r+b") as file:
@@ -30,7 +30,7 @@ def seal(path: Path) -> None:
 
 
 def unsealed(path: Path) -> bytes:
-    """A file's bytes, once they agree with its digest.
+    """A file's bytes; the file is refused where they disagree with its digest.
 
     Raises:
         OrlaError: The file is missing, has no digest, or differs from it.
@@ -54,21 +54,21 @@ def unsealed(path: Path) -> bytes:
 
 
 def inputs(path: str | Path, files: Iterable[str | Path]) -> dict[str, str]:
-    """Path of each file, seen from the folder of the result `path`, with its SHA-256."""
+    """Path of each file, relative to the folder of the result `path`, with its SHA-256."""
     folder = Path(path).parent
     return {Path(os.path.relpath(file, folder)).as_posix(): _digest(file) for file in files}
 
 
 def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Refuse a result of another condition, or made from other files than stand there now.
+    """Refuse a result of another condition, or one whose inputs have changed since.
 
     Args:
         path: The result.
         provenance: Its provenance.
-        expected: What the provenance must hold, itself or under ``keys``.
+        expected: Entries that the provenance must have, at the top or under ``keys``.
 
     Raises:
-        OrlaError: It holds something else; or an input, where it is still there, differs.
+        OrlaError: An entry differs, or an input that still exists has another digest.
     """
     held = {**provenance, **provenance.get("keys", {})}
     for name, value in expected.items():

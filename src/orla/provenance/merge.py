@@ -8,17 +8,17 @@ from typing import Any
 from orla.errors import OrlaError
 
 MIXED = "mixed"
-"""Stands for what differs: {"mixed": [each distinct value]}."""
+"""Key of an entry whose values differ: {"mixed": [each distinct value]}."""
 
 
 def merged(
     provenances: Mapping[str, Mapping[str, Any]], allow_mixed: bool = False
 ) -> dict[str, Any]:
-    """One provenance that holds all that went into a table.
+    """The provenance of a table that is made from several results.
 
-    Equal values stay as they are; where they differ, ``{"mixed": [...]}`` holds each of them.
-    Every input's ``dataset`` stands in ``datasets`` under its task, pair and split. ``inputs`` are
-    left out: the table's own are its inputs' digests.
+    Equal values are kept; where they differ, ``{"mixed": [...]}`` holds each of them. ``datasets``
+    holds every input's ``dataset`` under its task, pair and split. The results' own ``inputs`` are
+    left out; `orla.provenance.tables.write_table` adds those of the table.
 
     Args:
         provenances: Path of an input -> its provenance, as from `orla.provenance.collect`, with the
@@ -69,7 +69,7 @@ def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _identities(path: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """(what it is, its name, its version) of all that must agree between inputs."""
+    """(kind, name, value) of every entry that must agree between inputs."""
     for file, digest in provenance.get("code", {}).get("files", {}).items():
         yield "code", file, digest
     for name, dataset in _datasets(provenance).items():

@@ -32,7 +32,7 @@ def save(
     """
     tensors = {name: tensor.contiguous() for name, tensor in networks.items()}
     source = {**provenance, "inputs": digest.inputs(path, inputs)}
-    # One entry: safetensors writes several in no fixed order, and equal files are to be equal.
+    # In one entry, because safetensors writes several entries in no fixed order.
     entry = json.dumps({"digest": digest.BLANK, "provenance": source}, sort_keys=True)
     with atomic(path) as partial:
         safetensors.torch.save_file(tensors, partial, metadata={"orla": entry})
@@ -47,11 +47,11 @@ def load(
     Args:
         path: The safetensors file.
         seeds: Networks wanted.
-        expect: What its provenance must say, such as the condition's keys.
+        expect: Entries that its provenance must have, such as the condition's keys.
 
     Raises:
-        OrlaError: When the file is missing, damaged, not from `save`, of another condition, made
-            from other files than stand in their place now, or holds fewer networks.
+        OrlaError: When the file is missing, damaged, not from `save`, of another condition, holds
+            fewer networks, or one of its inputs has changed.
     """
     content = digest.unsealed(Path(path))
     digest.check(path, _provenance(content), expect or {})
@@ -65,7 +65,7 @@ def load(
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
-    """Where the networks of a file come from.
+    """The provenance of a file of networks.
 
     Raises:
         OrlaError: When the file is missing, damaged or not from `save`.

@@ -27,8 +27,8 @@ def write_table(
         frame: Any tidy table; the index is dropped. NaN is stored as null. Equal frames,
             provenances and inputs give equal bytes.
         path: The parquet file.
-        provenance: Anything JSON can hold, as from `orla.provenance.collect`; what it says of the
-            condition under ``keys`` is what `read_table` can be told to expect.
+        provenance: Anything JSON can hold, as from `orla.provenance.collect`; `read_table` can
+            check its entries and those under ``keys``.
         inputs: The files that the table was made from; their digests join the provenance.
 
     Raises:
@@ -53,12 +53,12 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
 
     Args:
         path: The parquet file.
-        expect: What its provenance must say, such as the condition's keys and ``seeds``; columns
-            of these names must hold nothing else.
+        expect: Entries that its provenance must have, such as the condition's keys and ``seeds``;
+            a column of the same name must hold this value in every row.
 
     Raises:
         OrlaError: When the file is missing, damaged, not from `write_table`, of another condition
-            than expected, or made from other files than stand in their place now.
+            than expected, or one of its inputs has changed.
     """
     path, expect = Path(path), expect or {}
     table = pq.read_table(pa.BufferReader(digest.unsealed(path)))

@@ -1,4 +1,4 @@
-"""What a statistic is: a table of results made from other tables, and in which order."""
+"""The base class of statistics, tables made from other tables, and their order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orla.schema import nearest
 from orla.statistics.bootstrap import RESAMPLES, Interval, mean_interval
 
 GIVEN = ("models", "horizon")
-"""Tables that sweeps make: one row a model, and one row a model and horizon."""
+"""Tables that are made from sweeps: one row a model; one row a model and horizon."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the tables are made with.
+    """Settings of the tables.
 
     Attributes:
         margin_pp: symmetric equivalence margin in percentage points of recovery (pp).
         alpha: level of each one-sided test; the t interval covers 1 - 2 alpha.
         resamples, seed: of the bootstrap.
-        comparisons: name -> which learner minus which.
-        main: the comparison that tables of one comparison are about.
+        comparisons: name -> comparison.
+        main: the comparison of tables that have one alone.
     """
 
     margin_pp: float = 3.0
@@ -82,8 +82,8 @@ class Settings:
 class Statistic(Part, ABC):
     """A table made from other tables.
 
-    Its class statement says what it ``needs``: names of tables in `GIVEN` or of other statistics.
-    `columns` holds its columns in order, each with one sentence and its unit.
+    Its class statement gives ``needs``: names of tables in `GIVEN` or of other statistics.
+    `columns` holds its columns in order, each with a sentence and its unit.
     """
 
     kind: ClassVar[str] = "statistic"
@@ -92,7 +92,7 @@ class Statistic(Part, ABC):
 
     @abstractmethod
     def table(self, *needed: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-        """The table, from those that it needs in their declared order; they are left as they are.
+        """The table, from the tables of ``needs`` in that order, which are not changed.
 
         Raises:
             OrlaError: A needed table cannot be read as one row a model and seed.
@@ -114,7 +114,7 @@ def needs(name: str) -> tuple[str, ...]:
 
 
 def in_order(names: Iterable[str] | None = None) -> list[str]:
-    """These statistics (or all) and those that they need, each after what it needs.
+    """These statistics (or all) and those that they need, in an order that satisfies ``needs``.
 
     Raises:
         OrlaError: As in `needs`, or statistics need each other in a circle.
@@ -132,10 +132,10 @@ def in_order(names: Iterable[str] | None = None) -> list[str]:
 
 
 def build(name: str, tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataFrame:
-    """One statistic's table, from `tables`, which hold at least those that it needs.
+    """One statistic's table; `tables` holds at least those that it needs.
 
     Raises:
-        OrlaError: The statistic's columns are others than it declares, or as in `Statistic.table`.
+        OrlaError: The table's columns are not those declared, or as in `Statistic.table`.
     """
     statistic = catalogue.part("statistic", name)()
     table = statistic.table(*(tables[other] for other in needs(name)), settings=settings)

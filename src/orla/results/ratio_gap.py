@@ -12,7 +12,7 @@ class RatioGap(Statistic, name="ratio_gap"):
     """Update ratio ||dW_hh|| / ||dW_out|| and recovery gap, both over the same seeds."""
 
     columns = SETTING | {
-        "update_ratio": "Mean update ratio of the learner that is subtracted from.",
+        "update_ratio": "Mean update ratio of the comparison's first learner.",
         "update_ratio_low": "Lower end of its interval.",
         "update_ratio_high": "Upper end of its interval.",
         "gap_pp": "Mean difference of held-out recovery (pp).",

@@ -13,9 +13,9 @@ _SHARED = {name: text for name, text in SETTING.items() if name != "optimizer"}
 class RatioGapOrder(Statistic, name="ratio_gap_order"):
     """Spearman's rho over optimizers between mean update ratio and mean gap, main comparison.
 
-    Seeds are resampled jointly for all optimizers and both means are formed anew each time, so
-    the interval carries the noise of seeds; it says nothing of optimizers that were not run.
-    There is a row where at least three optimizers have a finite seed.
+    Seeds are resampled jointly for all optimizers, and both means are computed in each resample.
+    The interval holds the variation between seeds, not that between optimizers. A setting has a
+    row where at least three optimizers have a finite seed.
     """
 
     columns = _SHARED | {

@@ -11,7 +11,7 @@ from orla.study.keys import KEYS
 class SelectionPrice(Statistic, name="selection_price"):
     """Recovery at the rate chosen on the held-out part minus at the one chosen on validation.
 
-    Source: docs/protocol.md, Parts of a session: the paper states both ways of selecting.
+    Source: docs/protocol.md, Choice of the learning rate; the paper states both ways of selecting.
     """
 
     columns = KEYS | {

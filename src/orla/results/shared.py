@@ -1,7 +1,7 @@
-"""What the tables of results share: rows grouped by condition, and learners paired by seed.
+"""Functions of all statistics: rows grouped by condition, and learners paired by seed.
 
-A difference or mean is over the seeds in which every member is finite; `n_diverged` counts those
-in which a member diverged. Where no seed is finite an estimate is null; where fewer than two are
+A difference or mean is over the seeds in which all of its values are finite; `n_diverged` counts
+the seeds in which a model diverged. Without a finite seed an estimate is null; with fewer than two
 there is no interval (null) and no equivalence (p = 1). Intervals are 95 % percentile bootstraps
 over seeds. Differences of recovery are in percentage points (pp). A comparison whose learners
 were not both run is absent.
@@ -97,7 +97,7 @@ def difference(joined: pd.DataFrame, measure: str) -> np.ndarray:
 
 
 def either(joined: pd.DataFrame, mark: str) -> np.ndarray:
-    """Whether either learner bears `mark`, (seeds,)."""
+    """Whether the column `mark` is true for either learner, (seeds,)."""
     return joined[[f"{mark}_full", f"{mark}_immediate"]].any(axis=1).to_numpy(bool)
 
 
@@ -125,7 +125,7 @@ def by_seed(rows: pd.DataFrame, key: Key) -> pd.DataFrame:
 
 
 def one_rate(rows: pd.DataFrame, key: Key, choice: str) -> float:
-    """The one rate of a condition that the column `choice` marks.
+    """The one rate of a condition for which the column `choice` is true.
 
     Raises:
         OrlaError: It marks several, or a seed occurs twice.

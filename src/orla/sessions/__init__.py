@@ -1,1 +1,1 @@
-"""Recordings in: download, MATLAB and NWB files, binned files, simulation, binning and features."""
+"""Recordings: download, MATLAB and NWB files, binned files, simulation, binning and features."""

@@ -1,4 +1,4 @@
-"""Recordings that come binned: inputs and targets a step in an .npz, without spike times."""
+"""Recordings that are binned already: inputs and targets by step in an .npz."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from orla.files import load_arrays
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Where consecutive rows of a file are not consecutive steps of one stretch."""
+    """Rows of a file at which a new stretch of consecutive steps begins."""
 
-    changes: list[str] = option([], "Arrays; where one changes, another stretch begins: [trial].")
+    changes: list[str] = option(
+        [], "Arrays, such as [trial]; where one changes, a new stretch begins."
+    )
     counter: str | None = option(
-        None, "Array that rises by one within a stretch, such as timestep; elsewhere one begins."
+        None, "Array, such as timestep, that rises by one at each step within a stretch."
     )
     state: str = option(
         "kept",
-        "There the network's state is reset, or kept and the first step after it is not scored.",
+        "At a new stretch: state reset, or state kept and the first step not scored.",
         choices=("kept", "reset"),
     )
 
 
 @dataclass(frozen=True)
 class Source:
-    """What .npz files of a recording hold, and what their columns and rows mean."""
+    """Names and meaning of the arrays in .npz files of a recording."""
 
     files: dict[str, str] = option({}, "File of each session, by the session's name.")
     inputs: str = option("counts", "Array of inputs, (steps, units).")
     target: str = option("vel", "Array of targets: (steps, outputs) or (steps,).")
     kind: str = option(
         "values",
-        "Targets are values, or categories: whole numbers that name what is to be told apart.",
+        "Targets are values, or categories given as whole numbers.",
         choices=("values", "categories"),
     )
     columns: str = option(
         "different",
-        "Whether column i is the same unit in the files of a pair. If not, each file is reduced to "
-        "its own principal components.",
+        "Whether column i is the same unit in both files of a pair. If not, each file is reduced "
+        "to its own principal components.",
         choices=("different", "same"),
     )
     boundaries: Boundaries = field(default_factory=Boundaries)
@@ -58,7 +60,7 @@ class Binned:
         bin_s: seconds a step.
         begins: (steps,) bool, True where a stretch begins, the first step included; None where
             the file is one stretch.
-        name: what messages call it.
+        name: its name in messages.
     """
 
     inputs: np.ndarray
@@ -79,16 +81,16 @@ class Binned:
 
 
 def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned:
-    """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are left alone.
+    """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
 
     Args:
         path: the file.
         source: names and meaning of its arrays.
-        transform: "sqrt" wants counts: whole numbers of at least 0.
+        transform: with "sqrt" inputs must be counts: whole numbers of at least 0.
 
     Raises:
-        OrlaError: not an .npz, an array is missing, shapes disagree, or a value cannot be
-            (negative or fractional counts or categories, NaN, a step of no length).
+        OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
+            (negative or fractional counts or categories, NaN, bin_s of 0).
     """
     path = Path(path)
     bounds = source.boundaries
@@ -164,7 +166,7 @@ def _load(path: Path, wanted: list[str]) -> dict[str, np.ndarray]:
 
 
 def _require_shape(path: Path, name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
-    """Hold an array to a shape; a word in it stands for any length."""
+    """Refuse an array of another shape; a word in `shape` stands for any length."""
     fits = array.ndim == len(shape) and all(
         isinstance(size, str) or size == length
         for size, length in zip(shape, array.shape, strict=True)

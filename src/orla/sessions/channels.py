@@ -1,4 +1,4 @@
-"""Channels: those of largest variance, and the same ones on another session."""
+"""Choice of channels by variance, and the same channels on another session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of any recording, said in one line that names the file and the variable."""
+"""Checks of recordings; each error names the file and the variable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orla.files import MOST_BYTES
 
 
 def require_distinct(path: Path, variable: str, names: Sequence[str]) -> None:
-    """Raise an OrlaError where two channels have one name: sessions are matched by names."""
+    """Raise an OrlaError where two channels have one name; sessions are matched by names."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -54,7 +54,7 @@ def require_inside(
 ) -> None:
     """Raise an OrlaError unless ascending event times lie within the time base (both seconds).
 
-    `drop` says how the caller may have the events outside dropped instead.
+    `drop` names, for the message, the setting that drops the events outside instead.
     """
     if times_s.size and (times_s[0] < time_s[0] or times_s[-1] > time_s[-1]):
         worst = times_s[0] if times_s[0] < time_s[0] else times_s[-1]

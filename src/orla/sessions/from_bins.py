@@ -1,4 +1,4 @@
-"""Streams of two sessions that come binned."""
+"""Streams of two binned sessions."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def prepare_binned(
     b_fit_steps: int,
     dataset: dict[str, Any],
 ) -> Streams:
-    """Make the streams of two sessions that come binned.
+    """Make the streams of two binned sessions.
 
     Where column i of one session is not the unit of column i of the other (`columns: different`),
     no weights fitted on A can be applied to B's columns. Each session is then reduced to the
-    principal components of its own inputs: A's are fitted on its pretraining part, B's without any
-    target on its first `b_fit_steps` steps, which no split scores on. Components are in order of
-    variance, their signs fixed by the sum of their loadings. Scaling is by A alone. Where columns
+    principal components of its own inputs: A's are fitted on its pretraining part, B's on its first
+    `b_fit_steps` steps, which no split scores. Targets are not used. Components are in order of
+    variance; the sum of the loadings fixes their sign. Scaling is by A alone. Where columns
     correspond, channels or components are chosen on A's pretraining part and used on both.
 
     Args:
         a: the recording to pretrain on.
         b: the recording to adapt to.
-        source: what the files hold and what their columns and boundaries mean.
+        source: meaning of the files' columns and boundaries.
         preparation: bins, transform and features.
         tail_steps: A's tail, as `parts.parts` takes it.
         b_fit_steps: steps of B that its own components are fitted on;
             `Parts.first_selection_cut` is what every split may learn on.
-        dataset: as `prepare` takes it.
+        dataset: as in `prepare`.
 
     Raises:
         OrlaError: bins of another width than the config's, too few columns or steps, numbers of

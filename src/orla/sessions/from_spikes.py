@@ -31,9 +31,9 @@ def prepare(
         session_a: the session to pretrain on; behavior in metres, times in seconds.
         session_b: the session to adapt to.
         preparation: how to bin and reduce.
-        tail_steps: A's tail, as `parts.parts` takes it; nothing is fitted on it.
-        dataset: name, source, simulated, label; what the features are is added under "features",
-            and how much was kept under "kept".
+        tail_steps: A's tail, as in `parts.parts`; nothing is fitted on it.
+        dataset: name, source, simulated, label; "features" (a description) and "kept" (how much
+            was kept) are added.
 
     Returns:
         Streams with X (steps, features.count) and Y (steps, 2), float64.

@@ -1,4 +1,4 @@
-"""HDF5 files: written whole or not at all, and read with one clear line on damage."""
+"""HDF5 files: written whole or not at all; damage is reported in one line."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from orla.files import atomic
 def whole(path: str | Path, user_block: bytes = b"", **options: Any) -> Iterator[h5py.File]:
     """Fill an HDF5 file in memory and write it at the end of the block, or not at all.
 
-    The HDF5 library ends the program (segmentation fault) when the disk is full; an ordinary
-    write is an error that can be told.
+    The HDF5 library crashes (segmentation fault) when the disk is full; writing the finished
+    bytes raises an ordinary error.
 
     Args:
         path: the file to write.
-        user_block: what stands before the HDF5 part; a power of two of 512 bytes or more.
+        user_block: bytes before the HDF5 part; their number is a power of two, at least 512.
         options: of h5py.File.
 
     Raises:
@@ -40,11 +40,11 @@ def whole(path: str | Path, user_block: bytes = b"", **options: Any) -> Iterator
 
 @contextmanager
 def damage_told(path: Path, form: str) -> Iterator[None]:
-    """Raise an OrlaError in place of what HDF5 libraries raise where a part is damaged.
+    """Raise an OrlaError in place of the errors of HDF5 libraries on a damaged file.
 
     Args:
         path: the file that is read in the block.
-        form: what it is to be, such as NWB.
+        form: the expected format, such as NWB, for the message.
     """
     try:
         yield

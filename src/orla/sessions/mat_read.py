@@ -33,16 +33,16 @@ def read_session(
 ) -> Session:
     """Read a session of O'Doherty et al. from its MATLAB v7.3 file.
 
-    Layout: Zenodo record 3854034 (doi 10.5281/zenodo.3854034). Positions come back in metres;
-    the fingertip as its x, y in the cursor's orientation (the file holds z, -x, -y).
+    Layout: Zenodo record 3854034 (doi 10.5281/zenodo.3854034). Positions are in metres, the
+    fingertip as x, y in the cursor's orientation (the file holds z, -x, -y).
 
     Args:
         path: the .mat file; its stem names the session.
         source: one sentence on where the recording comes from, kept in the session.
         positions: which of cursor_pos, finger_pos, target_pos to read and check.
         spikes_outside: what to do with events before the first or after the last sample of
-            ``t``: "refuse" the file, or "drop" them (no bin can hold them). A file with most of
-            its events outside is refused either way: it holds two clocks, or two units of time.
+            ``t``: "refuse" the file, or "drop" the events. A file with most events outside is
+            always refused: its variables have different clocks or units of time.
 
     Raises:
         OrlaError: the file is no MATLAB v7.3 file or is cut short; a variable is missing or

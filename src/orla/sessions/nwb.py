@@ -1,4 +1,4 @@
-"""Sessions as NWB files: the form that everything downstream reads."""
+"""Sessions as NWB files, the format from which streams are made."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def convert(
     cursor: str | None = None,
     metres_per_unit: float | None = None,
 ) -> None:
-    """Bring any NWB file with units and a 2-D SpatialSeries into the form that orla reads.
+    """Convert any NWB file with units and a 2-D SpatialSeries to NWB as `write_session` writes it.
 
-    Keeps the longest stretch in which spikes and position were both recorded. Arguments and
-    errors as of read_session.
+    The longest stretch in which both spikes and position were recorded is kept. Arguments and
+    errors as in `read_session`.
     """
     session = read_session(path, cursor=cursor, metres_per_unit=metres_per_unit, trim=True)
     write_session(session, nwb_path)

@@ -1,4 +1,4 @@
-"""Arrays of NWB files, read once their size, kind and range are known to be what they must be."""
+"""Arrays of NWB files, read after checks of their size, kind and range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orla.sessions import checks
 
 
 def values_of(path: Path, name: str, data: Any, kinds: str, what: str) -> np.ndarray:
-    """A whole array once its size is known, of one of numpy's kinds of values."""
+    """A whole array, after a check of its size; `kinds` are the allowed numpy kinds."""
     if not hasattr(data, "dtype"):
         data = np.asarray(data)
     checks.require_size(path, name, data)

@@ -1,4 +1,4 @@
-"""Sessions read from NWB files: ours, and those of others such as DANDI 000129 (MC_RTT)."""
+"""Sessions read from NWB files: of `nwb_write`, or others such as DANDI 000129 (MC_RTT)."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def read_session(
     metres_per_unit: float | None = None,
     trim: bool = False,
 ) -> Session:
-    """Read units and positions of an NWB file, ours or another's (such as DANDI 000129, MC_RTT).
+    """Read units and positions of any NWB file, such as those of DANDI 000129 (MC_RTT).
 
     Args:
         path: the .nwb file.
         cursor: name of the SpatialSeries to take as ``cursor_pos``; by default the one of that
-            name, else the only one there is, which is then said on stderr.
-        metres_per_unit: length of one stored unit (after the file's own conversion) where the
-            file names a unit that is no length; None trusts the file.
+            name, else the only one, which is then named on stderr.
+        metres_per_unit: length of one stored unit (after the file's own conversion); None for
+            files that name a unit of length.
         trim: keep the longest stretch without gaps in the time base, NaN or unobserved spikes,
-            and drop the spikes outside; otherwise such a file is an error. How much is kept is
-            said on stderr; less than half is refused.
+            and drop the spikes outside; otherwise such a file is an error. The part that is kept
+            is printed on stderr; a file of which less than half is kept is refused.
 
     Returns:
         The session. Series on other sample times than ``cursor_pos`` and series in an unknown
@@ -123,7 +123,7 @@ def _spatial_series(file: pynwb.NWBFile) -> dict[str, SpatialSeries]:
 
 
 def _series(file: pynwb.NWBFile) -> list[pynwb.TimeSeries]:
-    """Every TimeSeries of a file, by name: pynwb lists them in no order of the file's."""
+    """Every TimeSeries of a file, by name, because pynwb lists them in no fixed order."""
     series = [item for item in file.objects.values() if isinstance(item, pynwb.TimeSeries)]
     return sorted(series, key=lambda item: (item.name, item.parent.name))
 
@@ -161,7 +161,7 @@ def _choose(path: Path, series: Mapping[str, SpatialSeries], cursor: str | None)
 
 
 def _original_name(series: SpatialSeries) -> str:
-    """What the cursor's series was called before its file was brought into our form."""
+    """The name of the cursor's series in the file that a converted file was made from."""
     _, found, name = (series.comments or "").partition(TAKEN_FROM)
     return name if found else series.name
 
@@ -201,7 +201,7 @@ def _behavior(
         )
     behavior = {_CURSOR: _metric(path, own, scale)}
     for name, item in {**series, **_velocities(file)}.items():
-        # metres_per_unit is the cursor's: it says nothing of series in other units.
+        # metres_per_unit is the cursor's and does not apply to series in other units.
         length = scale if item.unit == own.unit else _length(item)
         if name in (chosen, _CURSOR) or length is None or len(item.data) != len(time_s):
             continue

@@ -1,4 +1,4 @@
-"""Which samples of a session were recorded throughout, and its longest stretch without a gap."""
+"""The samples at which all was recorded, and a session's longest stretch without a gap."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recorded_samples(path: Path, units: Units, session: Session) -> np.ndarray:
 
 
 def _breaks(time_s: np.ndarray) -> np.ndarray:
-    """Indices after which the time base does not go on by its usual step."""
+    """Indices after which the time base has a gap."""
     steps = np.diff(time_s)
     usual = np.median(steps)
     return np.flatnonzero(np.abs(steps - usual) > 0.5 * usual)

@@ -1,4 +1,4 @@
-"""Units of NWB files: their channels, spike times, and whether a sorter made them."""
+"""Units of NWB files: their channels, spike times, and whether they are sorted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def channels_of(
 ) -> tuple[list[str], list[str], np.ndarray]:
     """Names and areas of the channels, and each unit's (its first electrode).
 
-    Labels that repeat from probe to probe get the name of their electrode group in front.
+    Labels that occur on several probes are prefixed with the name of their electrode group.
     """
     ids = units.id[:]
     if "electrodes" not in units.colnames or file.electrodes is None:

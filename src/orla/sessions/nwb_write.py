@@ -93,7 +93,7 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
 
 
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
-    # Whole columns at once: add_unit would turn every spike into a Python float.
+    # Whole columns at once, because add_unit converts every spike to a Python float.
     ends = np.cumsum([len(times) for times in session.unit_spikes]).astype(np.uint64)
     spikes = VectorData(
         name="spike_times",

@@ -1,4 +1,4 @@
-"""The parts of the two sessions: who may see which steps, and when.
+"""The parts of the two sessions: which steps pretraining, learners and scores use.
 
 Session A is a pretraining part and a tail that pretraining never sees; the tail's first stretch is
 the stationary control's stream, its last the stationary held-out part. Session B is, for each
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Sizes:
-    """Who sees which steps of the sessions; the arguments of `parts`."""
+    """How the two sessions are cut; the arguments of `parts`."""
 
     cut: int = option(
         200, "Steps of a window: session B is cut at multiples of this many steps.", least=1
@@ -32,7 +32,7 @@ class Sizes:
     )
     tail_stream_steps: int | float = option(
         5000,
-        "First part of the tail, the stationary control's stream; what is left is held out. Steps, "
+        "First part of the tail, the stationary control's stream; the rest is held out. Steps, "
         "or a fraction of the tail.",
         above=0,
     )
@@ -77,7 +77,7 @@ class Parts:
 
 
 def _length(size: int | float, whole: int, name: str) -> int:
-    """Steps meant by `size`: an int is steps, a float in (0, 1) is a fraction of `whole`."""
+    """`size` in steps: an int is steps, a float in (0, 1) a fraction of `whole`."""
     if isinstance(size, bool) or size <= 0:
         raise OrlaError(f"{name}: {size} is not a size; give steps > 0 or a fraction in (0, 1)")
     if isinstance(size, int):
@@ -123,7 +123,7 @@ def _selection_cut(name: str, adapt: int, cut: int, selection_fraction: float) -
 
 
 def stationary(parts: Parts, cut: int, selection_fraction: float) -> Split:
-    """The stationary control's split of A: it adapts to the tail stream, A's end is held out.
+    """The stationary control: it adapts to A's tail stream and is scored on A's held-out part.
 
     Raises:
         OrlaError: nothing is left to learn on or to score while rates are selected.
@@ -175,7 +175,7 @@ def parts(
         selection_fraction: share of the adapt part on which rate selection learns.
 
     Raises:
-        OrlaError: a part would be empty; the message names the part and the mend.
+        OrlaError: a part would be empty; the message names it and says what to change.
     """
     if cut < 1:
         raise OrlaError(f"cut: {cut} is not a number of steps; give an integer of at least 1")

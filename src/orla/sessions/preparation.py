@@ -1,10 +1,10 @@
 """How recordings become streams: settings, and inputs from columns that two sessions share.
 
 Inputs are transformed and z-scored, targets are z-scored or made categories, all by session A's
-pretraining part. Nothing is fitted on session B or on A's tail, with one exception, needed where
-the columns of the two sessions are not the same electrodes and stated in the dataset record: there,
-principal components are fitted on each session by itself, on B from the inputs (never the targets)
-of the steps that every split may learn on.
+pretraining part. Nothing is fitted on session B or on A's tail, with one exception: where the
+columns of the two sessions are not the same electrodes, principal components are fitted on each
+session separately, on B from the inputs (never the targets) of the steps that every split may
+learn on. The dataset record says so.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Target:
     """What the networks decode from spikes."""
 
     signal: str = option("cursor", "Whose velocity.", choices=tuple(TARGETS))
-    lag_s: float = option(0.0, "How many seconds the velocity is later than the spikes.")
+    lag_s: float = option(0.0, "Seconds by which the velocity is later than the spikes.")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Preparation:
 
 
 def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.ndarray:
-    """Columns of A that become inputs, or that principal components are made of."""
+    """Columns of A that become inputs or that principal components are fitted to."""
     require_enough(pretraining.shape[1], features.count, where, "channels")
     if features.method == "top_channels":
         return top_channels(pretraining, features.count)
@@ -70,19 +70,19 @@ def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.nd
 
 
 def transformed(rows: np.ndarray, preparation: Preparation) -> np.ndarray:
-    """Inputs as float64, square roots of counts if so asked."""
+    """Inputs as float64, or the square roots of counts."""
     return np.sqrt(rows) if preparation.transform == "sqrt" else rows.astype(np.float64)
 
 
 def component_names(count: int) -> list[str]:
-    """What errors call principal components."""
+    """Names of principal components in errors."""
     return [f"component {i + 1}" for i in range(count)]
 
 
 def reduced(
     raw: Pair, names: list[str], n_pretraining: int, preparation: Preparation, where: str
 ) -> tuple[Pair, list[str]]:
-    """Inputs of both sessions from columns that correspond, and what to call them."""
+    """Inputs of both sessions from columns that correspond, and the inputs' names."""
     inputs = transformed(raw[0], preparation), transformed(raw[1], preparation)
     if preparation.features.method != "pca":
         return inputs, names

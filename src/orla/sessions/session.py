@@ -1,4 +1,4 @@
-"""One recording in memory, in SI units, whatever file it came from."""
+"""One recording in memory, in SI units."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 class Session:
     """Spike times and behavior of one recording.
 
-    A unit is one column of a sorter's output on one channel; threshold crossings that no sorter
-    claimed are a unit as well, with ``unit_sorted`` False. Units without a spike may be absent.
+    A unit is one column of a sorter's output on one channel; the unsorted threshold crossings of a
+    channel are a unit too, with ``unit_sorted`` False. Units without a spike may be absent.
 
     Attributes:
         name: the session's name, such as ``indy_20160630_01``.
@@ -24,7 +24,7 @@ class Session:
         behavior: named (k, 2) float64 arrays: positions in metres (``cursor_pos``,
             ``finger_pos``, ``target_pos``), velocities in metres per second.
         areas: the brain area of each channel, such as ``M1``; "unknown" where none is named.
-        source: one sentence on where the recording comes from; simulated ones say so here.
+        source: one sentence on the origin of the recording, such as that it is simulated.
         cursor: the name in the original file of the series that ``cursor_pos`` is.
     """
 

@@ -1,4 +1,4 @@
-"""Streams: what the networks see of two sessions, and the file that they stand in."""
+"""The streams of two sessions, and their file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Streams:
         a: the session to pretrain on, X (steps, n_in).
         b: the session to adapt to, with the same inputs and outputs.
         bin_s: seconds a step.
-        dataset: name, source, simulated (bool), label, how the features were made, what was kept.
-        categories: how many there are where targets are categories; None where they are values.
+        dataset: name, source, simulated (bool), label, features, and how much was kept.
+        categories: number of categories where targets are categories; None for values.
     """
 
     a: Stream
@@ -64,7 +64,7 @@ class Streams:
         return self.a.Y.shape[1] if self.categories is None else self.categories
 
     def save(self, path: Path | str) -> None:
-        """Write to an .npz file, whole or not at all, with a digest of all that it holds."""
+        """Write to an .npz file, whole or not at all, with a digest of its contents."""
         arrays = {
             f"{side}_{f.name}": np.ascontiguousarray(array)
             for side in "ab"
@@ -79,8 +79,8 @@ class Streams:
         """Read what `save` wrote.
 
         Raises:
-            OrlaError: the file is missing, is not such a file, holds a value that cannot be, or
-                differs from its digest.
+            OrlaError: the file is missing, is not such a file, holds an invalid value, or differs
+                from its digest.
         """
         try:
             held, about = read_arrays(path)

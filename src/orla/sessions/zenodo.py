@@ -38,7 +38,7 @@ class Source:
     timeout_s: float = option(60, "Seconds of silence after which a download is broken.", above=0)
     spikes_outside: str = option(
         "refuse",
-        "What becomes of spikes outside the time base of the positions.",
+        "Treatment of spikes outside the time base of the positions.",
         choices=("refuse", "drop"),
     )
     md5: dict[str, str] = option({}, "MD5 checksum of each file, by the name of its session.")
@@ -56,7 +56,7 @@ class Source:
 
 
 class _Interrupted(Exception):
-    """The download stopped for a reason that may pass; `pause_s` is what the server asked for."""
+    """The download stopped for a temporary reason; `pause_s` is the server's Retry-After."""
 
     def __init__(self, reason: str, pause_s: float | None = None) -> None:
         super().__init__(reason)
@@ -79,19 +79,19 @@ def download(
 ) -> None:
     """Download a file unless it is there already, whole and with the right checksum.
 
-    What has arrived stands in ``<path>.part`` until the checksum holds; an interrupted download,
-    in this run or the next, goes on from there where the server can (HTTP range requests,
-    RFC 9110 section 14). A wrong checksum discards it and starts once more from the beginning.
+    Data is written to ``<path>.part`` until the checksum is right. An interrupted download is
+    resumed, in this run or the next, where the server supports it (HTTP range requests, RFC 9110
+    section 14). After a wrong checksum the download starts once more from the beginning.
 
     Args:
         url: where the file is.
         path: where it goes; its folder is made.
         md5: the expected checksum, 32 hexadecimal digits.
-        retries: how often to go on after an interruption or a busy server; a megabyte more than
-            ever before starts the count anew.
+        retries: attempts after an interruption or a busy server; the count starts anew with each
+            further megabyte.
         timeout_s: longest silence (seconds) of the server, to connect and within the transfer.
         backoff_s: pause (seconds) before the first retry, doubled each time up to two minutes;
-            a server's own Retry-After takes its place.
+            a Retry-After of the server replaces it.
 
     Raises:
         OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
@@ -122,14 +122,14 @@ def download(
 
 
 def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: float) -> None:
-    """Fetch what `part` still lacks, going on after interruptions."""
+    """Download what `part` lacks, with retries."""
     failures, furthest = 0, _size(part)
     while True:
         try:
             _fetch(url, part, timeout_s)
             return
         except _Interrupted as interruption:
-            # A poor line may break often: only failures without progress count towards the end.
+            # Only failures without progress count: a poor line may break often.
             failures = 1 if _size(part) >= furthest + _PROGRESS_BYTES else failures + 1
             furthest = max(furthest, _size(part))
             if failures > retries:
@@ -173,7 +173,7 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
         part.unlink()
         raise _Interrupted("the server sent another range than the one asked for", pause_s=0.0)
     if start and status == _RANGE_NOT_SATISFIABLE:
-        # The partial file is as long as the file or longer; only a fresh start can tell.
+        # The partial file is as long as the file or longer, so it is downloaded again.
         part.unlink()
         raise _Interrupted("the server has no more bytes to give", pause_s=0.0)
     if status in _WORTH_RETRYING:

@@ -1,1 +1,1 @@
-"""Starts: where a network begins to adapt from."""
+"""Starts: the parameters with which adaptation begins."""

@@ -1,4 +1,4 @@
-"""What a start is: the parameters that a network begins to adapt with."""
+"""The base class of starts: the parameters with which adaptation begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from orla.catalogue import Part
 class Start(Part, ABC):
     """A change to the starting parameters of one network.
 
-    pretrained (in the class statement): Whether it is given a pretrained network; else a fresh one.
+    pretrained (in the class statement): True: `apply` gets a pretrained network. False: it gets
+        an untrained one, and no pretraining is run.
     """
 
     kind: ClassVar[str] = "start"
@@ -27,7 +28,7 @@ class Start(Part, ABC):
     def apply(
         self, architecture: Architecture, params: Parameters, generator: torch.Generator
     ) -> Parameters:
-        """The parameters to begin with, each of the shape and precision that it had.
+        """The starting parameters, of the same shapes and precision as `params`.
 
-        generator: Of this network's seed, for a start that draws.
+        generator: Random numbers of this network's seed, for a start that needs them.
         """

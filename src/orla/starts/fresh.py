@@ -1,4 +1,4 @@
-"""A network that has learned nothing yet."""
+"""Start from an untrained network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orla.starts.base import Start
 
 @dataclass(frozen=True)
 class Fresh(Start, name="fresh", label="fresh", order=20, pretrained=False):
-    """The network's initial parameters, as its seed draws them; no pretraining is run."""
+    """The network's random initial parameters; no pretraining is run."""
 
     def apply(
         self, architecture: Architecture, params: Parameters, generator: torch.Generator

@@ -1,4 +1,4 @@
-"""The network as pretraining left it."""
+"""Start from the pretrained network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orla.starts.base import Start
 
 @dataclass(frozen=True)
 class Pretrained(Start, name="pretrained", label="pretrained", order=10):
-    """Changes nothing."""
+    """The pretrained parameters, unchanged."""
 
     def apply(
         self, architecture: Architecture, params: Parameters, generator: torch.Generator

@@ -1,4 +1,4 @@
-"""Batches of models: fresh networks, the streams they see, and cutting them to a size."""
+"""Batches of models: initial networks, their streams, and batches of one size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orla.tasks.stream import Stream
 def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype
 ) -> Parameters:
-    """Fresh networks, one a seed, stacked on the first axis."""
+    """Untrained networks, one a seed, stacked on the first axis."""
     networks = [architecture.init(_generator(seed, 0), dtype) for seed in seeds]
     return {name: torch.stack([network[name] for network in networks]) for name in networks[0]}
 
@@ -25,7 +25,7 @@ def initial_parameters(
 def started(
     start: Start, architecture: Architecture, networks: Parameters, seeds: Sequence[int]
 ) -> Parameters:
-    """The networks, one a seed, as the start lets them begin."""
+    """The networks, one a seed, changed by the start."""
     changed = [
         start.apply(architecture, {n: p[i] for n, p in networks.items()}, _generator(seed, 2))
         for i, seed in enumerate(seeds)
@@ -34,8 +34,8 @@ def started(
 
 
 def _generator(seed: int, use: int) -> torch.Generator:
-    # Spread the small integers that name seeds over the generator's whole space. The second number
-    # keeps uses apart: 0 fresh networks, 1 learners' draws (engine.state), 2 starts.
+    # SeedSequence spreads small seeds over the generator's whole space. `use` separates streams of
+    # one seed: 0 untrained networks, 1 learners' draws (engine.state), 2 starts.
     entropy = np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(entropy >> 1))
 
@@ -43,7 +43,7 @@ def _generator(seed: int, use: int) -> torch.Generator:
 def moments(
     stream: Stream, index: np.ndarray, dtype: torch.dtype, device: torch.device | str = "cpu"
 ) -> Moments:
-    """A stream as the loop takes it, for the models of seeds `index`; values in `dtype`."""
+    """A stream as tensors for the loop, for the models of seeds `index`; values in `dtype`."""
     arrays = {"x": stream.X, "y": stream.Y, "scored": stream.scored, "starts": stream.starts}
     tensors = {}
     for name, array in arrays.items():
@@ -61,10 +61,10 @@ def chosen(params: Parameters, index: torch.Tensor) -> Parameters:
 
 
 def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Cut `models` models into batches of one size: (indices (size,), how many of them count).
+    """Batches of one size, as (indices (size,), number of models that are not copies).
 
-    The last batch is filled up with copies of its last model: one compiled program serves them
-    all, and no model's rounding depends on how many there are.
+    The last batch is filled up with copies of its last model, so that one compiled program serves
+    all batches and no model's rounding depends on the number of models.
     """
     for start in range(0, models, size):
         index = np.arange(start, start + size)

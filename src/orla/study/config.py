@@ -1,4 +1,4 @@
-"""The config: its schema, made of what parts declare, and the checks that a schema cannot say."""
+"""The config: its schema, made from the parts' declarations, and checks beyond a schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIST = {"type": "array", "items": {"type": "string"}}
 _RATES = {"type": "array", "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 0}}
 _WHOLE = {"type": "integer", "minimum": 1}
 _TEXT = {"type": "string", "minLength": 1}
-# What becomes part of a path.
+# A name that becomes part of a path.
 _NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 
 
@@ -36,7 +36,7 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             "What was registered before the results.",
             folders=_said(_NAMES, "Folders of registrations, each with its own LOCK."),
             assume=_mapping(
-                "What a registration is about that does not say it.",
+                "Task and pair of a registration that names none.",
                 task=_said(_TEXT, "The task."),
                 pair=_said({"type": ["string", "null"]}, "The pair; null for any."),
             ),
@@ -44,14 +44,14 @@ def config_schema(parts: Declared) -> dict[str, Any]:
         **{section: _instances(kind, section, parts) for kind, section in SECTIONS.items()},
         "probes_of_all": _said(_LIST, "Probes of every condition whose block names none."),
         "pretraining": _mapping(
-            "How networks learn the first part of an episode.",
+            "How networks are pretrained on the first part of an episode.",
             learning_rate=_said({"type": "number", "exclusiveMinimum": 0}, "Rate of Adam."),
             window=_said(_WHOLE, "Steps that gradients reach back, and between two updates."),
             validation_fraction=_said(
                 _FRACTION, "Last share of that part, which only early stopping sees."
             ),
-            max_epochs=_said(_WHOLE, "Passes over the rest, at most."),
-            patience=_said(_WHOLE, "Epochs without a better error after which a network stops."),
+            max_epochs=_said(_WHOLE, "Most passes over the rest of that part."),
+            patience=_said(_WHOLE, "Epochs without a lower error after which a network stops."),
         ),
         "conditions": {
             "description": "Blocks of conditions; a block means every combination of its entries. "
@@ -73,12 +73,13 @@ def config_schema(parts: Declared) -> dict[str, Any]:
         },
         "grid_growth": _said(
             {"type": "integer", "minimum": 0},
-            "By how many half decades a grid may grow a side while its best rate is on the edge.",
+            "Half decades a side that a grid may grow by. It grows while its best rate is "
+            "on the edge.",
         ),
         "horizons": _mapping(
-            "The held-out gap after adapting for some of the adapt part only.",
-            tasks=_said(_LIST, "Tasks that are scored so."),
-            steps=_said({"type": "array", "items": _WHOLE}, "Lengths of the adaptation."),
+            "The held-out gap after adapting for a shorter part of the stream.",
+            tasks=_said(_LIST, "Tasks that are scored at horizons."),
+            steps=_said({"type": "array", "items": _WHOLE}, "Lengths of the adaptation, in steps."),
             learners=_said(_LIST, "Learners that are compared; conditions must run them."),
             split=_said(_TEXT, "Split whose adapt part is cut short."),
         ),
@@ -105,7 +106,7 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             main=_said(_TEXT, "Comparison that tables of one comparison are about."),
         ),
         "compute": _mapping(
-            "How it is computed; another setting may change the last digits of a result.",
+            "How results are computed; another setting may change their last digits.",
             threads=_said(_WHOLE, "Threads of each job."),
             device=_said(
                 {"type": "string", "pattern": "^(cpu|cuda(:[0-9]+)?|mps)$"},
@@ -114,13 +115,13 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             compile=_said({"type": "boolean"}, "Whether loops are compiled by the C++ compiler."),
             batch_models=_said(
                 _WHOLE,
-                "So many models are computed together, at most: fewer where the job's memory or "
-                "the processor's cache holds fewer. One size gives the same numbers whatever "
-                "stands beside a model; another size the same to rounding.",
+                "Most models that are computed together: fewer where the job's memory or the "
+                "processor's cache holds fewer. A model's numbers do not depend on the others of its "
+                "batch; another batch size changes them by rounding.",
             ),
         ),
         "provenance": _mapping(
-            "What may be put together.",
+            "Which results may be combined.",
             allow_mixed=_said(
                 {"type": "boolean"},
                 "Whether results of different code, data or locks may stand in one table.",
@@ -175,7 +176,7 @@ def _instances(kind: str, section: str, parts: Declared) -> dict[str, Any]:
         "allOf": choices,
     }
     return {
-        "description": f"Instances of {section} by name: the kind, and its options.",
+        "description": f"Instances of {section} by name: the kind and its options.",
         "type": "object",
         "propertyNames": {"pattern": _NAME},
         "additionalProperties": one,
@@ -187,7 +188,7 @@ def _block() -> dict[str, Any]:
         "One block.",
         required=("name", "tasks", "networks", "learners", "optimizers", "splits", "seeds"),
         name=_said({"type": "string"}, "What the block is for."),
-        tasks=_said(_NAMES, "Names of tasks; all pairs of each are meant."),
+        tasks=_said(_NAMES, "Names of tasks; a task stands for all of its pairs."),
         networks=_said(_NAMES, "Names of networks."),
         learners=_said(_NAMES, "Names of learners, or short forms such as tbptt-200-200."),
         optimizers=_said(_NAMES, "Names of optimizers."),
@@ -196,10 +197,10 @@ def _block() -> dict[str, Any]:
             "Floating-point numbers; float64 by default.",
         ),
         splits=_said(_NAMES, "Names of splits, or of another variant of the tasks."),
-        interventions=_said(_NAMES, "Interventions, a chain as FIRST+SECOND; none by default."),
+        interventions=_said(_NAMES, "Interventions, in a row as FIRST+SECOND; none by default."),
         starts=_said(_NAMES, "What networks start from; pretrained by default."),
         observers=_said(_LIST, "Learners that watch the same trajectories."),
-        probes=_said(_LIST, "What is measured along the way."),
+        probes=_said(_LIST, "Probes: what is measured at each update."),
         seeds=_said(_WHOLE, "How many networks, with seeds 0, 1, 2, ..."),
     )
 
@@ -216,10 +217,24 @@ def checked(config: Mapping[str, Any]) -> Plan:
     parts = declared(plugins)
     schema.validate(config, config_schema(parts), "config")
     plan = Plan(config, parts)
+    for probe in config["probes_of_all"]:
+        _named(plan, "probe", probe, "probes_of_all")
+    _check_strides(plan)
     _check_grids(config["grids"], plan)
     _check_horizons(plan)
     _check_comparisons(plan)
+    _check_assumed(plan)
     return plan
+
+
+def _check_strides(plan: Plan) -> None:
+    for c in plan.conditions:
+        window, stride = plan.window(c.task), plan.stride(c.learner)
+        if window % stride:
+            raise OrlaError(
+                f"config: {c.learner} updates every {stride} steps and a window of {c.task} has"
+                f" {window}; make the window a multiple of that"
+            )
 
 
 def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> None:
@@ -238,6 +253,9 @@ def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> 
 def _check_horizons(plan: Plan) -> None:
     chosen, conditions = plan.config["horizons"], plan.conditions
     for task in chosen["tasks"]:
+        _listed("horizons.tasks", task, plan.config["tasks"])
+        splits = sorted({c.split for c in conditions if c.task == task})
+        _listed("horizons.split", chosen["split"], splits)
         run = {c.learner for c in conditions if (c.split, c.task) == (chosen["split"], task)}
         for learner in chosen["learners"]:
             if learner not in run:
@@ -259,9 +277,20 @@ def _check_comparisons(plan: Plan) -> None:
     for name, comparison in comparisons.items():
         for learner in comparison["minus"]:
             _named(plan, "learner", learner, f"comparisons.{name}")
-    main = plan.config["statistics"]["main"]
-    if comparisons and main not in comparisons:
-        raise OrlaError(f'config: "statistics.main" is "{main}"; {nearest(main, comparisons)}')
+    if comparisons:
+        _listed("statistics.main", plan.config["statistics"]["main"], comparisons)
+
+
+def _check_assumed(plan: Plan) -> None:
+    assumed = plan.config["registrations"]["assume"]
+    _listed("registrations.assume.task", assumed["task"], plan.config["tasks"])
+    if assumed["pair"] is not None:
+        _listed("registrations.assume.pair", assumed["pair"], plan.pairs(assumed["task"]))
+
+
+def _listed(place: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise OrlaError(f'config: "{place}" cannot be "{name}"; {nearest(name, known)}')
 
 
 def _named(plan: Plan, kind: str, name: str, place: str) -> None:
@@ -276,9 +305,9 @@ _NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits"}
 
 
 def settled(values: Any, name: str = "") -> Any:
-    """A config with its keys sorted, so that their order in a file changes nothing.
+    """A config with sorted keys, so that their order in a file changes nothing.
 
-    Where an overlay sets an entry of a mapping of names to null, such as a pair, it is left out.
+    An entry of a mapping of names, such as a pair, is left out where an overlay sets it to null.
     """
     if not isinstance(values, Mapping):
         return values

@@ -1,7 +1,8 @@
-"""What all parts declare, as plain data: known without importing them, once they were imported.
+"""What all parts declare, as plain data, kept in a file after the first import of the parts.
 
-A workflow asks for it while it is read, in a fraction of a second; importing every part takes
-seconds. The file it is kept in is named by the sources of the package and of the plug-ins.
+Snakemake needs the declarations each time that it reads the workflow; importing every part takes
+seconds, reading the file does not. The file is named by a digest of the sources of the package and
+of the plug-ins.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Declared = dict[str, dict[str, dict[str, Any]]]
 
 
 def declared(plugins: Sequence[str | Path] = ()) -> Declared:
-    """Declarations of all parts: kind -> name -> what it says of itself.
+    """Declarations of all parts: kind -> name -> declaration.
 
     Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
     ``schema`` (a JSON schema of its options), and ``doc`` (the first line of its docstring).

@@ -1,4 +1,4 @@
-"""Held-out scores of models as they stood after a shorter adaptation."""
+"""Held-out scores of models after a shorter adaptation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from orla.study import scores
 from orla.study.batches import batches
 from orla.study.study import Study
 
-# Measures "at/HORIZON/..." hold a model as it stood, until its learning rate is not selected.
+# Prefix of measures that hold the models' parameters and states at a horizon: "at/HORIZON/...".
+# They are dropped as soon as a rate is known not to be selected.
 _AT = "at/"
 
 
 def stood(result: Adaptation, horizons: Sequence[int]) -> dict[str, np.ndarray]:
-    """The models as they stood after each horizon, and which of them had diverged by then."""
+    """Parameters and states of the models after each horizon, and which had diverged by then."""
     found = {}
     for horizon in horizons:
         params, state = result.snapshots[horizon]
@@ -55,7 +56,7 @@ def rows(
 
 
 def _error_after(study: Study, measured: dict[str, np.ndarray], horizon: int) -> np.ndarray:
-    """Held-out errors (seeds,) of the models as they stood; NaN for one that had diverged."""
+    """Held-out errors (seeds,) of the models at the horizon; NaN for one that had diverged."""
     at = f"{_AT}{horizon}/"
     held = {k.removeprefix(at): v for k, v in measured.items() if k.startswith(at)}
     diverged, state = held.pop("diverged"), held.pop("state")

@@ -1,4 +1,4 @@
-"""The study of a condition, made of the plain data that a workflow hands over."""
+"""The study of a condition, from the plain data that a workflow rule gives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orla.tasks.episode import Episode
 
 
 def architecture_of(network: Mapping[str, Any], episode: Episode) -> Architecture:
-    """The network of a specification, with an episode's inputs and outputs."""
+    """The architecture of a specification, with an episode's inputs and outputs."""
     return catalogue.make("architecture", network, n_in=episode.n_in, n_out=episode.n_out)
 
 
@@ -34,10 +34,10 @@ def study_of(
 
     Args:
         job: From `plan.Plan.job`.
-        episode: What the models live through.
-        networks: Pretrained networks, one a seed at least; None for a start that takes none.
-        most: Models that are computed together, at most.
-        memory_mb: What the job may take; None for no limit.
+        episode: The data of the models.
+        networks: Pretrained networks, at least one a seed; None for a start without pretraining.
+        most: Most models that are computed together.
+        memory_mb: Memory limit of the job in MB; None for no limit.
         device: Where to compute.
 
     Raises:

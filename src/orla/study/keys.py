@@ -11,10 +11,10 @@ KEYS: dict[str, str] = {
     "intervention": 'What is done to the gradient before the optimizer; "none" for nothing.',
     "start": 'Where adaptation begins: "pretrained", or the name of another start.',
 }
-"""Column -> what it holds: a condition."""
+"""Column -> what it holds, for a condition."""
 
 DEFAULTS: dict[str, str] = {"intervention": "none", "start": "pretrained"}
 """What a condition has where a config or a registration says nothing; titles leave it out."""
 
 SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != "learner"}
-"""All that two learners share when they are compared."""
+"""Column -> what it holds, for two learners that are compared: all keys but the learner."""

@@ -1,7 +1,7 @@
-"""The plan of a study: which network learns what, how, from which start; each condition once.
+"""The plan of a study: its conditions, each once, and what each of them needs.
 
-A plan is made from a config and from what parts declare (`study.declared`), as plain data: no part
-is imported for it, so that a workflow can ask while it is read.
+A plan is made from a config and the parts' declarations (`study.declared`) as plain data. No part
+is imported, so that Snakemake can read it quickly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CHAIN = "+"
 
 @dataclass(frozen=True)
 class Condition:
-    """One row of a table: seeds 0 .. `seeds` - 1 of one way to learn one thing."""
+    """One row of a table, with seeds 0 to `seeds` - 1; `domain` is its task's and pair's folder."""
 
     task: str
     pair: str
@@ -56,12 +56,12 @@ class Condition:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The condition as the columns of every table name it."""
+        """The condition's key columns."""
         return {name: getattr(self, name) for name in KEYS}
 
     @property
     def path(self) -> str:
-        """``TASK/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT``, and what differs from the defaults."""
+        """``TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT``, then what is not the default."""
         given = (self.precision, self.intervention, self.start)
         defaults = (FLOAT64, NO_INTERVENTION, PRETRAINED)
         more = [name for name, default in zip(given, defaults, strict=True) if name != default]
@@ -83,13 +83,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked config with the declarations of the parts that it may name."""
+    """A checked config, with the declarations of all parts."""
 
     config: Mapping[str, Any]
     declared: Declared
 
     def spec(self, kind: str, name: str) -> dict[str, Any]:
-        """What a name means: the instance of the config, or a short form, as {kind, options}.
+        """What a name stands for, an instance of the config or a short form, as {kind, options}.
 
         Raises:
             OrlaError: It is neither; the nearest is named.
@@ -109,7 +109,7 @@ class Plan:
         raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
 
     def declaration(self, kind: str, name: str) -> dict[str, Any]:
-        """What the part of that name declares."""
+        """The declaration of the part that a name stands for."""
         return self.declared[kind][self.spec(kind, name)["kind"]]
 
     def stride(self, learner: str) -> int:
@@ -131,7 +131,7 @@ class Plan:
         return self.declaration("start", condition.start)["more"]["pretrained"]
 
     def grid(self, condition: Condition) -> list[float]:
-        """Learning rates to begin with: the config's for the optimizer, or its own."""
+        """First learning rates: the config's for the optimizer, or those that it declares."""
         cadence = self.cadence(condition.learner)
         own = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
         grids = self.config["grids"].get(condition.optimizer, own)
@@ -143,7 +143,7 @@ class Plan:
         return list(grids[cadence])
 
     def pairs(self, task: str) -> dict[str, str]:
-        """The pairs of a task, and the folder that each has: {pair: folder}."""
+        """Folder of each pair: {pair: folder}; {"": folder} for a task without pairs."""
         if not self.declaration("task", task)["needs_files"]:
             return {"": task}
         names = list(self.config["tasks"][task]["pairs"])
@@ -158,11 +158,11 @@ class Plan:
     def conditions(self) -> list[Condition]:
         """Every condition once, in the order of its first mention.
 
-        One that several blocks share has the largest of their numbers of seeds, and the observers
-        and probes of all.
+        A condition of several blocks has the largest of their numbers of seeds, and the observers
+        and probes of all of them.
 
         Raises:
-            OrlaError: A block names what the study has not.
+            OrlaError: A block names something that the study does not have.
         """
         found: dict[tuple[str, ...], Condition] = {}
         for i, block in enumerate(self.config["conditions"]):
@@ -211,7 +211,7 @@ class Plan:
                 )
 
     def _check_names(self, place: str, block: Mapping[str, Any]) -> None:
-        """Refuse a name that the study has not: its place, and the nearest name there is."""
+        """Refuse a name that the study does not have; the nearest one is named."""
         for key in ("tasks", "networks"):
             for name in block[key]:
                 if name not in self.config[key]:
@@ -230,11 +230,11 @@ class Plan:
                     self.spec(kind, name)
                 except OrlaError as error:
                     raise OrlaError(f'config: "{place}.{key}": {error}') from None
-        known = {split for task in block["tasks"] for split in self.variants(task)}
-        for split in block["splits"]:
-            if split not in known:
+        for task, split in product(block["tasks"], block["splits"]):
+            if split not in (known := self.variants(task)):
                 raise OrlaError(
-                    f'config: "{place}.splits" cannot have "{split}"; {nearest(split, known)}'
+                    f'config: "{place}.splits" has "{split}", which {task} has not; '
+                    + nearest(split, known)
                 )
 
     def variants(self, task: str) -> list[str]:
@@ -258,7 +258,7 @@ class Plan:
         return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
 
     def job(self, condition: Condition) -> dict[str, Any]:
-        """All that a sweep of `condition` depends on beside its files and code: JSON-ready."""
+        """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
         c = condition
         return {
             "keys": c.keys,

@@ -1,4 +1,4 @@
-"""Pretraining: the networks that will have to adapt."""
+"""Pretraining of the networks that adapt later."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Pretraining:
 
     learning_rate: of Adam.
     window: steps of TBPTT, and between two updates.
-    validation_fraction: last share of the pretraining part, which only early stopping sees.
-    max_epochs: passes over the rest, at most.
-    patience: epochs without a better validation error after which a network stops.
+    validation_fraction: last share of the pretraining part, used for early stopping alone.
+    max_epochs: most passes over the rest.
+    patience: epochs without a lower validation error after which a network stops.
     """
 
     learning_rate: float = 1e-3
@@ -54,9 +54,9 @@ def pretrain(
     Args:
         architecture: Of the networks.
         stream: The pretraining part; where seeds have streams of their own, those of `seeds`.
-        seeds: Names of the networks; a seed is the same network whatever stands beside it.
+        seeds: Seeds of the networks; a network does not depend on the other seeds.
         settings: See Pretraining.
-        loss: What is learned.
+        loss: The loss.
         dtype: Precision of networks and arithmetic.
         device: Where to compute.
 
@@ -92,7 +92,7 @@ def pretrain(
 
 
 class _Trainer:
-    """Epochs over one stream with early stopping, each network for itself."""
+    """Epochs over one stream, with early stopping of each network separately."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Half-decade grids of learning rates, and how one is chosen and grown."""
+"""Half-decade grids of learning rates: the choice of a rate, and the growth of a grid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def index_of(rate: float) -> int:
 
 
 def grid(rates: Sequence[float]) -> list[int]:
-    """Numbers of the rates of a grid without holes, in order. Raises OrlaError for any other."""
+    """Sorted numbers of the rates of a grid. Raises OrlaError for a grid with holes or repeats."""
     indices = sorted(index_of(rate) for rate in rates)
     if not indices or indices != list(range(indices[0], indices[0] + len(indices))):
         listed = ", ".join(f"{rate:g}" for rate in rates)
@@ -38,7 +38,7 @@ def grid(rates: Sequence[float]) -> list[int]:
 def best(scores: Mapping[int, np.ndarray]) -> int:
     """The rate with the lowest mean error over seeds; a diverged seed's error counts as infinite.
 
-    Among equals (all diverged) the smallest rate.
+    Of rates with equal means (all infinite) the smallest is taken.
     """
     means = {
         index: float(np.where(np.isfinite(s), s, np.inf).mean()) for index, s in scores.items()

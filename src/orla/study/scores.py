@@ -1,4 +1,4 @@
-"""How well frozen networks do on a stretch of a stream: errors, recovery, further scores."""
+"""Scores of frozen networks on a part of a stream: errors, recovery, further scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orla.engine import forward
 from orla.engine.loop import Moments
 from orla.losses.base import Loss
 
-# An error that no model comes back from.
+# A model whose error is above this has diverged.
 DIVERGED_ABOVE = 1e6
 UNRELIABLE_BELOW = 0.05
 
@@ -51,7 +51,7 @@ def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
 
 
 def window_means(values: np.ndarray, scored: np.ndarray | None, window: int) -> np.ndarray:
-    """Means of errors (models, steps) over windows (models, steps // window); no short rest.
+    """Means of errors (models, steps) over whole windows, (models, steps // window).
 
     scored: bool (models, steps) or (steps,), None where every step counts; a window without a
     scored step is NaN.

@@ -1,4 +1,4 @@
-"""What the models of one condition share: networks, an episode and the way they learn."""
+"""One condition, ready to run: networks, episode, learner and all that belongs to it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Study:
     """One condition.
 
     Attributes:
-        keys: the columns that name it in every table (`study.keys.KEYS`).
+        keys: its key columns (`study.keys.KEYS`).
         architecture: of the networks.
-        networks: parameters to begin with, (seeds, ...) each; their precision is the study's.
-        episode: what the models live through.
+        networks: starting parameters, (seeds, ...) each; their precision is the study's.
+        episode: the data of the models.
         learner, optimizer, observers, interventions, probes: as `engine.loop.Loop` takes them.
-        batch_models: models that are computed together; another size changes the last digits only.
-        device: where they are computed.
+        batch_models: models that are computed together; changes the last digits only.
+        device: of the computation.
     """
 
     keys: Mapping[str, str]
@@ -57,7 +57,7 @@ class Study:
 
     @cached_property
     def loop(self) -> Loop:
-        """The loop, whose programs serve all batches."""
+        """The loop; its compiled programs serve all batches."""
         return Loop(
             self.learner,
             self.optimizer,
@@ -75,7 +75,7 @@ class Study:
 
     @property
     def steps(self) -> int:
-        """Steps that are adapted to."""
+        """Steps of the adapt part."""
         return len(self.episode.adapt)
 
     @property
@@ -88,7 +88,7 @@ class Study:
         return torch.as_tensor(array, dtype=self.dtype, device=self.device)
 
     def batch(self, seed: np.ndarray) -> Parameters:
-        """The networks of these seeds, to begin with."""
+        """The starting parameters of these seeds."""
         params = chosen(self.networks, torch.as_tensor(seed))
         return {name: p.to(self.device) for name, p in params.items()}
 

@@ -22,9 +22,9 @@ Measures = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A condition's models, one row each (docs/protocol.md lists the columns), and their traces.
+    """A condition's models, one row each (columns: docs/reference.md), their traces and horizons.
 
-    traces: {"error": (models, windows), "frozen_error": (seeds, windows)} mean errors a window.
+    traces: {"error": (models, windows), "frozen_error": (seeds, windows)}, mean errors by window.
     horizons: one row a seed and horizon, at the selected rate: the condition's keys, seed,
         horizon_steps, recovery_heldout_percent (missing for a model that diverged before the
         horizon) and learning_rate.
@@ -40,19 +40,19 @@ def sweep(
 ) -> Sweep:
     """Adapt every seed at every rate, growing the grid until the best rate is interior.
 
-    The best rate is the one with the lowest mean error on the selection part, the last share of
-    the adapt part, by the weights as they stood where it begins. Held-out errors choose nothing.
+    The best rate has the lowest mean error on the selection part, the last share of the adapt part,
+    with weights frozen where it begins. The choice does not use held-out errors.
 
     Args:
         study: Networks, data and condition.
         learning_rates: Neighbouring half-decade rates to begin with.
         growth: Half decades that the grid may grow by on each side.
-        horizons: Steps after which the models are scored on the held-out part as well, as if they
-            had adapted no further: the state runs on through the rest of the adapt part.
+        horizons: Steps after which the models are also scored on the held-out part, weights frozen
+            there: the state runs on through the rest of the adapt part.
 
     Raises:
-        OrlaError: The grid is no half-decade grid, the learner does not fit the parts, or a horizon
-            is no multiple of the cut or beyond the adapt part.
+        OrlaError: The grid is no half-decade grid, or a horizon is no multiple of the window or
+            beyond the adapt part.
     """
     first = rates.grid(learning_rates)
     _check(study, horizons)
@@ -88,7 +88,7 @@ def _measure(
     study: Study, indices: Sequence[int], horizons: Sequence[int], bar: Any
 ) -> dict[int, Measures]:
     """Measures of all seeds at the rates numbered `indices`: {number: {measure: (seeds, ...)}}."""
-    # Models of one rate stand together: where they diverge, their batch ends early.
+    # Models are ordered by rate, then seed; `by_rate` below relies on it.
     rate = np.repeat([rates.half_decade(i) for i in indices], study.seeds)
     seed = np.tile(np.arange(study.seeds), len(indices))
     collected: list[Measures] = []
@@ -150,7 +150,10 @@ def _probed_columns(study: Study) -> list[str]:
 
 
 def _without_diverged(study: Study, measured: Measures) -> Measures:
-    """A diverged model has no measures; one that diverged before the selection part no score."""
+    """Set the measures of diverged models to NaN.
+
+    The selection score is NaN only where a model diverged before the selection part or on it.
+    """
     step = measured["diverged_step"]
     diverged = step >= 0
     gone = ["adapt_error", "heldout_error", *study.loss.columns(), *_probed_columns(study)]

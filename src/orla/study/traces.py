@@ -1,4 +1,4 @@
-"""Errors along the stream, as a tidy table."""
+"""Errors over the stream, as a tidy table."""
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,12 @@ from orla.study.keys import KEYS
 def selected(
     models: pd.DataFrame, error: np.ndarray, frozen_error: np.ndarray, window: int
 ) -> pd.DataFrame:
-    """Lay out the traces of the models at the selected rate.
+    """The traces of the models at the selected rate, as a tidy table.
 
     Args:
         models: One row a model, with the condition's keys, seed and `selected`.
         error: Mean error of each model in each window, (models, windows), rows as in `models`.
-        frozen_error: The same of the networks that do not adapt, (seeds, windows), row i of seed i.
+        frozen_error: The same of networks that do not adapt, (seeds, windows), row i of seed i.
         window: Steps of a window.
 
     Returns:

@@ -1,1 +1,1 @@
-"""Tasks: what is to be learned, as episodes of streams."""
+"""Tasks: what is to be learned, given as episodes of streams."""

@@ -1,4 +1,4 @@
-"""What a task is: a source of episodes."""
+"""The base class of tasks: sources of episodes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from orla.tasks.episode import Episode
 
 
 class Task(Part, ABC):
-    """Something to be learned online. Its options are the fields that a config may set.
+    """Something to be learned online.
 
-    needs_files: Whether rules must prepare files before `episode` can answer.
+    needs_files: Whether its episodes are made from files that workflow rules prepare. `episode`
+        then raises, and `cut` makes them.
     """
 
     kind: ClassVar[str] = "task"
@@ -26,4 +27,4 @@ class Task(Part, ABC):
 
     @abstractmethod
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """What models live through: one stream for all seeds, or one a seed in their order."""
+        """The episode for these seeds: one stream for all, or one a seed in their order."""

@@ -30,11 +30,12 @@ VOCABULARIES = {
 
 @dataclass(frozen=True)
 class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
-    """The next byte of a text from the present one: an input (one-hot) and output a category.
+    """The next byte of a text from the present one; inputs are one-hot, targets categories.
 
-    Texts, both from the library of the running Python (its version is recorded): `prose`, its
-    manual (pydoc_data.topics); `code`, its modules' source files in the order of their names. A
-    seed reads each text from an offset of its own (uniform), and on from its start at its end.
+    Both texts come with the running Python, whose version is recorded: `prose` is its manual
+    (pydoc_data.topics), `code` the source files of its modules in the order of their names. Each
+    seed starts reading a text at its own offset (uniform) and continues at the beginning of the
+    text when it reaches the end.
     """
 
     simulated: ClassVar[bool] = False

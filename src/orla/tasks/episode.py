@@ -1,4 +1,4 @@
-"""An episode: what one model lives through, and the file that it stands in."""
+"""An episode: all the data that one model sees, and its file."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _DIGEST = hashlib.sha256().digest_size  # bytes at the end of a file
 
 @dataclass(frozen=True)
 class Episode:
-    """What models live through: pretraining, a stream to adapt to, and a part held out.
+    """All the data that a model sees: pretraining, a stream to adapt to, and a part held out.
 
     Attributes:
         pretraining: what networks are pretrained on, or None.
         adapt: what they adapt to.
-        selection_cut: step of `adapt` where learning-rate selection stops learning and begins to
-            score.
-        heldout: what follows `adapt`, where adapted weights are scored frozen.
-        reference: a stream that has not drifted, which the pretrained network runs through, or
-            None; `reference_from` is its first step that is scored.
+        selection_cut: step of `adapt` at which weights are frozen to select the learning rate: the
+            steps after it are scored.
+        heldout: the steps after `adapt`, on which adapted weights are scored frozen.
+        reference: a stream without drift, on which the pretrained network is scored from step
+            `reference_from` on; or None.
         window: steps of a window; traces, segments and snapshots are multiples of it.
         n_out: outputs of a network; for categories, how many there are.
         loss: the name of a loss.
-        label, simulated, dataset: what captions and provenance say of the data.
+        label, simulated, dataset: the data's description for captions and provenance.
     """
 
     adapt: Stream
@@ -68,7 +68,7 @@ class Episode:
                 self._check(part, stream)
 
     def _check(self, part: str, stream: Stream) -> None:
-        """Refuse a part that does not fit the others, or that leaves nothing to learn or score."""
+        """Refuse a part of another shape than `adapt`, or without a step to learn or score."""
         shapes = [(s.X.shape[:-2], s.n_in, s.categories) for s in (self.adapt, stream)]
         if shapes[0] != shapes[1]:
             raise OrlaError(

@@ -24,8 +24,8 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
 
     x' = 10 (y - x), y' = x (rho - z) - y, z' = x y - 8/3 z, observed each `dt` time units, z-scored
     by each seed's mean and standard deviation on its pretraining part, plus white noise. After the
-    paper's Lorenz rho-shift, of which it gives neither dt nor lengths; the system: Lorenz (1963),
-    J. Atmos. Sci. 20, 130. A seed draws its initial state and its noise.
+    paper's Lorenz rho-shift; the paper gives neither dt nor lengths. The system is that of Lorenz
+    (1963), J. Atmos. Sci. 20, 130. Each seed draws its initial state and noise.
     """
 
     rho: float = option(28.0, "rho in pretraining.", above=0)

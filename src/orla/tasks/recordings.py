@@ -1,4 +1,4 @@
-"""Recordings: pairs of sessions, of which a network is pretrained on A and adapts to B."""
+"""Recordings: pairs of sessions; a network is pretrained on session A and adapts to session B."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     preparation: Preparation = option(
         Preparation(), "From sessions to streams of inputs and targets."
     )
-    parts: Sizes = option(Sizes(), "Who sees which steps of the sessions.")
+    parts: Sizes = option(Sizes(), "How the sessions are cut into parts.")
 
     def __post_init__(self) -> None:
         if not self.pairs:
@@ -96,7 +96,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
 
     @property
     def files(self) -> Mapping[str, str] | None:
-        """What the source says of each session: its file, or its checksum; None if simulated."""
+        """File (or checksum) of each session of the source; None if simulated."""
         return {
             "simulated": None,
             "odoherty": self.odoherty.md5,
@@ -110,7 +110,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         return list(dict.fromkeys(s for pair in self.pairs.values() for s in (pair.a, pair.b)))
 
     def dataset(self, pair: str, study: str) -> dict[str, Any]:
-        """The record that stands with every result of a pair; `study` is the config's name."""
+        """The description of a pair's data in the provenance; `study` is the config's name."""
         sessions = self.pairs[pair]
         record = {
             "name": study,
@@ -132,12 +132,12 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     def streams(
         self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""
     ) -> Streams:
-        """The streams of a pair, from two NWB files in our form or two binned .npz files.
+        """The streams of a pair, from two NWB files of `sessions.nwb` or two binned .npz files.
 
         The dataset record holds the SHA-256 of both files under "files".
 
         Raises:
-            OrlaError: what `prepare` and `prepare_binned` refuse, or parts that would be empty.
+            OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
         """
         if self.source == "binned":
             transform = self.preparation.transform
@@ -167,10 +167,10 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         return [*self.parts.splits, STATIONARY]
 
     def cut(self, streams: Streams, variant: str) -> Episode:
-        """The episode of a split, or of the stationary control, which adapts to A's tail stream.
+        """The episode of a split of B, or of the stationary control.
 
-        A split adapts to B; its reference is A from the tail's start to its end, scored on A's
-        held-out part. The control's held-out part is A's, and it has no reference.
+        A split adapts to B; its reference is A's tail, scored on A's held-out part. The control
+        adapts to A's tail stream, is scored on A's held-out part, and has no reference.
 
         Raises:
             OrlaError: the variant is unknown, or a part would be empty.
@@ -204,10 +204,10 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         )
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """Not without files.
+        """Always raises: `cut` makes the episodes of a pair from its streams.
 
         Raises:
-            OrlaError: always; `cut` makes the episodes of a pair from its streams.
+            OrlaError: always.
         """
         raise OrlaError(
             f"recordings: the episode {variant} needs streams that rules prepare from files; load "

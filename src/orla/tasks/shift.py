@@ -1,4 +1,4 @@
-"""What the synthetic tasks share: a stream that changes once, when pretraining ends."""
+"""The base class of the synthetic tasks: a stream that changes once, when pretraining ends."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CHANGES, STATIONARY = "shift", "stationary"
 class Shift(Task):
     """A task with two variants: `shift`, and `stationary`, where nothing changes: the control.
 
-    The reference is the stream as it goes on unchanged, scored at the steps of the held-out part.
-    Each seed has a stream of its own, whatever other seeds are asked for.
+    The reference is the unchanged stream, scored at the steps of the held-out part. Each seed has
+    its own stream, which does not depend on the other seeds asked for.
     """
 
     simulated: ClassVar[bool] = True
@@ -43,9 +43,9 @@ class Shift(Task):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Fields of `Episode` that the streams do not give: `n_out`, and perhaps `loss`.
+        """Fields of `Episode` that do not follow from the streams: `n_out`, `loss` where it is set.
 
-        Besides, `source` (text), which goes into the dataset's record.
+        Also `source` (text), for the dataset's record.
         """
 
     @property
@@ -57,7 +57,7 @@ class Shift(Task):
         return [CHANGES, STATIONARY]
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """What models of these seeds live through, one stream a seed in their order.
+        """The episode for these seeds, one stream a seed in their order.
 
         Raises:
             OrlaError: The variant is unknown, there is no seed, or a part is no whole number of
@@ -100,6 +100,6 @@ class Shift(Task):
         )
 
     def _draws(self, seed: int) -> np.random.Generator:
-        """The random numbers of one seed, other ones for each task."""
+        """The random numbers of one seed; they differ between tasks."""
         key = int.from_bytes(self.part.name.encode())
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))

@@ -17,9 +17,9 @@ from orla.tasks.stream import Stream
 class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles a step", order=20):
     """A later value of a sine of unit variance, from its present value: 1 input, 1 output.
 
-    sqrt(2) sin(phase + 2 pi f t), plus white noise on input and target; the phase runs on where f
-    changes. After the paper's "sine frequency-shift" and "delayed sine", of which it gives neither
-    frequencies nor lengths. The phase (uniform) and the noise are a seed's own.
+    sqrt(2) sin(phase + 2 pi f t), plus white noise on input and target; the phase is continuous
+    where f changes. After the paper's "sine frequency-shift" and "delayed sine"; the paper gives
+    neither their frequencies nor their lengths. Each seed draws its phase (uniform) and noise.
     """
 
     frequency: float = option(0.05, "Cycles a step in pretraining.", above=0, most=0.5)

@@ -1,4 +1,4 @@
-"""A stream: what a network sees of a recording or a task, one row a time step."""
+"""A stream: inputs and targets of a recording or a task, one row a time step."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Stream:
     Attributes:
         X: inputs, float64: (steps, n_in) shared by all seeds, or (seeds, steps, n_in).
         Y: targets: values, float64 (..., steps, n_out), or categories, int64 (..., steps).
-        scored: bool (..., steps), False where nothing is learned from or scored, such as a target
-            that lies across a gap; None where every step counts.
+        scored: bool (..., steps), False at steps that are neither learned from nor scored, such as
+            a target across a gap; None where every step counts.
         starts: bool (..., steps), True where a trial begins: the network's state is set to its
             initial one before that step; None where the state runs through.
     """

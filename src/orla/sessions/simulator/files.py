@@ -21,8 +21,8 @@ def write(path_a: Path | str, path_b: Path | str, settings: Settings) -> None:
     Args:
         path_a: file of the session to pretrain on.
         path_b: file of the session to adapt to.
-        settings: all magnitudes, and the seed; each part of the simulation has its own stream of
-            it, so that changing one leaves the draws of the others as they were.
+        settings: all magnitudes, and the seed. Each part of the simulation has random numbers of
+            its own, so that a change of one part does not change the draws of the others.
     """
     task = settings.task
     root = np.random.SeedSequence([_SEED_NAME, settings.seed])

@@ -65,7 +65,7 @@ def _wander(
 
 
 def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Generator) -> Reaching:
-    """Reaches until the time is up."""
+    """Reaches for `duration_s` seconds."""
     samples = round(duration_s * task.sample_hz) + 1
     intended, shown = np.empty((samples, 2)), np.empty((samples, 2))
     at, reaches, place = 0, 0, np.zeros(2)

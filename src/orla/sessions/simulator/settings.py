@@ -23,7 +23,7 @@ class TaskSettings:
     reaction_s: float = option(0.22, "Median reaction time.", least=0)
     reaction_spread: float = option(0.2, "Sd of the logarithm of the reaction time.", least=0)
     movement_s: float = option(0.32, "Duration of a reach of no length.", least=0)
-    movement_s_per_mm: float = option(0.004, "What each mm adds to that.", least=0)
+    movement_s_per_mm: float = option(0.004, "Duration that each mm of a reach adds.", least=0)
     movement_spread: float = option(0.15, "Sd of the logarithm of a reach's duration.", least=0)
     curvature: float = option(
         0.08, "Sd of a reach's largest sideways excursion over its length.", least=0
@@ -52,8 +52,8 @@ class ArraySettings:
     )
     noise_rate: float = option(
         1.0,
-        "Rate of a silent channel's crossings over that of all its units were it not silent "
-        "(a threshold is set anew each day, and noise crosses it too).",
+        "Rate of a silent channel's crossings, relative to all units of the channel were it not "
+        "silent (a threshold is set anew each day, and noise crosses it too).",
         above=0,
     )
     sorted_shares: tuple[float, ...] = option(
@@ -74,7 +74,9 @@ class ArraySettings:
         0.375, "Median depth of velocity tuning, at the reference speed.", least=0
     )
     speed_depth: float = option(0.2, "Sd across units of the depth of speed tuning.", least=0)
-    position_depth: float = option(0.15, "Sd across units of that of position tuning.", least=0)
+    position_depth: float = option(
+        0.15, "Sd across units of the depth of position tuning.", least=0
+    )
     crossings_share: float = option(
         0.6,
         "Depth of the crossings' tuning over that of sorted units (crossings mix many neurons, so "
@@ -85,13 +87,13 @@ class ArraySettings:
         0.4, "Sd of the logarithm of the depth of velocity tuning across units.", least=0
     )
     lag_s: float = option(0.1, "Mean across units of the time by which spikes lead movement.")
-    lag_spread_s: float = option(0.04, "Sd across units of that time.", least=0)
+    lag_spread_s: float = option(0.04, "Sd across units of that lead.", least=0)
     n_fast: int = option(6, "Fast shared latents, of no use to the task.", least=0)
-    fast_s: float = option(0.3, "Their time constant.", above=0)
-    fast_depth: float = option(0.2, "Sd across units of their weight.", least=0)
+    fast_s: float = option(0.3, "Time constant of the fast latents in seconds.", above=0)
+    fast_depth: float = option(0.2, "Sd across units of the fast latents' weight.", least=0)
     n_slow: int = option(3, "Slow shared latents, of no use to the task.", least=0)
-    slow_s: float = option(60.0, "Their time constant.", above=0)
-    slow_depth: float = option(0.08, "Sd across units of their weight.", least=0)
+    slow_s: float = option(60.0, "Time constant of the slow latents in seconds.", above=0)
+    slow_depth: float = option(0.08, "Sd across units of the slow latents' weight.", least=0)
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ class DriftSettings:
     )
     lost: float = option(
         0.59,
-        "Share of the channels with neurons on day A that are silent on day B; as many of those "
-        "silent on day A, as far as they go, have neurons on day B.",
+        "Share of the channels with neurons on day A that are silent on day B. As many of the "
+        "channels that are silent on day A, or all of them, have neurons on day B.",
         least=0,
         most=1,
     )

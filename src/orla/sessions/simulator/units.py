@@ -21,11 +21,11 @@ class Units:
         channel: index of its channel.
         is_sorted: False for a channel's unsorted crossings.
         log_rate: log of its rate (Hz) at rest.
-        channel_log_rate: its channel's share of that.
+        channel_log_rate: the part of `log_rate` that all units of its channel share.
         direction_rad, depth: preferred direction and depth of velocity tuning.
         speed: depth of speed tuning.
         position: (units, 2) depths of position tuning.
-        lag_s: its spikes come this long before the movement.
+        lag_s: time by which its spikes lead the movement.
         fast, slow: (units, latents) weights of the shared latents.
     """
 
@@ -87,7 +87,7 @@ def drifted(
     """The same units on another day: turnover, rotation, gains, baselines."""
     n = len(units)
     others = _tuned(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
-    # Every draw is made whatever the scale, so that the scale alone changes between two runs.
+    # All draws are made at every scale, so that runs of different scales have the same draws.
     rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
     replaced = rng.random(n) < min(1.0, drift.turnover * drift.scale)
 
@@ -127,7 +127,7 @@ def silent_channels(
 
 
 def silenced(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
-    """The units with those of silent channels gone, and their crossings noise."""
+    """The units without the sorted ones of silent channels, whose crossings become noise."""
     gone = silent[units.channel]
     total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
     noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))

@@ -1,0 +1,92 @@
+"""A model's random numbers follow from its seed and the step alone."""
+
+import numpy as np
+import pytest
+import torch
+from harness import NETWORKS, SQUARED_ERROR, Drawing, Recorder, adapt, networks, same, stream, watch
+
+from orla.engine.loop import Loop
+from orla.engine.state import DRAWN_TOGETHER, noise
+from orla.learners.immediate import Immediate
+from orla.optimizers.adam import Adam
+from orla.study.batches import chosen
+
+LIKE = torch.zeros((), dtype=torch.float64)
+LSTM = NETWORKS["lstm"][0]
+
+
+def test_numbers_do_not_depend_on_who_asks_when():
+    whole = noise((4, 7), 0, 500, 3, LIKE)
+    assert whole.shape == (500, 2, 3)
+    pieces = [(0, 1), (1, 198), (199, 2), (201, 250), (451, 49)]
+    cut = torch.cat([noise((4, 7), first, steps, 3, LIKE) for first, steps in pieces])
+    assert torch.equal(whole, cut)
+    assert torch.equal(noise((1, 7, 4), 450, 9, 3, LIKE)[:, 1:], whole[450:459].flip(1))
+    single = noise((4, 7), 0, 500, 3, LIKE.float())
+    assert single.dtype == torch.float32 and torch.equal(single, whole.float())
+
+
+def test_numbers_differ_by_seed_step_and_place_and_are_uniform():
+    drawn = noise(tuple(range(40)), 0, 3 * DRAWN_TOGETHER, 5, LIKE)
+    assert (drawn >= 0).all() and (drawn < 1).all()
+    assert len(drawn.unique()) == drawn.numel()
+    assert abs(float(drawn.mean()) - 0.5) < 0.005 and abs(float(drawn.var()) - 1 / 12) < 0.002
+    correlations = np.corrcoef(drawn.permute(1, 0, 2).flatten(1).numpy())[np.triu_indices(40, 1)]
+    assert abs(correlations).max() < 0.1
+
+
+def factors(watched, model):
+    """What the gradients were multiplied by, as the immediate observer tells."""
+    ours, _ = watched.model(model)
+    plain, _ = watched.model(model, "of plain")
+    return [float(g["W_ih"].norm() / p["W_ih"].norm()) for g, p in zip(ours, plain, strict=True)]
+
+
+@pytest.mark.parametrize("window", [1, 8])
+def test_a_learner_is_given_the_numbers_of_its_model_and_step(window):
+    X, Y = stream(24)
+    learner = Drawing(LSTM, numbers=3, window=window)
+    observers = {"plain": Immediate(LSTM, window=window)}
+    params = networks(LSTM)
+    watched = watch(learner, params, X, Y, observers=observers, seeds=[3, 11], segment=8)
+    drawn = noise((3, 11), 0, 24, 3, LIKE).mean(-1)
+    if window == 1:
+        for model in range(2):
+            assert factors(watched, model) == pytest.approx(drawn[:, model].tolist(), rel=1e-9)
+    others = watch(learner, params, X, Y, observers=observers, seeds=[3, 12], segment=8)
+    assert same(watched.model(0), others.model(0))
+    assert not same(watched.model(1)[0], others.model(1)[0])
+    assert same(watched.model(1, "of plain"), others.model(1, "of plain"))
+
+
+@pytest.mark.parametrize("window", [1, 8])
+def test_neither_cuts_nor_neighbours_change_them(window):
+    X, Y = stream(48)
+    learner, params = Drawing(LSTM, window=window), networks(LSTM, models=3)
+    rates = torch.tensor([0.01, 0.02, 0.03], dtype=torch.float64)
+
+    def run(segment, index=(0, 1, 2), seeds=(5, 6, 7), cuts=(48,)):
+        index = torch.tensor(index)
+        loop = Loop(learner, Adam(), SQUARED_ERROR, probes=[Recorder()], segment=segment)
+        state, first = loop.start(chosen(params, index), seeds=[seeds[i] for i in index]), 0
+        for cut in cuts:
+            result = adapt(loop, None, rates[index], X[first:cut], Y[first:cut], state=state)
+            first = cut
+        return result.state.params
+
+    whole = run(48)
+    assert same(whole, run(8))
+    assert same(whole, run(16, cuts=(8, 24, 48)))
+    swapped = run(48, index=(2, 0, 1))
+    for n, p in whole.items():
+        torch.testing.assert_close(p[[2, 0, 1]], swapped[n], rtol=1e-9, atol=1e-12)
+    assert not same(whole, run(48, seeds=(5, 6, 8)))
+
+
+def test_learners_of_one_loop_that_draw_as_many_are_given_the_same_numbers():
+    X, Y = stream(12)
+    watched = watch(
+        Drawing(LSTM), networks(LSTM), X, Y, observers={"a": Drawing(LSTM), "b": Drawing(LSTM, 4)}
+    )
+    assert same(watched.series("of a"), watched.gradients)
+    assert not same(watched.series("of b"), watched.gradients)

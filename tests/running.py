@@ -1,0 +1,95 @@
+"""The real Snakemake, in a copy of the workflow."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+# The library too: a commit to the checkout in the middle of a test must not change a provenance.
+PARTS = ["Snakefile", "config.yaml", "config", "workflow", "profiles", "prereg", "src"]
+
+
+class Study:
+    """A copy of the workflow in a folder, and Snakemake in it with one overlay."""
+
+    def __init__(self, folder, overlay, **changes):
+        self.folder = folder
+        for part in PARTS:
+            if (ROOT / part).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+            else:
+                shutil.copy2(ROOT / part, folder / part)
+        self.config = yaml.safe_load(overlay.read_text())
+        self.changed(**changes)
+
+    def copy(self, folder):
+        """The same study with all its results in another folder."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        copy = object.__new__(Study)
+        copy.folder, copy.config = folder, self.config
+        return copy
+
+    def changed(self, **changes):
+        """Write the overlay with changes, a mapping into what is there; without any, as it was."""
+        text = yaml.safe_dump(_merged(self.config, changes))
+        (self.folder / "overlay.yaml").write_text(text)
+        return self
+
+    def snakemake(self, *arguments, first_on_path=()):
+        """Run to the end; return (status, what was said)."""
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments, "--configfile", "overlay.yaml"],
+            cwd=self.folder,
+            env=os.environ
+            | {
+                "OMP_NUM_THREADS": "1",
+                "MKL_NUM_THREADS": "1",
+                "ORLA_CACHE": str(self.folder / "cache"),
+                "PYTHONPATH": os.pathsep.join(map(str, [*first_on_path, self.folder / "src"])),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=1800,
+        )
+        return done.returncode, done.stdout
+
+    def made(self, *targets):
+        """Run until the targets are there."""
+        status, said = self.snakemake("--cores", "2", *targets)
+        assert status == 0, said
+        return said
+
+    def refused(self, *arguments):
+        """The one line that a run ends with."""
+        status, said = self.snakemake("--cores", "2", *arguments)
+        assert status == 1 and "Traceback" not in said, said
+        [line] = {line for line in said.splitlines() if line.startswith("error: ")}
+        return line
+
+    def planned(self, *arguments):
+        """Messages of the jobs that a run would do."""
+        status, said = self.snakemake("--dry-run", *(arguments or ["all"]))
+        assert status == 0, said
+        jobs = [line for line in said.splitlines() if line.startswith("Job ")]
+        return [line.partition(": ")[2] for line in jobs if not line.startswith("Job stats")]
+
+    def swept(self, *arguments):
+        """Conditions that a run would sweep."""
+        jobs = [job for job in self.planned(*arguments) if job.startswith("Sweeping ")]
+        return {job.removeprefix("Sweeping ").split(",")[0] for job in jobs}
+
+
+def _merged(config, changes):
+    merged = dict(config)
+    for key, value in changes.items():
+        old = merged.get(key)
+        both = isinstance(value, dict) and isinstance(old, dict)
+        merged[key] = _merged(old, value) if both else value
+    return merged

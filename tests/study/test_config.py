@@ -1,0 +1,135 @@
+"""What a schema cannot say of a config, and what an overlay may take away."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from orla.errors import OrlaError
+from orla.study.config import checked, settled
+
+CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+
+
+def refusal(*path, value):
+    """What is said of the default config with one value in another's place."""
+    config = copy.deepcopy(CONFIG)
+    at = config
+    for folder in path[:-1]:
+        at = at[folder]
+    at[path[-1]] = value
+    with pytest.raises(OrlaError) as raised:
+        checked(config)
+    return str(raised.value)
+
+
+def test_the_default_config_passes():
+    assert len(checked(CONFIG).conditions) > 40
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["pretrainin"], {}, '"pretrainin" is not a known key; the nearest is "pretraining"'),
+        (
+            ["tasks", "recordings", "parts", "cutt"],
+            200,
+            '"tasks.recordings.parts.cutt" is not a known key; the nearest is "cut"',
+        ),
+        (
+            ["tasks", "recordings", "parts", "cut"],
+            "many",
+            '"tasks.recordings.parts.cut" must be a whole number, not "many"',
+        ),
+        (
+            ["tasks", "recordings", "source"],
+            "odohery",
+            '"tasks.recordings.source" cannot be "odohery"; the nearest is "odoherty"',
+        ),
+        (
+            ["tasks", "recordings", "kind"],
+            "recording",
+            '"tasks.recordings.kind" cannot be "recording"; the nearest is "recordings"',
+        ),
+        (
+            ["networks", "rnn", "hidden"],
+            0,
+            '"networks.rnn.hidden" must be at least 1, not 0',
+        ),
+        (["networks", "rnn", "hiden"], 3, "is not a known key; the nearest is"),
+        (["learners"], {"slow": {"kind": "trace", "decay": 2}}, 'decay" must be at most 1, not 2'),
+        (["interventions"], {"m": {"kind": "match-norm"}}, '"interventions.m.observer" is missing'),
+        (
+            ["grids", "sgd", "step"],
+            [0.1, 0.2],
+            '"grids.sgd.step": 0.2 is not a half-decade',
+        ),
+        (["grids", "adam", "window"], [1e-4, 1e-3], '"grids.adam.window": [0.0001, 0.001] has hol'),
+        (["grids", "adem"], {"step": [0.1]}, '"grids": optimizer "adem" is unknown; the nearest'),
+        (["grids", "adam"], {"step": [0.001]}, '"grids.adam" has no rates for an update each win'),
+        (["horizons", "tasks"], ["record"], '"horizons.tasks" cannot be "record"; the nearest'),
+        (["horizons", "steps"], [5000, 5100], "5100, no multiple of the window of recordings (200"),
+        (
+            ["horizons", "split"],
+            "80/20",
+            '"horizons.split" cannot be "80/20"; the nearest is "80-20"',
+        ),
+        (["horizons", "learners"], ["immediat"], "no condition runs on recordings, 80-20; the nea"),
+        (["comparisons", "paper", "minus"], ["tbptt-200-200"], "must have at least 2 entries"),
+        (
+            ["comparisons", "paper", "minus"],
+            ["imediate", "rtrl"],
+            '"comparisons.paper": learner "imediate" is unknown; the nearest is "immediate"',
+        ),
+        (
+            ["statistics", "main"],
+            "papr",
+            '"statistics.main" cannot be "papr"; the nearest is "paper"',
+        ),
+        (["statistics", "alpha"], 0.5, '"statistics.alpha" must be less than 0.5, not 0.5'),
+        (["probes_of_all"], ["ratio"], 'probe "ratio" is unknown; the nearest is "update_ratio"'),
+        (
+            ["registrations", "assume", "task"],
+            "recs",
+            '"registrations.assume.task" cannot be "recs"; ',
+        ),
+        (
+            ["registrations", "assume", "pair"],
+            "indi",
+            '"registrations.assume.pair" cannot be "indi"; ',
+        ),
+        (
+            ["tasks", "recordings", "parts", "cut"],
+            100,
+            "immediate-200 updates every 200 steps and a window of recordings has 100; make",
+        ),
+        (["plugins"], "parts", '"plugins" must be a list of folders'),
+        (["plugins"], ["no/such"], '"plugins" has no/such, which is no folder; mend the path'),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_key(path, value, message):
+    said = refusal(*path, value=value)
+    assert message in said
+    assert said.startswith("config: ") and "\n" not in said
+
+
+def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
+    config = {
+        "tasks": {"days": {"pairs": {"b": {"seed": None}, "a": None}, "nwb": {"cursor": None}}},
+        "networks": {"rnn": None, "lstm": {"kind": "lstm"}},
+        "comparisons": {"paper": None},
+        "name": None,
+    }
+    assert settled(config) == {
+        "comparisons": {},
+        "name": None,
+        "networks": {"lstm": {"kind": "lstm"}},
+        "tasks": {"days": {"nwb": {"cursor": None}, "pairs": {"b": {"seed": None}}}},
+    }
+
+
+def test_the_order_of_keys_changes_nothing_and_that_of_lists_stays():
+    assert repr(settled({"b": {"d": [3, 1], "c": 0}, "a": 1})) == (
+        "{'a': 1, 'b': {'c': 0, 'd': [3, 1]}}"
+    )

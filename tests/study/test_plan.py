@@ -1,0 +1,226 @@
+"""Which conditions a config means, where each stands, and what its job is told."""
+
+import copy
+
+import pytest
+
+from orla.errors import OrlaError
+from orla.study.declared import declared
+from orla.study.plan import Plan, parts_of
+
+BLOCK = {
+    "name": "some",
+    "tasks": ["days"],
+    "networks": ["small"],
+    "learners": ["immediate", "rtrl"],
+    "optimizers": ["adam"],
+    "splits": ["50-50", "80-20"],
+    "seeds": 5,
+}
+CONFIG = {
+    "tasks": {
+        "days": {
+            "kind": "recordings",
+            "pairs": {"one": {"a": "x", "b": "y"}},
+            "parts": {"cut": 100, "splits": {"50-50": 0.5, "80-20": 0.8}},
+        },
+        "wave": {"kind": "sine", "window": 50},
+        "tone": {"kind": "sine"},
+    },
+    "networks": {"small": {"kind": "rnn", "hidden": 3}, "wide": {"kind": "rnn", "hidden": 9}},
+    "learners": {
+        "slow": {"kind": "trace", "decay": 0.5},
+        "far": {"kind": "immediate", "window": 7},
+    },
+    "interventions": {"matched": {"kind": "match-norm", "observer": "rtrl"}},
+    "probes_of_all": ["update_ratio"],
+    "grids": {"adam": {"step": [0.001], "window": [0.003]}},
+    "grid_growth": 3,
+    "horizons": {"tasks": ["days"], "steps": [100], "learners": ["rtrl"], "split": "80-20"},
+}
+
+
+def plan(*blocks, **changes):
+    config = copy.deepcopy(CONFIG) | changes
+    return Plan(config | {"conditions": list(blocks) or [BLOCK]}, declared())
+
+
+def paths(*blocks, **changes):
+    return [c.path for c in plan(*blocks, **changes).conditions]
+
+
+def test_a_block_means_every_combination():
+    assert paths() == [
+        "days/sweeps/small/immediate/adam/50-50",
+        "days/sweeps/small/immediate/adam/80-20",
+        "days/sweeps/small/rtrl/adam/50-50",
+        "days/sweeps/small/rtrl/adam/80-20",
+    ]
+
+
+def test_what_is_not_the_default_stands_at_the_end_of_a_path():
+    block = BLOCK | {
+        "learners": ["slow"],
+        "splits": ["50-50"],
+        "precisions": ["float64", "float32"],
+        "interventions": ["none", "matched+matched"],
+        "starts": ["fresh"],
+        "observers": ["rtrl"],
+    }
+    assert paths(block) == [
+        "days/sweeps/small/slow/adam/50-50/fresh",
+        "days/sweeps/small/slow/adam/50-50/matched+matched/fresh",
+        "days/sweeps/small/slow/adam/50-50/float32/fresh",
+        "days/sweeps/small/slow/adam/50-50/float32/matched+matched/fresh",
+    ]
+    [_, chained, _, _] = plan(block).conditions
+    assert chained.interventions == ("matched", "matched")
+
+
+def test_two_pairs_have_a_folder_each_and_one_has_none():
+    tasks = copy.deepcopy(CONFIG["tasks"])
+    tasks["days"]["pairs"]["two"] = {"a": "x", "b": "z"}
+    both = plan(BLOCK | {"splits": ["50-50"], "learners": ["rtrl"]}, tasks=tasks)
+    assert [(c.pair, c.domain) for c in both.conditions] == [
+        ("one", "days/one"),
+        ("two", "days/two"),
+    ]
+    assert both.domains == {"days/one": ("days", "one"), "days/two": ("days", "two")}
+    assert plan().domains == {"days": ("days", "one")}
+    assert plan(BLOCK | {"tasks": ["wave"], "splits": ["shift"]}).domains == {"wave": ("wave", "")}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_overlapping_blocks_merge_to_the_larger_number_of_seeds(reverse):
+    headline = BLOCK | {"learners": ["rtrl"], "splits": ["50-50"], "seeds": 20}
+    headline |= {"observers": ["immediate"], "probes": ["past_gradient"]}
+    blocks = [BLOCK, headline]
+    conditions = plan(*(blocks[::-1] if reverse else blocks)).conditions
+    assert len(conditions) == 4
+    found = {c.path: c for c in conditions}
+    both = found["days/sweeps/small/rtrl/adam/50-50"]
+    assert both.seeds == 20 and both.observers == ("immediate",)
+    assert set(both.probes) == {"update_ratio", "past_gradient"}
+    other = found["days/sweeps/small/rtrl/adam/80-20"]
+    assert (other.seeds, other.observers, other.probes) == (5, (), ("update_ratio",))
+
+
+def test_conditions_share_the_networks_of_their_domain_size_and_precision():
+    blocks = [BLOCK, BLOCK | {"networks": ["wide"], "precisions": ["float32"]}]
+    assert {c.networks for c in plan(*blocks).conditions} == {
+        "days/pretraining/small/float64",
+        "days/pretraining/wide/float32",
+    }
+
+
+def test_a_name_is_an_instance_a_part_or_a_short_form():
+    known = plan()
+    assert known.spec("learner", "slow") == {"kind": "trace", "decay": 0.5}
+    assert known.spec("learner", "rtrl") == {"kind": "rtrl"}
+    assert known.spec("learner", "tbptt-20-10") == {
+        "kind": "tbptt",
+        "window": 20,
+        "update_every": 10,
+    }
+    assert known.declaration("architecture", "wide")["name"] == "rnn"
+
+
+@pytest.mark.parametrize(
+    ("learner", "stride"),
+    [("immediate", 1), ("rtrl", 1), ("last-layer", 1), ("slow", 1), ("tbptt-4-1", 1)]
+    + [("immediate-200", 200), ("tbptt-200-50", 50), ("far", 7), ("tbptt", 200)],
+)
+def test_cadence_follows_from_the_stride_that_a_learner_declares(learner, stride):
+    assert plan().stride(learner) == stride
+    assert plan().cadence(learner) == ("step" if stride == 1 else "window")
+
+
+def test_grids_are_those_of_the_cadence_and_an_optimizer_has_its_own():
+    block = BLOCK | {"learners": ["rtrl", "far"], "splits": ["50-50"]}
+    study = plan(block)
+    assert [study.grid(c) for c in study.conditions] == [[0.001], [0.003]]
+    own = plan(block, grids={})
+    declared_grid = declared()["optimizer"]["adam"]["more"]["grid"]
+    assert [own.grid(c) for c in own.conditions] == [declared_grid["step"], declared_grid["window"]]
+    lacking = plan(block, grids={"adam": {"step": [0.001]}})
+    with pytest.raises(OrlaError, match=r'"grids.adam" has no rates .* each window; add "window"'):
+        [lacking.grid(c) for c in lacking.conditions]
+
+
+def test_windows_are_the_cut_of_recordings_and_the_window_of_other_tasks():
+    tone = declared()["task"]["sine"]["defaults"]["window"]
+    assert [plan().window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
+
+
+def test_horizons_concern_one_task_its_split_and_the_named_learners():
+    blocks = [BLOCK, BLOCK | {"tasks": ["wave"], "splits": ["shift"]}]
+    scored = {c.path for c in plan(*blocks).conditions if plan(*blocks).horizons(c)}
+    assert scored == {"days/sweeps/small/rtrl/adam/80-20"}
+
+
+def test_a_job_is_all_that_its_result_depends_on():
+    block = BLOCK | {"learners": ["slow"], "splits": ["50-50"], "interventions": ["matched"]}
+    study = plan(block | {"observers": ["rtrl"], "starts": ["fresh"], "precisions": ["float32"]})
+    [condition] = study.conditions
+    job = study.job(condition)
+    assert job == {
+        "keys": {
+            "task": "days",
+            "pair": "one",
+            "architecture": "small",
+            "learner": "slow",
+            "optimizer": "adam",
+            "precision": "float32",
+            "split": "50-50",
+            "intervention": "matched",
+            "start": "fresh",
+        },
+        "seeds": 5,
+        "network": {"kind": "rnn", "hidden": 3},
+        "learner": {"kind": "trace", "decay": 0.5},
+        "optimizer": {"kind": "adam"},
+        "start": {"kind": "fresh"},
+        "observers": {"rtrl": {"kind": "rtrl"}},
+        "interventions": [{"kind": "match-norm", "observer": "rtrl"}],
+        "probes": [{"kind": "update_ratio"}],
+        "learning_rates": [0.001],
+        "growth": 3,
+        "horizons": [],
+    }
+    assert parts_of(job) == [
+        ("architecture", "rnn"),
+        ("intervention", "match-norm"),
+        ("learner", "rtrl"),
+        ("learner", "trace"),
+        ("optimizer", "adam"),
+        ("probe", "update_ratio"),
+        ("start", "fresh"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tasks": ["day"]}, '"conditions[0].tasks" cannot have "day"; the nearest is "days"'),
+        ({"networks": ["gru"]}, '"conditions[0].networks" cannot have "gru"; there are "small"'),
+        (
+            {"learners": ["imediate"]},
+            'learners": learner "imediate" is unknown; the nearest is "im',
+        ),
+        ({"learners": ["tbptt-200"]}, 'learner "tbptt-200" is unknown; the nearest is "tbptt'),
+        ({"optimizers": ["adm"]}, 'optimizers": optimizer "adm" is unknown; the nearest is "adam"'),
+        ({"splits": ["50/50"]}, '"conditions[0].splits" has "50/50", which days has not; the near'),
+        ({"observers": ["rtrll"]}, 'observers": learner "rtrll" is unknown; the nearest is "rtrl"'),
+        ({"starts": ["frsh"]}, 'starts": start "frsh" is unknown; the nearest is "fresh"'),
+        ({"probes": ["update_rato"]}, 'probe "update_rato" is unknown; the nearest is "update_rat'),
+        ({"interventions": ["matched+matcd"]}, '"matcd" is unknown; the nearest is "matched"'),
+        (
+            {"tasks": ["days", "wave"], "splits": ["shift"]},
+            '"conditions[0].splits" has "shift", which days has not; there are "50-50"',
+        ),
+    ],
+)
+def test_a_name_that_the_study_lacks_is_named_with_the_nearest(change, message):
+    with pytest.raises(OrlaError) as raised:
+        _ = plan(BLOCK | change).conditions
+    assert str(raised.value).startswith("config: ") and message in str(raised.value)
