@@ -1,0 +1,1 @@
+"""Careless one-line edits of the program, and how many of them the tests notice."""

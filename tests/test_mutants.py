@@ -1,0 +1,33 @@
+"""The list of careless edits fits the source as it stands; `python -m tests.mutants` runs it."""
+
+import ast
+
+import pytest
+
+from tests.mutants.edits import ROOT, read
+
+EDITS = read()
+
+
+@pytest.mark.parametrize("room", sorted({edit.room for edit in EDITS}))
+def test_edits_apply(room):
+    for edit in (edit for edit in EDITS if edit.room == room):
+        text = (ROOT / edit.file).read_text(encoding="utf-8")
+        assert text.count(edit.old) == 1, f"{edit}: stands {text.count(edit.old)} times"
+        if edit.file.endswith(".py"):
+            changed = ast.dump(ast.parse(edit.applied(text)))
+            assert changed != ast.dump(ast.parse(text)), f"{edit}: changes nothing"
+
+
+def test_named_tests_are_there():
+    for edit in EDITS:
+        assert edit.tests, edit
+        for test in edit.tests:
+            file, _, name = test.partition("::")
+            assert (ROOT / file).exists(), f"{edit}: no {file}"
+            assert not name or f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), test
+
+
+def test_no_edit_stands_twice():
+    seen = [(edit.file, edit.old, edit.new) for edit in EDITS]
+    assert len(seen) == len(set(seen))
