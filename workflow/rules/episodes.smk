@@ -23,13 +23,13 @@ rule cut:
         streams="<results>/{domain}/streams.npz",
     output:
         episode="<results>/{domain}/episodes/{split}.npz",
-    wildcard_constraints:
-        domain=one_of(PAIRS),
-        split="[^/]+",
     log:
         "<logs>/episodes/{domain}/{split}.log",
     benchmark:
         "<benchmarks>/episodes/{domain}/{split}.tsv"
+    wildcard_constraints:
+        domain=one_of(PAIRS),
+        split="[^/]+",
     threads: 1
     resources:
         mem_mb=1000,
@@ -47,6 +47,7 @@ rule cut:
 # From a synthetic task, one stream a seed.
 use rule cut as draw with:
     input:
+        [],
     wildcard_constraints:
         domain=one_of(set(DOMAINS) - set(PAIRS)),
         split="[^/]+",

@@ -26,12 +26,12 @@ rule pretrain:
     output:
         networks="<results>/{networks}.safetensors",
         curves="<results>/{networks}.parquet",
-    wildcard_constraints:
-        networks=one_of(NETWORKS),
     log:
         "<logs>/{networks}.log",
     benchmark:
         "<benchmarks>/{networks}.tsv"
+    wildcard_constraints:
+        networks=one_of(NETWORKS),
     threads: config["compute"]["threads"]
     resources:
         mem_mb=4000,

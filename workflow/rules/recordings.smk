@@ -104,13 +104,13 @@ rule convert:
         recording=lambda w: file_of(w.task, w.session),
     output:
         nwb="<results>/{task}/sessions/{session}.nwb",
-    wildcard_constraints:
-        task=one_of(tasks_from("simulated", "odoherty")),
-        session="[^/]+",
     log:
         "<logs>/convert/{task}/{session}.log",
     benchmark:
         "<benchmarks>/convert/{task}/{session}.tsv"
+    wildcard_constraints:
+        task=one_of(tasks_from("simulated", "odoherty")),
+        session="[^/]+",
     threads: 1
     resources:
         mem_mb=1000,
@@ -126,13 +126,13 @@ rule convert:
 
 # From any NWB file with units and a SpatialSeries to NWB in SI units.
 use rule convert as adopt with:
-    wildcard_constraints:
-        task=one_of(tasks_from("nwb")),
-        session="[^/]+",
     log:
         "<logs>/adopt/{task}/{session}.log",
     benchmark:
         "<benchmarks>/adopt/{task}/{session}.tsv"
+    wildcard_constraints:
+        task=one_of(tasks_from("nwb")),
+        session="[^/]+",
     resources:
         mem_mb=2000,
     params:
@@ -165,12 +165,12 @@ rule streams:
         unpack(session_files),
     output:
         streams="<results>/{domain}/streams.npz",
-    wildcard_constraints:
-        domain=one_of(PAIRS),
     log:
         "<logs>/streams/{domain}.log",
     benchmark:
         "<benchmarks>/streams/{domain}.tsv"
+    wildcard_constraints:
+        domain=one_of(PAIRS),
     threads: 1
     resources:
         mem_mb=2000,

@@ -44,12 +44,12 @@ rule table:
             labels={"table": "{table}", "form": "CSV"},
             caption="../report/table.rst",
         ),
-    wildcard_constraints:
-        table=one_of(TABLES),
     log:
         "<logs>/tables/{table}.log",
     benchmark:
         "<benchmarks>/tables/{table}.tsv"
+    wildcard_constraints:
+        table=one_of(TABLES),
     threads: 1
     resources:
         mem_mb=500,
@@ -79,12 +79,12 @@ rule figure:
             labels={"figure": "{figure}", "form": "PNG"},
             caption="../report/figure.rst",
         ),
-    wildcard_constraints:
-        figure=one_of(FIGURES),
     log:
         "<logs>/figures/{figure}.log",
     benchmark:
         "<benchmarks>/figures/{figure}.tsv"
+    wildcard_constraints:
+        figure=one_of(FIGURES),
     threads: 1
     resources:
         mem_mb=1000,

@@ -5,6 +5,7 @@ from orla.engine.asked_memory import job_mb
 # A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 
+
 def sweep_inputs(wildcards):
     """The episode of a condition, and its pretrained networks if its start needs any."""
     c = CONDITIONS[wildcards.condition]
@@ -69,9 +70,7 @@ rule sweep:
 # one of them alone.
 use rule sweep as sweep_first with:
     wildcard_constraints:
-        condition=one_of(
-            path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)
-        ),
+        condition=one_of(path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)),
     priority: 1
 
 
