@@ -19,6 +19,7 @@ report: "workflow/report/study.rst"
 
 
 include: "workflow/rules/config.smk"
+include: "workflow/rules/inputs.smk"
 include: "workflow/rules/recordings.smk"
 include: "workflow/rules/episodes.smk"
 include: "workflow/rules/pretraining.smk"

@@ -5,18 +5,6 @@ SEEDS = {
 }
 
 
-def task_settings(wildcards):
-    """The specification of a domain's task; of a recording, with its own pair alone."""
-    task, pair = DOMAINS[wildcards.domain]
-    return recording(task, pair, "preparation", "parts") if pair else config["tasks"][task]
-
-
-def task_code(wildcards):
-    """A hash of a task's code."""
-    task, _ = DOMAINS[wildcards.domain]
-    return code("orla.tasks.episode", parts=[("task", config["tasks"][task]["kind"])])
-
-
 # From the streams of two sessions.
 rule cut:
     input:

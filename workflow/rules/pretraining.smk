@@ -22,7 +22,7 @@ for condition in CONDITIONS.values():
 # All episodes of a domain have the same pretraining part; that of the first condition is used.
 rule pretrain:
     input:
-        episode=lambda w: RESULTS + "/" + NETWORKS[w.networks]["episode"],
+        episode=lambda w: f"{RESULTS}/{NETWORKS[w.networks]['episode']}",
     output:
         networks="<results>/{networks}.safetensors",
         curves="<results>/{networks}.parquet",

@@ -12,38 +12,6 @@ PAIRS = {
 }
 
 
-def tasks_from(*sources):
-    """Tasks whose sessions come from these sources."""
-    return [task for task, source in SOURCES.items() if source in sources]
-
-
-def pairs_from(*sources):
-    """Domain -> pair of sessions, for tasks whose sessions come from these sources."""
-    return {d: pair for d, pair in PAIRS.items() if SOURCES[pair["task"]] in sources}
-
-
-def sessions_from(*sources):
-    """(task, session) of every session that comes from these sources."""
-    return sorted({(p["task"], p[s]) for p in pairs_from(*sources).values() for s in "ab"})
-
-
-def recording(task, pair, *keep):
-    """A task's specification with one pair, its source and the settings `keep`."""
-    spec = config["tasks"][task]
-    kept = {key: spec[key] for key in ("kind", "source", spec["source"], *keep) if key in spec}
-    return kept | {"pairs": {pair: spec["pairs"][pair]}}
-
-
-def file_of(task, session):
-    """The file of a session before any conversion."""
-    source = SOURCES[task]
-    if source == "odoherty":
-        return f"<recordings>/{session}.mat"
-    if source == "simulated":
-        return f"{RESULTS}/{task}/sessions/{session}.mat"
-    return config["tasks"][task][source]["files"][session]
-
-
 SESSION_FILES = [
     *(f"<results>/{domain}/streams.npz" for domain in PAIRS),
     *(
@@ -141,23 +109,6 @@ use rule convert as adopt with:
         code=code("orla.sessions.nwb"),
     message:
         "Reading {input.recording}"
-
-
-def session_files(wildcards):
-    """The two files from which a pair's streams are made."""
-    pair = PAIRS[wildcards.domain]
-    if SOURCES[pair["task"]] == "binned":
-        return {s: file_of(pair["task"], pair[s]) for s in "ab"}
-    return {s: f"{RESULTS}/{pair['task']}/sessions/{pair[s]}.nwb" for s in "ab"}
-
-
-def stream_settings(wildcards):
-    """What the streams depend on: binned ones on all parts, others on the tail alone."""
-    pair = PAIRS[wildcards.domain]
-    spec = recording(pair["task"], pair["pair"], "preparation", "parts")
-    if spec["source"] != "binned":
-        spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
-    return spec
 
 
 rule streams:

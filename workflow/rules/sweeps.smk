@@ -6,37 +6,6 @@ from orla.engine.asked_memory import job_mb
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 
 
-def sweep_inputs(wildcards):
-    """The episode of a condition, and its pretrained networks if its start needs any."""
-    c = CONDITIONS[wildcards.condition]
-    found = {"episode": f"{RESULTS}/{c.domain}/episodes/{c.split}.npz"}
-    if PLAN.takes_pretrained(c):
-        found["networks"] = f"{RESULTS}/{c.networks}.safetensors"
-    return found
-
-
-def sweep_mb(wildcards, attempt):
-    """What the memory model predicts, doubled after a job that was killed."""
-    c = CONDITIONS[wildcards.condition]
-    job, recorded = JOBS[c.path], config["tasks"][c.task].get("preparation")
-    inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
-    return attempt * job_mb(
-        job["network"],
-        job["learner"],
-        job["optimizer"],
-        n_in=inputs,
-        n_out=inputs,
-        most=config["compute"]["batch_models"],
-        observers=job["observers"],
-        interventions=job["interventions"],
-        probes=job["probes"],
-        device=config["compute"]["device"].partition(":")[0],
-        precision=c.precision,
-        snapshots=job["seeds"] * len(job["learning_rates"]) * len(job["horizons"]),
-        **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
-    )
-
-
 rule sweep:
     input:
         unpack(sweep_inputs),
