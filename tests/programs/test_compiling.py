@@ -286,7 +286,7 @@ def conditions():
             yield {
                 "driver": learner("trace"),
                 "observers": {n: learner("rtrl") for n in made.observers()},
-                "probes": [name] if kind == "probe" else [],
+                "probes": [{"kind": name, **needed}] if kind == "probe" else [],
                 "interventions": [made] if kind == "intervention" else [],
             }
 
@@ -320,8 +320,12 @@ def test_without_a_compiler_every_part_runs_and_it_is_said_once(tmp_path):
         text=True,
         timeout=300,
     )
-    count = len(catalogue.parts("architecture")) * len(catalogue.parts("learner"))
-    count += sum(len(catalogue.parts(kind)) for kind in ("optimizer", "intervention", "probe"))
+
+    def built_in(kind):
+        return len([p for p in catalogue.parts(kind).values() if p.__module__.startswith("orla.")])
+
+    count = built_in("architecture") * built_in("learner")
+    count += sum(map(built_in, ("optimizer", "intervention", "probe")))
     assert done.stdout == f"{count}\n", done.stderr
     assert done.stderr.splitlines() == [
         "orla: no C++ compiler found: the loops run uncompiled, many times slower (install g++)"
