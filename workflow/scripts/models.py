@@ -3,24 +3,24 @@
 import pandas as pd
 
 from orla.errors import logged
-from orla.files import read_arrays
 from orla.provenance import collect, merge
+from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
 from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
 from orla.study import traces
 
 with logged(snakemake.log[0]):
-    study, output = snakemake.params.study, snakemake.output
-    sweeps = {
+    given, params, output = snakemake.input, snakemake.params, snakemake.output
+    study = params.study
+    sweeps, laid_out = {}, []
+    for path, of_traces, keys in zip(given.models, given.traces, params.expected, strict=True):
+        models, (arrays, _) = read_table(path, expect=keys), read_arrays(of_traces, expect=keys)
+        sweeps[path] = models
+        laid_out.append(traces.selected(models, window=params.windows[keys["task"]], **arrays))
+    horizons = {
         path: read_table(path, expect=keys)
-        for path, keys in zip(snakemake.input.models, snakemake.params.expected, strict=True)
+        for path, keys in zip(given.horizons, params.at_horizons, strict=True)
     }
-    laid_out = []
-    for models, path in zip(sweeps.values(), snakemake.input.traces, strict=True):
-        arrays, about = read_arrays(path)
-        window = snakemake.params.windows[about["keys"]["task"]]
-        laid_out.append(traces.selected(models, window=window, **arrays))
-    horizons = {path: read_table(path) for path in snakemake.input.horizons}
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
     models[COLUMN] = recovery_vs_rtrl(models, "rtrl")

@@ -2,9 +2,9 @@
 
 from orla import catalogue
 from orla.errors import logged
-from orla.files import save_arrays
 from orla.programs import compiling
 from orla.provenance import collect, cost, networks
+from orla.provenance.arrays import write_arrays
 from orla.provenance.code import files_of
 from orla.provenance.tables import write_table
 from orla.study import sweep
@@ -44,4 +44,4 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
     inputs = list(snakemake.input)
     write_table(swept.models, snakemake.output.models, source, inputs)
     write_table(swept.horizons, snakemake.output.horizons, source, inputs)
-    save_arrays(snakemake.output.traces, swept.traces, {"keys": dict(job["keys"])})
+    write_arrays(swept.traces, snakemake.output.traces, source, inputs)
