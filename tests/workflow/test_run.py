@@ -187,11 +187,12 @@ def flipped(path):
     path.write_bytes(held)
 
 
-def test_a_result_of_another_condition_is_noticed(copy):
-    place = copy.folder / RESULTS / f"{SWEEP}.parquet"
-    shutil.copyfile(copy.folder / RESULTS / f"{SWEEPS}/immediate/sgd/80-20.parquet", place)
+@pytest.mark.parametrize("form", ["parquet", "npz", "horizons.parquet"])
+def test_a_result_of_another_condition_is_noticed(copy, form):
+    place = copy.folder / RESULTS / f"{SWEEP}.{form}"
+    shutil.copyfile(copy.folder / RESULTS / f"{SWEEPS}/immediate/sgd/80-20.{form}", place)
     line = copy.refused(f"{RESULTS}/heldout.parquet")
-    assert f"{SWEEP}.parquet: another result stands in its place" in line
+    assert f"{SWEEP}.{form}: another result stands in its place" in line
     assert "'sgd', not 'adam'" in line and "delete it and run again" in line
 
 
@@ -211,7 +212,7 @@ def test_one_flipped_byte_is_one_line(copy, damaged, target):
     flipped(file)
     (copy.folder / RESULTS / target).unlink()
     line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
-    assert damaged in line and "damaged" in line
+    assert damaged in line and "delete it and run" in line
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ rule models:
     params:
         conditions=len(CONDITIONS),
         expected=[job["keys"] for job in JOBS.values()],
+        at_horizons=[JOBS[path]["keys"] for path in HORIZON_CONDITIONS],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
         exact=EXACT,

@@ -10,25 +10,23 @@ from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
 from orla.study import traces
 
 with logged(snakemake.log[0]):
-    study, output = snakemake.params.study, snakemake.output
-    sweeps = {
+    given, params, output = snakemake.input, snakemake.params, snakemake.output
+    study = params.study
+    sweeps, laid_out = {}, []
+    for path, of_traces, keys in zip(given.models, given.traces, params.expected, strict=True):
+        models, (arrays, _) = read_table(path, expect=keys), read_arrays(of_traces, expect=keys)
+        sweeps[path] = models
+        laid_out.append(traces.selected(models, window=params.windows[keys["task"]], **arrays))
+    horizons = {
         path: read_table(path, expect=keys)
-        for path, keys in zip(snakemake.input.models, snakemake.params.expected, strict=True)
+        for path, keys in zip(given.horizons, params.at_horizons, strict=True)
     }
-    laid_out = []
-    for models, path, keys in zip(
-        sweeps.values(), snakemake.input.traces, snakemake.params.expected, strict=True
-    ):
-        arrays, _ = read_arrays(path, expect=keys)
-        window = snakemake.params.windows[keys["task"]]
-        laid_out.append(traces.selected(models, window=window, **arrays))
-    horizons = {path: read_table(path) for path in snakemake.input.horizons}
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
-    models[COLUMN] = recovery_vs_rtrl(models, snakemake.params.exact)
+    models[COLUMN] = recovery_vs_rtrl(models, "rtrl")
 
     def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
-        """Write a table with the merged provenance of the tables in `made_from`."""
+        """Write a table with the provenance of all that it was made from."""
         tables = {file: table.attrs["provenance"] for file, table in made_from.items()}
         source = merge.merged(tables | {path: here}, allow_mixed=study["provenance"]["allow_mixed"])
         write_table(frame, path, source, made_from)
@@ -36,4 +34,6 @@ with logged(snakemake.log[0]):
     written(models, output.lr_curves, sweeps)
     written(models[models["selected"]], output.heldout, sweeps)
     written(pd.concat(laid_out, ignore_index=True), output.traces, sweeps)
-    written(pd.concat(horizons.values(), ignore_index=True), output.horizon, horizons)
+    empty = [table.iloc[:0] for table in sweeps.values()][:1]
+    frame = pd.concat(list(horizons.values()) or empty, ignore_index=True)
+    written(frame, output.horizon, horizons or sweeps)

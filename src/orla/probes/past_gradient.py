@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,13 +20,14 @@ class PastGradient(
     name="past_gradient",
     label="past gradient",
     columns={
-        "past_cosine": "mean over updates of the cosine of g_imm and g_past, all parameters",
-        "past_ratio": "mean over updates of ||g_past|| / ||g_imm||, all parameters",
+        "past_cosine": "mean of the cosine of g_imm and g_past over the updates that have one",
+        "past_ratio": "mean of ||g_past|| / ||g_imm|| over the updates that have one",
     },
 ):
     """Cosine and norm ratio of g_imm and g_past = g_full - g_imm (paper, Section 3, tab:cosine).
 
-    One of the two is the learner's own gradient or an observer's, by name; NaN where either is 0.
+    One of the two is the learner's own gradient or an observer's, by name. An update in which g_imm
+    is 0 has neither; one in which g_past is 0, such as the first, has no cosine.
     """
 
     full: str = option(text="The observer with the full gradient; own for the learner's.")
@@ -43,3 +47,8 @@ class PastGradient(
             "past_cosine": (past * now).sum() / (norms[0] * norms[1]),
             "past_ratio": norms[0] / norms[1],
         }
+
+    def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
+            finite = {n: np.where(np.isfinite(v), v, np.nan) for n, v in series.items()}
+            return {name: np.nanmean(finite[name], 1) for name in self.part.more["columns"]}
