@@ -162,6 +162,32 @@ def test_batches_of_two_compute_the_bits_of_one_of_three(name):
             assert same(of(some.params, place), of(together.params, int(index[place])))
 
 
+@pytest.mark.parametrize("name", catalogue.parts("optimizer"))
+@pytest.mark.parametrize("learner", ["immediate", "immediate-8"])
+def test_updates_are_those_of_the_optimizer_by_itself(name, learner):
+    """Given the gradients that it was given, each model by itself."""
+    architecture, _ = NETWORKS["rnn"]
+    X, Y = stream(STEPS)
+    rule, rate = make_optimizer(name), 0.03
+    watched = watch(
+        make_learner(learner, architecture), networks(architecture), X, Y, rate=rate, optimizer=rule
+    )
+    for model in range(2):
+        gradients, seen = watched.model(model)
+        params, state = seen[0], rule.init(seen[0])
+        for update, gradient in enumerate(gradients):
+            for n, p in params.items():
+                torch.testing.assert_close(seen[update][n], p, rtol=1e-9, atol=1e-12)
+            moved, state = rule.update(
+                gradient, state, params, torch.tensor(rate, dtype=torch.float64)
+            )
+            params = {n: p + moved[n] for n, p in params.items()}
+        for n, p in params.items():
+            final = watched.result.state.params[n][model]
+            torch.testing.assert_close(final, p, rtol=1e-9, atol=1e-12)
+            assert not torch.allclose(p, seen[0][n])
+
+
 @dataclass(frozen=True)
 class Bias(Probe):
     """The readout's bias, and twice that."""
