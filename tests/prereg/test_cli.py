@@ -1,7 +1,9 @@
 """The command line, as typed."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -28,6 +30,18 @@ def fitting(document):
     """The document with columns that the study's own tables have."""
     assert {"gap_pp", "low_pp", "high_pp", "n_seeds"} <= set(columns()["gaps"])
     return document
+
+
+def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(orla, tmp_path):
+    plugins = Path(__file__).parents[1] / "plugins"
+    folder = shutil.copytree(plugins / "prereg", tmp_path / "own")
+    (folder / "LOCK").unlink()
+    given = ["lock", folder / "clip-holds.yaml", "--folder", folder]
+    refused = orla(*given)
+    assert refused.returncode == 1 and 'no result "gradient_norms"' in refused.stderr
+    assert not (folder / "LOCK").exists()
+    locked = orla(*given, "--plugins", plugins)
+    assert locked.returncode == 0 and locked.stdout.startswith("locked clip-holds.yaml ")
 
 
 def test_lock_then_verify_then_change(orla, write, fitting):

@@ -33,6 +33,7 @@ CONFIG = {
         "far": {"kind": "immediate", "window": 7},
     },
     "interventions": {"matched": {"kind": "match-norm", "observer": "rtrl"}},
+    "probes": {"past": {"kind": "past_gradient", "full": "rtrl"}},
     "probes_of_all": ["update_ratio"],
     "grids": {"adam": {"step": [0.001], "window": [0.003]}},
     "grid_growth": 3,
@@ -93,14 +94,14 @@ def test_two_pairs_have_a_folder_each_and_one_has_none():
 @pytest.mark.parametrize("reverse", [False, True])
 def test_overlapping_blocks_merge_to_the_larger_number_of_seeds(reverse):
     headline = BLOCK | {"learners": ["rtrl"], "splits": ["50-50"], "seeds": 20}
-    headline |= {"observers": ["immediate"], "probes": ["past_gradient"]}
+    headline |= {"observers": ["immediate"], "probes": ["past"]}
     blocks = [BLOCK, headline]
     conditions = plan(*(blocks[::-1] if reverse else blocks)).conditions
     assert len(conditions) == 4
     found = {c.path: c for c in conditions}
     both = found["days/sweeps/small/rtrl/adam/50-50"]
     assert both.seeds == 20 and both.observers == ("immediate",)
-    assert set(both.probes) == {"update_ratio", "past_gradient"}
+    assert set(both.probes) == {"update_ratio", "past"}
     other = found["days/sweeps/small/rtrl/adam/80-20"]
     assert (other.seeds, other.observers, other.probes) == (5, (), ("update_ratio",))
 

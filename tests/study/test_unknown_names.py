@@ -101,6 +101,19 @@ def test_an_option_that_is_none(default, section, instance, wrong, near):
     assert f'"{section}.mine.{wrong}" is not a known key; the nearest is "{near}"' in line
 
 
+def test_a_part_that_needs_an_option_is_no_bare_name(default):
+    block = default["conditions"][0]
+    for key, name, missing in (
+        ("interventions", "match-norm", "observer"),
+        ("probes", "past_gradient", "full"),
+    ):
+        line = refusal(default, {"conditions": [block | {key: [name]}]})
+        assert (
+            f'"conditions[0].{key}"' in line and f'"{name}" has no default for "{missing}"' in line
+        )
+        assert f'under "{key}"' in line
+
+
 def test_an_instance_is_near_as_well(default):
     change = {"learners": {"slow": {"kind": "trace", "decay": 0.99}}}
     block = default["conditions"][0] | {"learners": ["slwo"]}

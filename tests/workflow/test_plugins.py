@@ -1,45 +1,27 @@
 """The real Snakemake on tests/plugins: every part from outside, from streams to the page."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from running import Study
 
 from orla.files import load_arrays
 from orla.provenance.tables import read_table
 from orla.tasks.episode import Episode
 
 ROOT = Path(__file__).parents[2]
-PARTS = ["Snakefile", "config.yaml", "workflow", "profiles", "src", "tests/plugins"]
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """A finished run in a copy of the workflow: (results, reports)."""
     folder = tmp_path_factory.mktemp("plugins")
-    for part in PARTS:
-        source, copy = ROOT / part, folder / part
-        copy.parent.mkdir(exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(source, copy)
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", "all"]
-        + ["--configfile", "tests/plugins/config.yaml"],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stdout
+    run = Study(folder, ROOT / "tests/plugins/config.yaml")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests/plugins", folder / "tests/plugins", ignore=ignored)
+    run.made("all")
     return folder / "results/plugins", folder / "reports/plugins"
 
 

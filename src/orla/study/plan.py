@@ -92,13 +92,19 @@ class Plan:
         """What a name stands for, an instance of the config or a short form, as {kind, options}.
 
         Raises:
-            OrlaError: It is neither; the nearest is named.
+            OrlaError: It is neither, and the nearest is named; or the part has no default for an
+                option.
         """
         instances = self.config.get(SECTIONS[kind], {})
         if name in instances:
             return dict(instances[name])
         known = self.declared[kind]
         if name in known:
+            if missing := known[name]["schema"]["required"]:
+                raise OrlaError(
+                    f'{kind} "{name}" has no default for "{missing[0]}"; name an instance under '
+                    f'"{SECTIONS[kind]}" that gives it'
+                )
             return {"kind": name}
         for base in sorted(known, key=len, reverse=True):
             short = known[base]["short"]
