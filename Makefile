@@ -25,7 +25,7 @@ help:
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
 	@echo "make images     copy the figures that README shows from the default study"
-	@echo "make reference  write docs/reference.md: keys, parts, options and columns"
+	@echo "make reference  write docs/reference.md and the schema of the config, from what the code declares"
 
 env: $(STAMP)
 	@:
@@ -72,3 +72,4 @@ images: $(STAMP)
 reference: $(STAMP)
 	@$(BIN)/python workflow/reference.py > docs/reference.md.partial
 	@mv docs/reference.md.partial docs/reference.md
+	@$(BIN)/python -m orla schema

@@ -28,7 +28,7 @@ include: "workflow/rules/verdict.smk"
 include: "workflow/rules/reports.smk"
 
 
-# Everything is asked for by name, so that whatever is deleted comes back.
+# Every result is a target of its own, so that one that was deleted is made again.
 rule headline:
     input:
         SESSION_FILES,

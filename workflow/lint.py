@@ -1,4 +1,4 @@
-"""Run snakemake --lint and let pass only what there is a stated reason for."""
+"""Run snakemake --lint; findings with a stated reason are left out."""
 
 import subprocess
 import sys

@@ -1,12 +1,12 @@
 """The kept list of careless edits: one YAML file a room, beside this one.
 
-    - file: src/orla/study/sweep.py
-      tests: [tests/study/test_sweep.py]       # what should notice
-      edits:
-        - old: 'i == selected'                 # stands in the file exactly once
-          new: 'i == selected_on_test'
-          tests: [tests/study/test_scores.py]  # optional: others for this edit
-          survives: a reason why no test can or need notice   # optional
+- file: src/orla/study/sweep.py
+  tests: [tests/study/test_sweep.py]       # what should notice
+  edits:
+    - old: 'i == selected'                 # stands in the file exactly once
+      new: 'i == selected_on_test'
+      tests: [tests/study/test_scores.py]  # optional: others for this edit
+      survives: a reason why no test can or need notice   # optional
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,12 @@
 """Early stopping, each network for itself, on a stream that can be learned."""
 
 import numpy as np
+import oracles
 import pytest
 import torch
 from harness import NETWORKS, SQUARED_ERROR
 
+from orla import catalogue
 from orla.engine import forward
 from orla.errors import OrlaError
 from orla.study import pretraining
@@ -94,3 +96,124 @@ def test_single_precision(part):
 def test_a_part_that_is_too_short_is_refused(part):
     with pytest.raises(OrlaError, match="nothing to learn on"):
         pretrain(RNN, part.part(slice(0, 150)), [0], SETTINGS)
+
+
+# Two networks on noise: one gets better for long, one stops early and would get better again.
+STOPPING = Pretraining(learning_rate=0.1, window=20, max_epochs=9, patience=2)
+NOISY_SEEDS = [2, 3]
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 3))
+    Y = X @ rng.normal(size=(3, 2)) + 2.5 * rng.normal(size=(500, 2))
+    return Stream(X, Y / Y.std(0))
+
+
+def by_hand(part, seed, epochs):
+    """Plain torch.optim.Adam on windows of 20 of the first 400 steps: (weights, errors) an epoch.
+
+    The network's state begins anew in each epoch, Adam's does not.
+    """
+    X, Y = torch.as_tensor(part.X), torch.as_tensor(part.Y)
+    fresh = initial_parameters(RNN, [seed], torch.float64)
+    leaves = {n: torch.nn.Parameter(p[0].clone()) for n, p in fresh.items()}
+    adam, found = torch.optim.Adam(leaves.values(), lr=STOPPING.learning_rate), []
+    for _ in range(epochs):
+        h, training = torch.zeros(RNN.hidden, dtype=torch.float64), []
+        for start in range(0, 400, 20):
+            adam.zero_grad()
+            h, errors = steps(leaves, h.detach(), X[start : start + 20], Y[start : start + 20])
+            sum(errors).backward()
+            adam.step()
+            training += [float(e.detach()) for e in errors]
+        with torch.no_grad():
+            _, errors = steps(leaves, h, X[400:], Y[400:])
+        weights = {n: p.detach().clone() for n, p in leaves.items()}
+        found.append((weights, np.mean(training), float(sum(errors)) / len(errors)))
+    return found
+
+
+def steps(params, h, X, Y):
+    errors = []
+    for x, y in zip(X, Y, strict=True):
+        h = oracles.rnn_step(params, h, x)
+        errors.append(oracles.loss(params, h, y))
+    return h, errors
+
+
+@pytest.fixture(scope="module")
+def epochs(noisy):
+    return {seed: by_hand(noisy, seed, STOPPING.max_epochs) for seed in NOISY_SEEDS}
+
+
+def stopped(errors, patience):
+    """The best epoch, and how many were gone through."""
+    best = 0
+    for epoch, error in enumerate(errors):
+        if error < errors[best]:
+            best = epoch
+        if epoch - best == patience:
+            return best, epoch + 1
+    return best, len(errors)
+
+
+def test_early_stopping_is_that_of_plain_training_loops(noisy, epochs):
+    params, curve = pretrain(RNN, noisy, NOISY_SEEDS, STOPPING)
+    lasted = []
+    for place, seed in enumerate(NOISY_SEEDS):
+        weights, training, errors = zip(*epochs[seed], strict=True)
+        best, ran = stopped(errors, STOPPING.patience)
+        own = curve[curve.seed == seed]
+        assert own.epoch.tolist() == list(range(ran))
+        np.testing.assert_allclose(own.validation_error, errors[:ran], rtol=1e-8)
+        np.testing.assert_allclose(own.training_error, training[:ran], rtol=1e-8)
+        assert own[own.best].epoch.tolist() == [best]
+        for name, p in weights[best].items():
+            torch.testing.assert_close(params[name][place], p, rtol=1e-7, atol=1e-9)
+            assert not torch.allclose(params[name][place], weights[ran - 1][name], rtol=1e-3)
+        lasted.append((ran, min(errors[ran:], default=np.inf) < errors[best]))
+    # One stops while the other goes on, and would have got better had it not.
+    (longer, _), (shorter, would_improve) = lasted
+    assert shorter < longer and would_improve
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_when_another_network_stops_changes_nothing(noisy, place):
+    params, curve = pretrain(RNN, noisy, NOISY_SEEDS, STOPPING)
+    seed = NOISY_SEEDS[place]
+    alone, own = pretrain(RNN, noisy, [seed], STOPPING)
+    both = curve[curve.seed == seed].reset_index(drop=True)
+    assert both[["epoch", "best"]].equals(own[["epoch", "best"]])
+    for name, p in alone.items():
+        torch.testing.assert_close(p[0], params[name][place], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", catalogue.parts("loss"))
+def test_every_loss_can_be_pretrained_with(part, name):
+    loss = catalogue.make("loss", name)
+    Y = part.Y
+    if loss.part.more["targets"] == "categories":
+        Y = part.Y.argmax(1)
+    one = Pretraining(learning_rate=0.01, window=20, max_epochs=3)
+    _, curve = pretraining.pretrain(RNN, Stream(part.X, Y), [0], one, loss)
+    assert curve.validation_error[2] < curve.validation_error[0]
+
+
+def test_unscored_steps_teach_nothing_and_streams_may_be_ones_own(part):
+    one = Pretraining(learning_rate=0.01, window=20, max_epochs=1)
+    scored = np.random.default_rng(0).random(1000) < 0.5
+    other = part.Y + 5.0 * ~scored[:, None]
+    masked = [Stream(part.X, Y, scored) for Y in (part.Y, other)]
+    first, second = (pretrain(RNN, s, [0, 1], one) for s in masked)
+    assert all(torch.equal(first[0][n], second[0][n]) for n in first[0])
+    assert first[1].equals(second[1])
+    shared, _ = pretrain(RNN, Stream(part.X, other), [0, 1], one)
+    assert not torch.equal(shared["W_hh"], first[0]["W_hh"])
+    X, Y = (np.stack([a, a[::-1]]) for a in (part.X, part.Y))
+    own, _ = pretrain(RNN, Stream(X, Y), [0, 1], one)
+    for place in range(2):
+        alone, _ = pretrain(RNN, Stream(X[place].copy(), Y[place].copy()), [place], one)
+        torch.testing.assert_close(own["W_hh"][place], alone["W_hh"][0], rtol=1e-9, atol=1e-12)
+    assert not torch.allclose(own["W_hh"][1], pretrain(RNN, part, [1], one)[0]["W_hh"][0])

@@ -8,7 +8,7 @@ import pytest
 import torch
 from harness import LEARNERS, SQUARED_ERROR, make_network
 
-from orla import catalogue
+from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.study import horizons as at_horizons
 from orla.study import rates, sweep
@@ -384,3 +384,134 @@ def test_fresh_networks_need_no_pretraining(study):
     fresh = initial_parameters(NETWORK, [0], torch.float64)
     rows = sweep.sweep(dataclasses.replace(study, networks=fresh), [0.03], growth=0).models
     assert len(rows) == 1 and np.isfinite(rows.heldout_error).all()
+
+
+def pretending(monkeypatch, study, validation, heldout):
+    """Let every rate's seeds have these errors: {number: error}, 9 for any other rate."""
+    [real] = sweep._measure(study, [rates.index_of(0.03)], [40], progress.bar(0, "")).values()
+
+    def measure(study, indices, horizons, bar):
+        said = ("validation_error", validation), ("heldout_error", heldout)
+        measured = {}
+        for index in indices:
+            measured[index] = dict(real)
+            for name, errors in said:
+                measured[index][name] = np.full(SEEDS, float(errors.get(index, 9.0)))
+        return measured
+
+    monkeypatch.setattr(sweep, "_measure", measure)
+
+
+INTERIOR = {-4: 3.0, -3: 1.0, -2: 2.0}
+DOWNWARDS = {-5: 0.5, -4: 1.0, -3: 2.0, -2: 3.0, -6: 0.7}
+
+
+@pytest.mark.parametrize(
+    "validation, heldout, tried, best, best_on_test",
+    [
+        (INTERIOR, DOWNWARDS, [-4, -3, -2], -3, -4),
+        (DOWNWARDS, INTERIOR, [-6, -5, -4, -3, -2], -5, -3),
+        (DOWNWARDS, DOWNWARDS, [-6, -5, -4, -3, -2], -5, -5),
+    ],
+)
+def test_the_grid_grows_by_the_selection_part_alone(
+    study, monkeypatch, validation, heldout, tried, best, best_on_test
+):
+    pretending(monkeypatch, study, validation, heldout)
+    result = sweep.sweep(study, GRID, growth=4, horizons=[40])
+    rows = result.models
+    assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
+    assert set(rows[rows.selected].learning_rate) == {rates.half_decade(best)}
+    assert set(rows[rows.selected_on_test].learning_rate) == {rates.half_decade(best_on_test)}
+    assert set(result.horizons.learning_rate) == {rates.half_decade(best)}
+    assert not rows.edge.any()
+
+
+@pytest.mark.parametrize(
+    "validation, heldout, edge", [(INTERIOR, DOWNWARDS, False), (DOWNWARDS, INTERIOR, True)]
+)
+def test_the_edge_is_that_of_the_selection(study, monkeypatch, validation, heldout, edge):
+    pretending(monkeypatch, study, validation, heldout)
+    rows = sweep.sweep(study, GRID, growth=0).models
+    assert (rows.edge == edge).all()
+
+
+@pytest.mark.parametrize("heldout, adapt, expected", [(1.03, 2.0, True), (2.0, 1.03, False)])
+def test_unreliable_is_of_the_heldout_part(study, heldout, adapt, expected):
+    other = dataclasses.replace(study)
+    size = np.ones(SEEDS)
+    vars(other)["baseline"] = study.baseline | {
+        "frozen_heldout_error": heldout * size,
+        "frozen_adapt_error": adapt * size,
+        "reference_error": size,
+    }
+    rows = sweep.sweep(other, [0.03], growth=0).models
+    assert (rows.unreliable == expected).all()
+
+
+def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_back(study):
+    """Its held-out error would be a finite one."""
+    rows = sweep.sweep(changed(study, slice(100, 101), 1e5), [1e-10], growth=0).models
+    assert (rows.diverged_step == 100).all() and rows.diverged.all()
+    gone = [
+        "validation_error",
+        "adapt_error",
+        "heldout_error",
+        "update_ratio",
+        *study.loss.columns(),
+    ]
+    assert rows[gone].isna().all().all()
+    assert np.isfinite(rows[["frozen_heldout_error", "reference_error"]]).all().all()
+    calm = sweep.sweep(study, [1e-10], growth=0).models
+    assert np.isfinite(calm[gone]).all().all()
+
+
+def test_a_model_that_only_fails_on_the_heldout_part_has_diverged_there(study):
+    result = sweep.sweep(changed(study, HELDOUT, 1e4), [0.03], growth=0, horizons=[40, 200])
+    rows = result.models
+    assert (rows.diverged_step == ADAPT).all() and rows.heldout_error.isna().all()
+    assert np.isfinite(rows.validation_error).all()
+    assert result.horizons.recovery_heldout_percent.isna().all()
+
+
+def test_the_update_ratio_is_the_mean_over_all_updates(study, swept):
+    moments = {
+        "x": torch.as_tensor(study.episode.adapt.X),
+        "y": torch.as_tensor(study.episode.adapt.Y),
+    }
+    rate = torch.full((SEEDS,), 0.03, dtype=torch.float64)
+    series = study.loop.run(study.loop.start(study.networks), rate, moments).series["update_ratio"]
+    rows = swept.models[swept.models.learning_rate == 0.03].sort_values("seed")
+    np.testing.assert_allclose(rows.update_ratio, series.mean(1), rtol=1e-12)
+    assert not np.allclose(rows.update_ratio, series[:, -1], rtol=1e-2)
+
+
+def test_seeds_with_streams_of_their_own_are_as_they_are_alone(study):
+    """Streams, starts and unscored steps belong to the seed, not to its place in a batch."""
+    whole, rng = study.episode.whole, np.random.default_rng(5)
+    X, Y = (np.stack([a, a[::-1]]) for a in (whole.X, whole.Y))
+    scored, starts = rng.random((SEEDS, STEPS)) < 0.8, rng.random((SEEDS, STEPS)) < 0.05
+
+    def swept_on(stream, networks):
+        other = dataclasses.replace(
+            study, episode=make_episode(stream), networks=networks, batch_models=2
+        )
+        return sweep.sweep(other, GRID, growth=0, horizons=[100])
+
+    together = swept_on(Stream(X, Y, scored, starts), study.networks)
+    assert together.models.reference_error.isna().all() and together.models.unreliable.all()
+    names = ["learning_rate", *MEASURES, "frozen_heldout_error", "frozen_adapt_error"]
+    for seed in range(SEEDS):
+        own = Stream(*(np.ascontiguousarray(a[seed]) for a in (X, Y, scored, starts)))
+        alone = swept_on(own, {n: p[seed : seed + 1] for n, p in study.networks.items()})
+        rows = together.models[together.models.seed == seed]
+        np.testing.assert_allclose(rows[names], alone.models[names], rtol=1e-9)
+        place = rows.index
+        np.testing.assert_allclose(
+            together.traces["error"][place], alone.traces["error"], rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            together.traces["frozen_error"][seed], alone.traces["frozen_error"][0], rtol=1e-9
+        )
+    both = together.models.groupby("learning_rate").heldout_error
+    assert (both.nunique() == SEEDS).all()

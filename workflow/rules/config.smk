@@ -21,7 +21,7 @@ PLUGINS = config.get("plugins", [])
 
 
 def one_of(names):
-    """A wildcard's pattern: exactly these names; where there is none, nothing fits."""
+    """A wildcard's pattern that matches exactly these names; without names it matches nothing."""
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
 
 

@@ -1,4 +1,4 @@
-# What models live through: one episode for each task, pair and split.
+# Episodes, the data that models see: one for each task, pair and split.
 
 SEEDS = {
     domain: max(c.seeds for c in CONDITIONS.values() if c.domain == domain) for domain in DOMAINS
@@ -17,19 +17,19 @@ def task_code(wildcards):
     return code("orla.tasks.episode", parts=[("task", config["tasks"][task]["kind"])])
 
 
-# Cut out of the streams of two sessions.
+# From the streams of two sessions.
 rule cut:
     input:
         streams="<results>/{domain}/streams.npz",
     output:
         episode="<results>/{domain}/episodes/{split}.npz",
-    wildcard_constraints:
-        domain=one_of(PAIRS),
-        split="[^/]+",
     log:
         "<logs>/episodes/{domain}/{split}.log",
     benchmark:
         "<benchmarks>/episodes/{domain}/{split}.tsv"
+    wildcard_constraints:
+        domain=one_of(PAIRS),
+        split="[^/]+",
     threads: 1
     resources:
         mem_mb=1000,
@@ -44,9 +44,10 @@ rule cut:
         "../scripts/episode.py"
 
 
-# Drawn by a task that needs no files, a stream a seed.
+# From a synthetic task, one stream a seed.
 use rule cut as draw with:
     input:
+        [],
     wildcard_constraints:
         domain=one_of(set(DOMAINS) - set(PAIRS)),
         split="[^/]+",

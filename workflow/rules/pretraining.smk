@@ -1,4 +1,4 @@
-# Networks that know the first part of an episode, before anything drifts: one a seed, in one job.
+# Networks pretrained on the first part of an episode: one a seed, in one job.
 
 # Which loss an episode has stands in its file.
 LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
@@ -19,19 +19,19 @@ for condition in CONDITIONS.values():
         spec["seeds"] = max(spec["seeds"], condition.seeds)
 
 
-# All episodes of a domain share their pretraining part: the first that is run gives it.
+# All episodes of a domain have the same pretraining part; that of the first condition is used.
 rule pretrain:
     input:
         episode=lambda w: RESULTS + "/" + NETWORKS[w.networks]["episode"],
     output:
         networks="<results>/{networks}.safetensors",
         curves="<results>/{networks}.parquet",
-    wildcard_constraints:
-        networks=one_of(NETWORKS),
     log:
         "<logs>/{networks}.log",
     benchmark:
         "<benchmarks>/{networks}.tsv"
+    wildcard_constraints:
+        networks=one_of(NETWORKS),
     threads: config["compute"]["threads"]
     resources:
         mem_mb=4000,

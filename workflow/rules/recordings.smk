@@ -13,12 +13,12 @@ PAIRS = {
 
 
 def tasks_from(*sources):
-    """Tasks that come from these sources."""
+    """Tasks whose sessions come from these sources."""
     return [task for task, source in SOURCES.items() if source in sources]
 
 
 def pairs_from(*sources):
-    """Domain -> pair of sessions, of the tasks that come from these sources."""
+    """Domain -> pair of sessions, for tasks whose sessions come from these sources."""
     return {d: pair for d, pair in PAIRS.items() if SOURCES[pair["task"]] in sources}
 
 
@@ -28,14 +28,14 @@ def sessions_from(*sources):
 
 
 def recording(task, pair, *keep):
-    """A task's specification with one pair and the settings that a rule needs."""
+    """A task's specification with one pair, its source and the settings `keep`."""
     spec = config["tasks"][task]
     kept = {key: spec[key] for key in ("kind", "source", spec["source"], *keep) if key in spec}
     return kept | {"pairs": {pair: spec["pairs"][pair]}}
 
 
 def file_of(task, session):
-    """The file that a session enters the study with."""
+    """The file of a session before any conversion."""
     source = SOURCES[task]
     if source == "odoherty":
         return f"<recordings>/{session}.mat"
@@ -104,13 +104,13 @@ rule convert:
         recording=lambda w: file_of(w.task, w.session),
     output:
         nwb="<results>/{task}/sessions/{session}.nwb",
-    wildcard_constraints:
-        task=one_of(tasks_from("simulated", "odoherty")),
-        session="[^/]+",
     log:
         "<logs>/convert/{task}/{session}.log",
     benchmark:
         "<benchmarks>/convert/{task}/{session}.tsv"
+    wildcard_constraints:
+        task=one_of(tasks_from("simulated", "odoherty")),
+        session="[^/]+",
     threads: 1
     resources:
         mem_mb=1000,
@@ -124,15 +124,15 @@ rule convert:
         "../scripts/convert.py"
 
 
-# Any NWB file with units and a SpatialSeries, in the form that the study reads.
+# From any NWB file with units and a SpatialSeries to NWB in SI units.
 use rule convert as adopt with:
-    wildcard_constraints:
-        task=one_of(tasks_from("nwb")),
-        session="[^/]+",
     log:
         "<logs>/adopt/{task}/{session}.log",
     benchmark:
         "<benchmarks>/adopt/{task}/{session}.tsv"
+    wildcard_constraints:
+        task=one_of(tasks_from("nwb")),
+        session="[^/]+",
     resources:
         mem_mb=2000,
     params:
@@ -144,7 +144,7 @@ use rule convert as adopt with:
 
 
 def session_files(wildcards):
-    """The two files that a pair's streams are made of."""
+    """The two files from which a pair's streams are made."""
     pair = PAIRS[wildcards.domain]
     if SOURCES[pair["task"]] == "binned":
         return {s: file_of(pair["task"], pair[s]) for s in "ab"}
@@ -165,12 +165,12 @@ rule streams:
         unpack(session_files),
     output:
         streams="<results>/{domain}/streams.npz",
-    wildcard_constraints:
-        domain=one_of(PAIRS),
     log:
         "<logs>/streams/{domain}.log",
     benchmark:
         "<benchmarks>/streams/{domain}.tsv"
+    wildcard_constraints:
+        domain=one_of(PAIRS),
     threads: 1
     resources:
         mem_mb=2000,

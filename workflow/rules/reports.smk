@@ -1,4 +1,4 @@
-# Tables, figures and the page: ours beside the paper's.
+# Tables, figures, the page, and docs/findings.md.
 
 # Results by the names that tables and figures need them by.
 FILE_OF = {"models": "lr_curves"}
@@ -15,7 +15,7 @@ REPORT_FILES = [
     *expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
     *expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
 ]
-# What captions and the page say of the study.
+# Facts of the study for captions and the page.
 FACTS = {
     "name": config["name"],
     "recordings": list(SOURCES),
@@ -44,12 +44,12 @@ rule table:
             labels={"table": "{table}", "form": "CSV"},
             caption="../report/table.rst",
         ),
-    wildcard_constraints:
-        table=one_of(TABLES),
     log:
         "<logs>/tables/{table}.log",
     benchmark:
         "<benchmarks>/tables/{table}.tsv"
+    wildcard_constraints:
+        table=one_of(TABLES),
     threads: 1
     resources:
         mem_mb=500,
@@ -79,12 +79,12 @@ rule figure:
             labels={"figure": "{figure}", "form": "PNG"},
             caption="../report/figure.rst",
         ),
-    wildcard_constraints:
-        figure=one_of(FIGURES),
     log:
         "<logs>/figures/{figure}.log",
     benchmark:
         "<benchmarks>/figures/{figure}.tsv"
+    wildcard_constraints:
+        figure=one_of(FIGURES),
     threads: 1
     resources:
         mem_mb=1000,

@@ -2,7 +2,8 @@
 
 # The part of the config that the models depend on, for the tables' provenance.
 STUDY = {
-    key: config[key] for key in ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
+    key: config[key]
+    for key in ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
 }
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]

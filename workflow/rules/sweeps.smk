@@ -5,8 +5,9 @@ from orla.engine.asked_memory import job_mb
 # A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 
+
 def sweep_inputs(wildcards):
-    """The episode of a condition, and the networks that it starts from where it takes any."""
+    """The episode of a condition, and its pretrained networks if its start needs any."""
     c = CONDITIONS[wildcards.condition]
     found = {"episode": f"{RESULTS}/{c.domain}/episodes/{c.split}.npz"}
     if PLAN.takes_pretrained(c):
@@ -65,13 +66,11 @@ rule sweep:
         "../scripts/sweep.py"
 
 
-# Learners that keep a block of steps take the longest by far: begun last, one of their jobs would
-# be waited for alone.
+# Exact learners take the longest by far, so their jobs start first: a run would otherwise end with
+# one of them alone.
 use rule sweep as sweep_first with:
     wildcard_constraints:
-        condition=one_of(
-            path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)
-        ),
+        condition=one_of(path for path, c in CONDITIONS.items() if PLAN.exact(c.learner)),
     priority: 1
 
 

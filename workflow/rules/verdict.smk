@@ -1,8 +1,8 @@
-# What was registered before the results, and what became of it.
+# Registrations, and their verdicts.
 
 FOLDERS = [Path(folder) for folder in config["registrations"]["folders"]]
 REGISTERED = ["heldout", *STATISTICS]
-# A registration that names no task or pair is about these, and about no intervention or start.
+# Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {
     key: value for key, value in config["registrations"]["assume"].items() if value is not None
 }

@@ -1,4 +1,4 @@
-"""Bring one recording into the form that the study reads: NWB in SI units."""
+"""Convert one recording to NWB in SI units."""
 
 from orla.errors import logged
 from orla.sessions import matfile, nwb

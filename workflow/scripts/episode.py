@@ -1,4 +1,4 @@
-"""Write what models live through: cut out of a pair's streams, or drawn by a task."""
+"""Write an episode, from a pair's streams or from a synthetic task."""
 
 from orla import catalogue
 from orla.errors import logged

@@ -1,4 +1,4 @@
-"""What the reports know of a study beside its results."""
+"""Facts of a study for reports, from the parameters of a rule."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Judge the registrations, and refuse those that differ from their lock."""
+"""Judge the registrations; one that differs from its lock is refused."""
 
 from pathlib import Path
 

@@ -28,7 +28,7 @@ with logged(snakemake.log[0]):
     models[COLUMN] = recovery_vs_rtrl(models, snakemake.params.exact)
 
     def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
-        """Write a table with the provenance of all that it was made from."""
+        """Write a table with the merged provenance of the tables in `made_from`."""
         tables = {file: table.attrs["provenance"] for file, table in made_from.items()}
         source = merge.merged(tables | {path: here}, allow_mixed=study["provenance"]["allow_mixed"])
         write_table(frame, path, source, made_from)

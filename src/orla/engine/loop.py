@@ -41,7 +41,7 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class Loop(StepLoop, WindowLoop):
-    """Adapts batches of models; compiled once a shape. Its fields are those of `Updating`."""
+    """Adapts batches of models; compiled once for each shape. Fields: see `Updating`."""
 
     def start(
         self,

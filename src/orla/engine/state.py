@@ -15,7 +15,8 @@ from orla.learners.base import Carry, Memory
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
-# Steps whose random numbers are drawn at once; a draw depends on the step, not on who asks when.
+# Steps whose random numbers are drawn at once, so that the numbers of a step do not depend on
+# where a run was stopped.
 DRAWN_TOGETHER = 200
 
 

@@ -1,4 +1,4 @@
-"""Learners that update at each step: steps and updates share one compiled loop."""
+"""Learners that update at each step: step and update compile together, in one loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orla.programs.scan import readable, scan_in_place
 
 @dataclass(frozen=True)
 class StepLoop(Updating):
-    """An update a step."""
+    """The loop with one update a step."""
 
     def _advance_by_steps(
         self, state: State, rates: Tensor, moments: Moments
@@ -27,7 +27,7 @@ class StepLoop(Updating):
         steps = len(moments["x"])
         on_cpu = readable(state.network)
         if on_cpu:
-            # Padded to one length, so that one program serves every stretch.
+            # Padded to the length of a segment, so that one program serves every part of it.
             moments = {name: _padded(m, self.segment - steps) for name, m in moments.items()}
         errors, series, at = [], [], 0
         while at < steps:
@@ -35,8 +35,8 @@ class StepLoop(Updating):
             if on_cpu:
                 some, start, end = moments, at, stop
             else:
-                # A recorded graph keeps the positions that it was recorded with: the part is cut
-                # out, and its shape tells its length.
+                # A CUDA graph repeats the positions that it was recorded with, so it gets exactly
+                # the steps of this part.
                 some, start, end = {n: m[at:stop] for n, m in moments.items()}, 0, stop - at
             ends = torch.tensor(start), torch.tensor(end)
             carry, error, watched = self._compiled_run(*self._split(state), rates, some, *ends)
@@ -49,7 +49,7 @@ class StepLoop(Updating):
         return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
     def _split(self, state: State) -> tuple[Any, Any, Any]:
-        """What a step answers anew, what it changes in place, and what it only reads."""
+        """What a step returns anew, what it changes in place, and what it only reads."""
         learners = {"own": state.learner, **{f"of {n}": c for n, c in state.observers.items()}}
         carry = {
             "network": state.network,
@@ -81,7 +81,7 @@ class StepLoop(Updating):
         start: Tensor,
         stop: Tensor,
     ) -> tuple[Any, Tensor, dict[str, Tensor]]:
-        """Go through `moments` from step `start` up to `stop`, an update a step.
+        """Adapt to the steps `start` to `stop` of `moments`, one update a step.
 
         Args:
             carry, changed, read: From `_split`; `changed` is changed in place.
@@ -110,9 +110,9 @@ class StepLoop(Updating):
                 params, gradients, changed["optimizer"], carry, rates, network, moment, error
             )
             updates, optimizer, interventions, probes, watched = update
-            # A probe may answer with what is about to be changed.
+            # Copied, because a probe may return a tensor that is changed below.
             watched = pytree.tree_map(torch.clone, watched)
-            # In place: the loop would otherwise go through twice the memory.
+            # In place: new tensors would double the memory that the loop reads and writes.
             for name, u in updates.items():
                 params[name].copy_(params[name] + u)
             for name, value in optimizer.items():
@@ -132,10 +132,10 @@ class StepLoop(Updating):
 
     @cached_property
     def _longest(self) -> int:
-        """Steps of a stretch on a CUDA device.
+        """Most steps of one CUDA graph.
 
-        Each stretch length costs a recording; their greatest common divisor lets one serve nearly
-        all.
+        Each number of steps needs a graph of its own. With the greatest common divisor of segment
+        and blocks, one graph serves nearly all steps.
         """
         blocks = [x.block_length for x in (self.learner, *self.observers.values())]
         return math.gcd(self.segment, *blocks)

@@ -1,4 +1,4 @@
-"""One update: a step forward, the gradients, and what is done with them."""
+"""One update: a step forward, gradients, interventions, the optimizer, and probes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from orla.programs.scan import in_layout_of
 # (steps, models, ...); and where the stream has them "scored" and "starts", bool.
 Moments = dict[str, Tensor]
 
-# What entries of a moment that hold random numbers begin with.
+# Prefix of the entries of a moment that hold random numbers.
 NOISE = "noise"
 
 
 def noise_of(learner: Learner) -> str:
-    """The entry of a moment that holds a learner's random numbers: one by how many it asks for."""
+    """The entry of a moment with a learner's random numbers, named by their number."""
     return f"{NOISE}-{learner.noise}"
 
 
 def with_noise(step: dict[str, Any], moment: Moments, learner: Learner) -> dict[str, Any]:
-    """The step as this learner is given it."""
+    """The step, with the random numbers of this learner."""
     return step | {"noise": moment[noise_of(learner)]} if learner.noise else step
 
 
@@ -42,10 +42,11 @@ def with_noise(step: dict[str, Any], moment: Moments, learner: Learner) -> dict[
 class Updating:
     """The parts of a loop, and one update with them.
 
-    learner: Drives the networks. observers: Learners that watch the same trajectory, by name; each
-        updates as often as the driver, or at each step (then its gradients of a window are summed).
-    interventions: What is done to the gradient, one after the other.
-    segment: Steps that are gone through in one piece, a multiple of the learner's stride.
+    learner: Its gradient changes the networks.
+    observers: Learners by name that compute gradients on the same trajectory without changing it.
+        An observer has the learner's stride, or 1: then its gradients of a window are summed.
+    interventions: Changes to the gradient, in order.
+    segment: Steps that are processed in one piece, a multiple of the learner's stride.
     """
 
     learner: Learner
@@ -77,12 +78,12 @@ class Updating:
                     )
 
     def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
-        """The driver and the observers, each with what it carries."""
+        """The learner and the observers, each with its carry and buffers."""
         watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
         return [(self.learner, state.learner), *watching]
 
     def _room(self, state: State) -> int:
-        """Steps until a learner's block ends, at most a segment."""
+        """Steps until the next end of a learner's block, at most a segment."""
         ends = [
             learner.block_length - state.step % learner.block_length
             for learner, _ in self._learners(state)
@@ -112,10 +113,10 @@ class Updating:
         return after, step, error, readout
 
     def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
-        """The gradient as the optimizer goes through it.
+        """The gradient, in the memory layout of the parameters where that is faster.
 
-        Where an update follows from each number by itself, the compiler may fuse the gradient into
-        the update; elsewhere both lie in memory as the weights do.
+        Where an update depends on each number alone, the layout is left to the compiler, which may
+        fuse the gradient into the update. Elsewhere the gradient is laid out as the parameters.
         """
         plain = not (self.observers or self.interventions)
         apart = self.learner.loops or self.learner.block_length
@@ -134,7 +135,7 @@ class Updating:
         moment: Moments,
         error: Tensor,
     ) -> tuple[Any, ...]:
-        """Updates, and the next states of optimizer, interventions and probes; what was seen."""
+        """Updates; next states of optimizer, interventions and probes; the measurements."""
         learned = own = gradients["own"]
         observers = {name: gradients[f"of {name}"] for name in self.observers}
         interventions = []
@@ -153,7 +154,7 @@ class Updating:
         return updates, optimizer, interventions, probes, watched
 
     def _moment_axes(self, moment: Moments, error: Tensor) -> dict[str, int | None]:
-        # In a window steps come first, then models where each has a stream of its own.
+        # Axes of a window: steps, then models where each has its own stream.
         window = error.dim() - 1
         own = moment["x"].dim() == 2 + window
         return {name: window if own else None for name in moment}
@@ -165,5 +166,5 @@ class Updating:
 
 
 def part_name(thing: object) -> str:
-    """What messages call a part."""
+    """A part's name in messages."""
     return type(thing).__name__

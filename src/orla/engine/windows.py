@@ -1,7 +1,7 @@
 """Learners that update once a window.
 
-The gradients of a window are compiled by themselves, for all optimizers, and an update by itself,
-for all learners.
+The gradient of a window and the update are compiled separately, so that the first serves all
+optimizers and the second all learners.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from orla.engine.update import NOISE, Moments, Updating, part_name, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 
-# Steps between two updates from which on updates are made uncompiled.
+# With at least so many steps between two updates, updates are not compiled.
 _SELDOM = 50
 
 
 @dataclass(frozen=True)
 class WindowLoop(Updating):
-    """An update once in `learner.stride` steps."""
+    """The loop with one update in `learner.stride` steps."""
 
     def _advance_by_updates(
         self, state: State, rates: Tensor, moments: Moments
     ) -> tuple[Tensor, dict[str, Tensor]]:
         errors, series, stride = [], [], self.learner.stride
-        # One update in many steps takes less time uncompiled than to be compiled.
+        # With few updates, compiling takes longer than it saves.
         apply = self._apply if stride >= _SELDOM else self._compiled_apply
         for at in range(0, len(moments["x"]), stride):
             window = {name: m[at : at + stride] for name, m in moments.items()}
@@ -61,7 +61,7 @@ class WindowLoop(Updating):
 
     @cached_property
     def _stepwise(self) -> list[str]:
-        """Observers that answer at each step where the driver updates once a window."""
+        """Observers with stride 1 where the learner updates once a window."""
         return [n for n, o in self.observers.items() if o.stride < self.learner.stride]
 
     def window(
@@ -76,9 +76,8 @@ class WindowLoop(Updating):
         """The gradients of one window (stride, ...) of steps.
 
         Returns:
-            What the learners carry next, the network's state, the gradients by learner, errors
-            (stride, models), and for observers that answer at each step the steps and the
-            readout's gradient.
+            Next carries of the learners, the network's state, the gradients by learner, errors
+            (stride, models), and for observers with stride 1 the steps and the readout's gradient.
         """
 
         def forward(network: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Any]:
@@ -104,7 +103,7 @@ class WindowLoop(Updating):
         return after, network, gradients, error, (steps, readout) if self._stepwise else ()
 
     def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
-        """The summed gradients of an observer that answers at each step of a window."""
+        """The summed gradients of an observer with stride 1 over a window."""
         observer, carried = self.observers[name], state.observers[name]
         steps, readout = seen
         steps = with_noise(steps, moments, observer)

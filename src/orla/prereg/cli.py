@@ -47,7 +47,7 @@ def _verify(arguments: argparse.Namespace) -> None:
 
 
 def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
-    """Result -> its columns: the tables built here, and whatever else stands in the folder."""
+    """Result -> its columns: all statistics, and the tables in the folder of results."""
     catalogue.use_plugins(arguments.plugins)
     return {
         path.stem: pyarrow.parquet.read_schema(path).names

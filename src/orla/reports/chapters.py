@@ -1,4 +1,4 @@
-"""The chapters of the page: a table or figure names its own; what has none stands at the end."""
+"""The chapters of the page; tables and figures declare theirs, unknown ones come last."""
 
 from __future__ import annotations
 

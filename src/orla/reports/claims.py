@@ -1,4 +1,4 @@
-"""The paper's claims beside our figures: each looked up in the results by row and column."""
+"""The paper's claims beside our figures, which are looked up in the results by row and column."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def condition_of(result: str) -> dict[str, str]:
 def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimLine]:
     """Every claim of the paper, with our figures and the verdict of its registration.
 
-    Only conditions that the paper's numbers may stand beside answer a claim; of several pairs of
-    sessions each does.
+    A claim is compared only with conditions to which the paper's numbers apply (see
+    `StudyFacts.paper`); of several pairs of sessions, with each.
 
     Args:
         results: results by file stem (gaps, conditions, verdicts, ...); what is absent reads

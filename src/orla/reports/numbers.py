@@ -1,4 +1,4 @@
-"""Numbers as readers see them: a true minus sign, fixed digits, a dash for what is missing."""
+"""Formatted numbers: a true minus sign, fixed digits, a dash for what is missing."""
 
 from __future__ import annotations
 

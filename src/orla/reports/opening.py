@@ -1,4 +1,4 @@
-"""The opening of the page: in three sentences what was asked, done and found."""
+"""The opening of the page: three sentences on what was asked, done and found."""
 
 from __future__ import annotations
 

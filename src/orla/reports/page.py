@@ -26,7 +26,7 @@ from orla.reports.study import StudyFacts
 from orla.reports.tables.shared import FEW, FEW_UPDATES
 from orla.reports.verdicts import reasons, threshold, verdict_estimate, verdict_rows
 
-# A table of more rows than this is folded.
+# Tables with more rows than this are folded.
 _LONG = 12
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
@@ -116,7 +116,7 @@ def _runs(heldout: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str,
 
 
 def _verdicts(verdicts: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
-    """A card each; a cause that an earlier card gives is named by that card."""
+    """One card each; a reason that an earlier card gives is replaced by a reference to it."""
     given: dict[str, str] = {}
     for row in verdict_rows(verdicts) if verdicts is not None else ():
         claim = load().claim_of(row["registration"]) or {}
@@ -161,7 +161,7 @@ def _chapters(
 
 
 def _answered(kind: str, results: Mapping[str, pd.DataFrame]) -> list[type[Part]]:
-    """The parts of a kind of which all results are there."""
+    """The parts of a kind whose results are all given."""
     found = catalogue.parts(kind).values()
     return [part for part in found if set(part.part.more["needs"]) <= set(results)]
 

@@ -1,4 +1,4 @@
-"""Provenance as lines of text, and the few that everyone reads."""
+"""Provenance as lines of text: all of them, and the main ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SHORT_VERSIONS = ("orla", "python", "torch", "numpy")
 
 
 def lines(provenance: Mapping[str, Any]) -> dict[str, str]:
-    """Nested provenance flat: "versions, torch" and its value."""
+    """Nested provenance as {"versions, torch": value, ...}."""
     return dict(_flat(provenance))
 
 

@@ -1,4 +1,4 @@
-"""What was run: for each condition its networks, the errors to beat, and steps and updates."""
+"""The conditions that were run: networks, frozen and reference errors, steps and updates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Run:
         title: network, precision, split, and what else varies.
         networks: how many pretrained networks were adapted.
         frozen_error, reference_error: mean over networks; missing where the task has none.
-        steps: adapted to, or None where no learner says its cadence.
+        steps: of the adapt part, or None where no learner's cadence is known.
         updates: learner -> updates of one model.
     """
 

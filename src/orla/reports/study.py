@@ -1,4 +1,4 @@
-"""What reports know of a study beside its results: its name, question, comparisons and parts."""
+"""Facts of a study that reports need beside its results: name, comparisons, data, parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orla.reports import words
 from orla.reports.paper import Paper, load
 from orla.study.keys import DEFAULTS
 
-# What the comparison that the paper's gaps are of is called, in configs and registrations.
+# Name, in configs and registrations, of the comparison that the paper's gaps belong to.
 PAPERS = "paper"
 # Units of the paper's networks on recordings.
 HIDDEN = 64
@@ -41,10 +41,10 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """What stands in captions and titles, and how parts are named there.
+    """Facts for captions and titles, and the names of parts in them.
 
     Attributes:
-        name, label: the data set's short name, and how a reader sees it.
+        name, label: short and full name of the data.
         simulated: whether its sessions are simulated.
         title: the study's own question; made from its label where it has none.
         reproduces: whether it is the paper's study, on the paper's data or on its simulation.
@@ -69,7 +69,7 @@ class StudyFacts:
 
     @property
     def prefix(self) -> str:
-        """What every caption opens with where the sessions are simulated, else nothing."""
+        """First words of every caption where sessions are simulated, else ""."""
         return "SIMULATED sessions, no recording. " if self.simulated else ""
 
     @property
@@ -126,7 +126,7 @@ class StudyFacts:
         return ", ".join(
             self.called(kind, str(keys[kind]))
             for kind in CONDITION
-            if kind in keys
+            if keys.get(kind, "") != ""
             and (
                 kind in _ALWAYS_SAID
                 or frame[kind].nunique() > 1
@@ -152,10 +152,10 @@ class StudyFacts:
             yield Group(title, keys, rows)
 
     def paper(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
-        """The paper, where its numbers may stand beside a condition's; else None.
+        """The paper, where its numbers apply to a condition; else None.
 
-        They may beside recordings and networks of the paper's size, with nothing done to gradient
-        or start; and beside a comparison only where its learners are the paper's.
+        They apply to recordings and networks of the paper's size, without intervention or another
+        start; and to a comparison only where its learners are the paper's.
         """
         paper = load()
         given = self.instances.get("architecture", {}).get(keys["architecture"], {})

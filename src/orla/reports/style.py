@@ -35,7 +35,7 @@ BAND = "#e0e0e0"
 RING = "#e6a000"
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "h")
 _LINES = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (7, 2)))
-# 11 and 5 have no common divisor, so that these are all pairs.
+# 11 and 5 have no common divisor, so that all pairs occur.
 _PAIRS = [(_MARKERS[i % 11], _LINES[i % 5]) for i in range(55)]
 _PARAMETERS: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -86,8 +86,8 @@ def marks(
 ) -> dict[str, Mark]:
     """The look of each series of a figure, no two alike (up to 55), in the order of their parts.
 
-    A part at its defaults looks as it declares. Others of the same part take its colour, lighter,
-    with another marker and line; a series of which nothing is declared is grey.
+    A part with default options has the mark that it declares. Further instances of the part have
+    a lighter colour and another marker and line. A series without a declared mark is grey.
     """
     known = words.ordered(kind, slugs, instances)
     parts = {slug: words.found(kind, slug, instances) for slug in known}

@@ -1,4 +1,4 @@
-"""One table, written three ways: LaTeX (booktabs), a .csv twin in full digits, and the page."""
+"""A table as LaTeX (booktabs), as .csv with unrounded numbers, and for the page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pandas as pd
 from orla.files import atomic
 from orla.reports.latex import escape
 
-# A float that is longer than a page is lost: longer tables go on in further floats.
+# LaTeX loses a float that is longer than a page, so longer tables continue in further floats.
 _LINES_PER_FLOAT = 44
-# Not the double backslash, which \raggedright takes for itself in a p column.
+# Not the double backslash, because \raggedright redefines it in a p column.
 _END = r" \tabularnewline"
 
 

@@ -1,4 +1,4 @@
-"""A verdict's figures as a reader sees them: for the table, the page and the terminal."""
+"""Formatted entries of a verdict, for the table, the page and the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How parts and values are named for a reader, and the order they stand in.
+"""Names of parts and values in reports, and their order.
 
 Labels and orders come from what each part declares; ``instances`` are the parts that a config
 names itself: kind -> name -> specification.
@@ -18,10 +18,10 @@ from orla.errors import OrlaError
 Instances = Mapping[str, Mapping[str, Any]]
 NONE: Instances = MappingProxyType({})
 
-# A verdict is told by word and sign, never by colour alone.
+# A verdict is shown by word and sign, never by colour alone.
 OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "untestable": "?"}
 
-# What a reader who does not know the paper needs, one line each.
+# Explanations for readers who do not know the paper, one line each.
 GLOSSARY = {
     "recovery": "how much of the error that the drift caused is undone: 0 % is the frozen network, "
     "100 % its error without drift; (frozen − ours) / (frozen − reference).",
@@ -73,11 +73,11 @@ def _defaults(part: Any) -> dict[str, Any]:
 
 
 def name(kind: str, slug: str, instances: Instances = NONE) -> str:
-    """The reader's name of a part or value: its declared label, and what sets it apart.
+    """The name of a part or value in reports: its declared label, then options.
 
-    Options that differ from their default and that the label does not hold follow it; a learner's
-    cadence stands at the end ("full (RTRL), per step"). What is no part is named by its slug, with
-    a slash in a split (80/20).
+    Options are named where they differ from their default and are not in the label. A learner's
+    cadence comes last ("full (RTRL), per step"). A value that is no part keeps its name, with a
+    slash in a split (80/20).
     """
     this = found(kind, slug, instances)
     if this is None:
@@ -99,7 +99,7 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
 
 
 def ordered(kind: str, slugs: Iterable[str], instances: Instances = NONE) -> list[str]:
-    """Names in the order that their parts declare; values that are no part by falling numbers."""
+    """Names in the declared order of their parts; then other values, by decreasing number."""
 
     def place(slug: str) -> tuple:
         this = found(kind, slug, instances)

@@ -116,8 +116,8 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             batch_models=_said(
                 _WHOLE,
                 "Most models that are computed together: fewer where the job's memory or the "
-                "processor's cache holds fewer. A model's numbers do not depend on the others of its "
-                "batch; another batch size changes them by rounding.",
+                "processor's cache holds fewer. A model's numbers do not depend on the others of "
+                "its batch; another batch size changes them by rounding.",
             ),
         ),
         "provenance": _mapping(

@@ -28,7 +28,7 @@ SECTIONS = {
     "start": "starts",
     "probe": "probes",
 }
-# What a condition has where its block says nothing; left out of its path and, of a file, its name.
+# Values of a condition whose block names none; they are left out of its path.
 NO_INTERVENTION, PRETRAINED, FLOAT64 = DEFAULTS["intervention"], DEFAULTS["start"], "float64"
 # The variant of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"

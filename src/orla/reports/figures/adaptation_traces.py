@@ -146,18 +146,18 @@ def _trace_facet(axes: Axes, facet: pd.DataFrame, looks: dict[str, Mark]) -> Non
 
 
 def _smooth(values: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
-    """Running mean over windows: the stream's own swings would bury the learners' differences."""
+    """Running mean over windows, because the stream varies more than learners differ."""
     return values.rolling(_SMOOTHED_WINDOWS, center=True, min_periods=1).mean()
 
 
 def _every(count: int, turn: int, turns: int) -> tuple[int, int]:
-    """Markers some way apart, and staggered by learner, so that none hides another."""
+    """Start and spacing of markers, staggered by learner so that none hides another."""
     apart = max(count // 4, 1)
     return turn * apart // turns, apart
 
 
 def _mse_limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """All of the mean traces, save those of models on their way to divergence."""
+    """Limits that hold all mean traces, but for those of models that diverge later."""
     means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean().dropna()
     frozen = rows["frozen_error"]
     high = 1.1 * frozen.max()

@@ -1,4 +1,4 @@
-"""What a figure is: a part that draws, and describes, the results that it needs."""
+"""The base class of figures: parts that draw and describe the results that they need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Paths = Sequence[Path | str]
 
 @dataclass(frozen=True)
 class Caption:
-    """What a figure shows (caption) and what one sees in it (alternative text)."""
+    """Title, caption and alternative text of a figure."""
 
     title: str
     caption: str

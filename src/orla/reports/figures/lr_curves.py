@@ -16,7 +16,7 @@ from orla.reports.figures.shared import one_condition, row_title, say
 from orla.reports.numbers import rate
 from orla.reports.study import StudyFacts
 
-# Recoveries far under zero are runs on their way out: drawn at the floor, with an open triangle.
+# Recoveries far below zero belong to runs that nearly diverge: drawn here, as an open triangle.
 _FLOOR_PERCENT = -20.0
 
 

@@ -1,4 +1,4 @@
-"""What the figures share: conditions, words in a plot, and spans of values."""
+"""Functions of all figures: conditions, words in a plot, and spans of values."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _is_headline(row: Mapping[str, Any], study: StudyFacts) -> bool:
 
 
 def _implied(headline: Mapping[str, Any]) -> tuple[float, float]:
-    """The interval of the headline: δ* is its farther end, and a t interval is symmetric."""
+    """The paper's interval, from its gap and δ*: a t interval is symmetric, δ* its farther end."""
     low = -headline["delta_star_pp"]
     return low, 2 * headline["gap_pp"] - low
 

@@ -1,4 +1,4 @@
-"""What a table is: a part that makes a document of the results that it needs."""
+"""The base class of tables: parts that make a document from the results that they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The differences between learners: in a two by two, of gradient and cadence."""
+"""Differences between learners, in gradient and in cadence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables share: cells with the paper's numbers, panels, marks, the .csv twin."""
+"""Functions of all tables: cells with the paper's numbers, panels, marks, the .csv twin."""
 
 from __future__ import annotations
 

@@ -1,0 +1,136 @@
+"""The real Snakemake on tests/plugins: every part from outside, from streams to the page."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orla.files import load_arrays
+from orla.provenance.tables import read_table
+from orla.tasks.episode import Episode
+
+ROOT = Path(__file__).parents[2]
+PARTS = ["Snakefile", "config.yaml", "workflow", "profiles", "src", "tests/plugins"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A finished run in a copy of the workflow: (results, reports)."""
+    folder = tmp_path_factory.mktemp("plugins")
+    for part in PARTS:
+        source, copy = ROOT / part, folder / part
+        copy.parent.mkdir(exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, copy)
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", "all"]
+        + ["--configfile", "tests/plugins/config.yaml"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stdout
+    return folder / "results/plugins", folder / "reports/plugins"
+
+
+def test_each_part_leaves_its_mark_in_the_results(study):
+    results, _ = study
+    episode = Episode.load(results / "echo/episodes/shift.npz")
+    assert episode.loss == "huber" and episode.dataset["source"] == "AR(1) signal, decay 0.5"
+    np.testing.assert_array_equal(episode.adapt.Y[:, 3:], episode.adapt.X[:, :-3])
+
+    models = read_table(results / "lr_curves.parquet")
+    wanted = {
+        "task": {"echo"},
+        "architecture": {"gru"},
+        "learner": {"immediate", "snap-1"},
+        "optimizer": {"rmsprop"},
+        "intervention": {"none", "clip-03"},
+        "start": {"damped-05"},
+        "loss": {"huber"},
+        "learning_rate": {0.0003, 0.001, 0.003},  # the grid that RMSprop declares
+    }
+    for column, values in wanted.items():
+        assert set(models[column]) == values, column
+    assert len(models) == 2 * 2 * 3 * 2
+    assert np.isfinite(models[["gradient_norm", "learned_norm", "absolute_error"]]).all(axis=None)
+    clipped = models["intervention"] == "clip-03"
+    assert (models["gradient_norm"] == models["learned_norm"])[~clipped].all()
+    assert (models["gradient_norm"] < models["learned_norm"])[clipped].all()
+    assert (models["gradient_norm"] <= 0.3 + 1e-9)[clipped].all()
+    by_learner = models[~clipped].groupby("learner")["heldout_error"].apply(list)
+    assert not np.allclose(by_learner["immediate"], by_learner["snap-1"], rtol=1e-9)
+
+    [gap] = read_table(results / "gaps.parquet").query("intervention == 'none'").to_dict("records")
+    assert (gap["learner_full"], gap["learner_immediate"]) == ("snap-1", "immediate")
+    assert len(read_table(results / "gradient_norms.parquet")) == 4
+
+
+def test_the_start_is_made_of_the_pretrained_network(study):
+    """One step of each network by hand, on half of the pretrained recurrent weights."""
+    import torch
+    from safetensors.numpy import load_file
+
+    results, _ = study
+    pretrained = load_file(results / "echo/pretraining/gru/float64.safetensors")
+    episode = Episode.load(results / "echo/episodes/shift.npz")
+    sweep = results / "echo/sweeps/gru/immediate/rmsprop/shift/damped-05"
+    arrays, _ = load_arrays(sweep.with_name(sweep.name + ".npz"))
+    for seed in range(2):
+        p = {n: torch.as_tensor(v[seed]) for n, v in pretrained.items()}
+        cell = torch.nn.GRUCell(1, 4, dtype=torch.float64)
+        with torch.no_grad():
+            cell.weight_ih.copy_(p["W_ih"])
+            cell.weight_hh.copy_(0.5 * p["W_hh"])
+            cell.bias_ih.copy_(p["b_h"])
+            cell.bias_hh.zero_()
+            cell.bias_hh[8:] = p["b_n"]
+            h, errors = None, []
+            for x, y in zip(episode.adapt.X[seed], episode.adapt.Y[seed], strict=True):
+                h = cell(torch.as_tensor(x)[None], h)
+                output = p["W_out"] @ h[0] + p["b_out"]
+                errors.append(float(torch.nn.HuberLoss()(output, torch.as_tensor(y))))
+        windows = np.reshape(errors, (4, 100)).mean(1)
+        np.testing.assert_allclose(arrays["frozen_error"][seed], windows, rtol=1e-9)
+
+
+def test_the_registration_is_judged(study):
+    results, _ = study
+    [verdict] = read_table(results / "verdicts.parquet").to_dict("records")
+    norms = read_table(results / "gradient_norms.parquet").set_index(["learner", "intervention"])
+    row = norms.loc[("snap-1", "clip-03")]
+    assert verdict["registration"] == "clip-holds" and verdict["n"] == 2
+    assert verdict["estimate"] == row["gradient_norm"]
+    assert verdict["outcome"] == "supported", verdict["reason"]
+
+
+def test_each_part_stands_on_the_page(study):
+    _, reports = study
+    page = (reports / "index.html").read_text()
+    for mark in (
+        "echo, 1 to 3 steps late",
+        "GRU",
+        "SnAp-1",
+        "RMSprop",
+        "clipped to 0.3",
+        "W<sub>hh</sub> times 0.5",
+        "Norms of the gradients",
+        "Learner&#39;s norm",
+        "Gradient norm against error",
+        "A clipped gradient is no longer than the clip",
+        "own path",
+    ):
+        assert mark in page, mark
+    assert (reports / "figure_norm_against_error.png").stat().st_size > 5000
+    assert "RMSprop" in (reports / "table_gradient_norms.tex").read_text()
+    assert "absolute_error" in (reports / "table_gradient_norms.csv").read_text()
