@@ -7,6 +7,8 @@ STUDY = {
 }
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
+# Where no condition has horizons, the first one's table says so: it has columns and no row.
+AT_HORIZONS = HORIZON_CONDITIONS or list(CONDITIONS)[:1]
 # The learner that stands for full RTRL: the first of the study that declares itself exact.
 EXACT = next(filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values())), "")
 
@@ -15,10 +17,7 @@ rule models:
     input:
         models=expand("<results>/{path}.parquet", path=CONDITIONS),
         traces=expand("<results>/{path}.npz", path=CONDITIONS),
-        # Where no condition has horizons, the first one's table says so: it has columns and no row.
-        horizons=expand(
-            "<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS or list(CONDITIONS)[:1]
-        ),
+        horizons=expand("<results>/{path}.horizons.parquet", path=AT_HORIZONS),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",
@@ -34,7 +33,7 @@ rule models:
     params:
         conditions=len(CONDITIONS),
         expected=[job["keys"] for job in JOBS.values()],
-        at_horizons=[JOBS[path]["keys"] for path in HORIZON_CONDITIONS],
+        at_horizons=[JOBS[path]["keys"] for path in AT_HORIZONS],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
         exact=EXACT,

@@ -23,7 +23,7 @@ with logged(snakemake.log[0]):
     }
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
-    models[COLUMN] = recovery_vs_rtrl(models, "rtrl")
+    models[COLUMN] = recovery_vs_rtrl(models, params.exact)
 
     def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
         """Write a table with the provenance of all that it was made from."""
@@ -34,6 +34,4 @@ with logged(snakemake.log[0]):
     written(models, output.lr_curves, sweeps)
     written(models[models["selected"]], output.heldout, sweeps)
     written(pd.concat(laid_out, ignore_index=True), output.traces, sweeps)
-    empty = [table.iloc[:0] for table in sweeps.values()][:1]
-    frame = pd.concat(list(horizons.values()) or empty, ignore_index=True)
-    written(frame, output.horizon, horizons or sweeps)
+    written(pd.concat(horizons.values(), ignore_index=True), output.horizon, horizons)
