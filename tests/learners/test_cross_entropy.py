@@ -23,7 +23,6 @@ from orla.learners.immediate import Immediate
 from orla.learners.last_layer import LastLayer
 from orla.learners.rtrl import RTRL
 from orla.learners.tbptt import TBPTT
-from orla.learners.trace import Trace
 
 STEPS = 24
 LOSS = catalogue.make("loss", "cross_entropy")
