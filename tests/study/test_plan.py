@@ -225,3 +225,18 @@ def test_a_name_that_the_study_lacks_is_named_with_the_nearest(change, message):
     with pytest.raises(OrlaError) as raised:
         _ = plan(BLOCK | change).conditions
     assert str(raised.value).startswith("config: ") and message in str(raised.value)
+
+
+def test_only_starts_that_say_so_take_pretrained_networks():
+    block = BLOCK | {"learners": ["rtrl"], "splits": ["50-50"]}
+    study = plan(block | {"starts": ["pretrained", "fresh"]})
+    assert {c.start: study.takes_pretrained(c) for c in study.conditions} == {
+        "pretrained": True,
+        "fresh": False,
+    }
+
+
+def test_a_learner_is_exact_by_its_declaration_whatever_it_is_called():
+    study = plan(learners={"slow": {"kind": "rtrl", "block": 9}, "rtrl-like": {"kind": "trace"}})
+    exact = {n: study.exact(n) for n in ("slow", "rtrl", "rtrl-like", "tbptt-9-9", "immediate")}
+    assert exact == dict.fromkeys(exact, False) | {"slow": True, "rtrl": True}
