@@ -6,6 +6,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 CORES ?= all
 TESTERS ?= 2
+JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,13 +15,14 @@ STAMP := $(VENV)/.made
 # The figures that README shows.
 IMAGES := tost_interval horizon_gap
 
-.PHONY: help env run test bench lint findings images reference
+.PHONY: help env run test mutants bench lint findings images reference
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make env        make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
 	@echo "make run        run the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
+	@echo "make mutants    count how many careless edits the tests notice (an hour or two; JOBS=$(JOBS) at a time)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
@@ -48,6 +50,9 @@ run: $(STAMP)
 
 test: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder
+
+mutants: $(STAMP)
+	@$(BIN)/python -m tests.mutants --jobs $(JOBS)
 
 bench: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[benchmarks]'

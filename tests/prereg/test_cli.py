@@ -10,6 +10,8 @@ import pytest
 
 from orla.results.base import columns
 
+PLUGINS = Path(__file__).parents[1] / "plugins"
+
 
 @pytest.fixture
 def orla(write):
@@ -75,3 +77,12 @@ def test_any_table_in_results_can_be_named(orla, write, fitting):
     results.mkdir()
     pd.DataFrame(columns=named, dtype=float).to_parquet(results / "structure.parquet")
     assert orla("lock", "prereg/small-gap.yaml").returncode == 0
+    assert orla("verify").returncode == 0
+    (results / "structure.parquet").unlink()
+    assert 'there is no result "structure"' in orla("verify").stderr
+
+
+def test_a_table_of_a_plug_in_can_be_named(orla):
+    given = ("verify", "--folder", PLUGINS / "prereg")
+    assert 'there is no result "gradient_norms"' in orla(*given).stderr
+    assert orla(*given, "--plugins", PLUGINS).stdout.endswith(" clip-holds\n")

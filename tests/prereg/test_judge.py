@@ -93,6 +93,7 @@ def put(table, row, column, value):
             "learner = immediate, not above 0",
         ),
         (put("conditions", 0, "low_percent", np.nan), "low_percent is nan where"),
+        (put("conditions", 0, "low_percent", np.inf), "low_percent is inf where"),
         (put("conditions", 0, "low_percent", None), 'check "both adapt" fails'),
         (put("conditions", 0, "low_percent", "much"), "low_percent is much where"),
         (
@@ -206,6 +207,37 @@ def test_two_criteria(judged, tables, document, first, second):
     assert verdict.outcome == expected
     deciding = {"falsified": "outside", "inconclusive": "astride", "supported": "inside"}[expected]
     assert (verdict.low, verdict.high) == intervals[deciding]
+
+
+def test_a_supported_verdict_holds_the_first_criterions_numbers(judged, tables, document):
+    document["criteria"].append(
+        {**document["criteria"][0], "where": {"optimizer": "lars", "split": "50-50"}}
+    )
+    tables["gaps"]["n_seeds"] = [20, 20, 19]
+    set_interval(tables, -2.0, 0.5, row=2)
+    verdict = judged()
+    assert verdict.outcome == "supported"
+    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == (0.2, -1.0, 1.5, 20)
+    assert "n = 20" in verdict.reason and "n = 19" in verdict.reason
+
+
+def test_what_is_assumed_holds_where_the_registration_is_silent(document, write, tables):
+    """Rows of another task stand beside those meant; a column that is named stays as named."""
+    others = {name: table.copy() for name, table in tables.items()}
+    others["gaps"][["gap_pp", "low_pp", "high_pp"]] = [9.0, 8.0, 10.0]
+    others["conditions"]["low_percent"] = -1.0
+    both = {
+        name: pd.concat([table.assign(task="mine"), others[name].assign(task="other")])
+        for name, table in tables.items()
+    }
+    found = registration.read(write(document))
+    with pytest.raises(OrlaError, match="2 rows of gaps"):
+        judge(found, both)
+    assert judge(found, both, {"task": "mine", "pair": "nowhere"}).outcome == "supported"
+    assert judge(found, both, {"task": "other"}).outcome == "untestable"
+    document["criteria"][0]["where"]["task"] = "other"
+    named = judge(registration.read(write(document)), both, {"task": "mine"})
+    assert (named.outcome, named.estimate) == ("falsified", 9.0)
 
 
 def test_a_registration_that_cannot_be_read_off_is_refused(judged, tables, document):

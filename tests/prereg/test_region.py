@@ -59,6 +59,7 @@ def test_regions_in_words(document, words):
         ({}, "exactly one of"),
         ({"at_least": 1, "at_most": 2}, "not 2"),
         ({"between": [3, -3]}, "smaller bound first"),
+        ({"outside": [3, 3]}, "smaller bound first"),
     ],
 )
 def test_a_malformed_region_is_refused(document, words):

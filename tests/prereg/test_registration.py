@@ -120,6 +120,10 @@ def test_files_that_are_no_yaml(write):
             'has no column "optimiser"; the nearest is "optimizer"',
         ),
         (
+            spoil(["manipulation_checks", 1, "where"], {"optimiser": "adam"}),
+            'result "conditions" has no column "optimiser"; the nearest is "optimizer"',
+        ),
+        (
             spoil(["manipulation_checks", 0, "column"], "low_percnt"),
             'result "conditions" has no column "low_percnt"; the nearest is "low_percent"',
         ),

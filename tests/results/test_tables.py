@@ -473,8 +473,8 @@ def test_horizon_gaps():
 
 
 def test_bad_tables_are_named():
-    with pytest.raises(OrlaError, match="lacks the column update_ratio"):
-        table("gaps", models().drop(columns="update_ratio"))
+    with pytest.raises(OrlaError, match="lacks the column edge"):
+        table("gaps", models().drop(columns="edge"))
     with pytest.raises(OrlaError, match="lacks the column pair"):
         table("conditions", models().drop(columns="pair"))
     with pytest.raises(OrlaError, match="has a row without intervention"):
