@@ -11,7 +11,7 @@ from orla.probes.past_gradient import PastGradient
 def measured(imm, full, probe=None):
     imm, full = ({"W": torch.tensor(g), "b": torch.tensor([0.0])} for g in (imm, full))
     update = Update(imm, {}, {"rtrl": full}, imm, {}, torch.zeros(1), {}, torch.zeros(()))
-    _, found = (probe or PastGradient()).measure({}, update)
+    _, found = (probe or PastGradient(full="rtrl")).measure({}, update)
     return {name: float(value) for name, value in found.items()}
 
 
@@ -32,6 +32,6 @@ def test_an_update_without_a_past_leaves_the_mean_to_the_others():
         "past_cosine": np.array([[np.nan, 0.5, -0.1], [np.nan, np.nan, np.nan]]),
         "past_ratio": np.array([[0.0, 1.0, np.inf], [np.nan, 1.0, 3.0]]),
     }
-    summary = PastGradient().summary(series)
+    summary = PastGradient(full="rtrl").summary(series)
     np.testing.assert_allclose(summary["past_cosine"], [0.2, np.nan])
     np.testing.assert_allclose(summary["past_ratio"], [0.5, 2.0])

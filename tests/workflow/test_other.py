@@ -257,7 +257,10 @@ class Way:
 def ways():
     hand, wave, chaos, text = RNN(3, 5, 2), RNN(3, 1, 1), LSTM(2, 3, 3), LSTM(2, 29, 29)
     blocks = {"probes": (UpdateRatio(),), "snapshots": (100, 300)}
-    watched = {"observers": {"rtrl": RTRL(wave)}, "probes": (UpdateRatio(), PastGradient())}
+    watched = {
+        "observers": {"rtrl": RTRL(wave)},
+        "probes": (UpdateRatio(), PastGradient(full="rtrl")),
+    }
     sweeps = "sweeps/small"
     return {
         "blocks": Way(

@@ -17,6 +17,7 @@ from orla.sessions.streams import Streams
 
 TINY = ROOT / "config/tiny.yaml"
 RESULTS = "results/tiny"
+LOOP = "orla/engine/loop.py"
 SWEEPS = "recordings/sweeps/rnn"
 SWEEP = f"{SWEEPS}/immediate/adam/80-20"
 SESSIONS = ["indy_20160630_01", "indy_20170131_02"]
@@ -121,7 +122,7 @@ def test_a_change_of_one_optimizer_touches_its_conditions_alone(copy):
 
 
 def test_a_change_of_the_loop_touches_all_that_learns_and_no_recording(copy):
-    append(copy.folder / "src/orla/engine/loop.py")
+    append(copy.folder / "src" / LOOP)
     jobs = copy.planned()
     assert len(copy.swept()) == 4
     assert any(job.startswith("Pretraining") for job in jobs)
@@ -136,14 +137,14 @@ def append(file):
 
 
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
-    append(copy.folder / "src/orla/engine/loop.py")
+    append(copy.folder / "src" / LOOP)
     (copy.folder / RESULTS / f"{SWEEP}.parquet").unlink()
     target = f"{RESULTS}/lr_curves.parquet"
-    line = copy.refused(target, "--rerun-triggers", "mtime")
+    asked = (f"{RESULTS}/{SWEEP}.parquet", target, "--rerun-triggers", "mtime")
+    line = copy.refused(*asked)
     assert "loop.py" in line and "allow_mixed" in line
-    copy.changed(provenance={"allow_mixed": True})
-    copy.made(target, "--rerun-triggers", "mtime")
-    assert len(read_table(copy.folder / target)) >= 16
+    copy.changed(provenance={"allow_mixed": True}).made(*asked)
+    assert read_table(copy.folder / target).attrs["provenance"]["code"]["files"][LOOP]["mixed"]
 
 
 DELETED = [
