@@ -439,7 +439,8 @@ def test_errors_of_a_float32_condition_were_worked_out_in_float32(worked_out):
 def test_probes_that_a_block_does_not_name_measure_nothing(models):
     assert models[models["task"] == "text"]["update_ratio"].isna().all()
     assert models[models["task"] == "hands"]["past_cosine"].isna().all()
-    assert models[models["task"] == "wave"][["past_cosine", "past_ratio"]].notna().all(axis=None)
+    learned = models[(models["task"] == "wave") & ~models["diverged"]]
+    assert len(learned) and learned[["past_cosine", "past_ratio"]].notna().all(axis=None)
 
 
 def test_a_first_update_has_no_past_to_have_a_cosine_with(worked_out):

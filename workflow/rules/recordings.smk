@@ -13,6 +13,7 @@ PAIRS = {
 
 
 SESSION_FILES = [
+    *(f"<results>/{task}/sessions/{session}.mat" for task, session in sessions_from("simulated")),
     *(f"<results>/{domain}/streams.npz" for domain in PAIRS),
     *(
         f"<results>/{task}/sessions/{session}.nwb"
