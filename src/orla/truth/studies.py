@@ -1,0 +1,137 @@
+"""Made-up studies: pairs of sessions of a world, adapted by two learners, as a table of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+
+from orla import catalogue
+from orla.architectures.base import Parameters
+from orla.results.estimands import ESTIMANDS
+from orla.study import rates
+from orla.study.job import architecture_of
+from orla.study.pretraining import Pretraining, pretrain
+from orla.study.study import Study
+from orla.study.sweep import sweep
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
+from orla.truth import worlds
+
+
+def models(world: str, studies: Sequence[int], pairs: int, networks: int) -> pd.DataFrame:
+    """Every model of some made-up studies.
+
+    Both learners adapt `networks` networks of each pair; the immediate one also as many further
+    networks, for controls with one learner on both sides.
+
+    Args:
+        world: A key of `worlds.WORLDS`.
+        studies: Numbers of the studies; a study does not depend on the others asked for.
+        pairs: Pairs of sessions a study.
+        networks: Networks a pair and side.
+
+    Returns:
+        The table of models of a sweep (columns: docs/reference.md) with `study` (number), `pair`,
+        and `seed` counted in each pair. Its rates were chosen over all studies at once: see
+        `reselected`.
+    """
+    each = 2 * networks
+    seeds = np.concatenate([np.arange(s * pairs * each, (s + 1) * pairs * each) for s in studies])
+    task = catalogue.make("task", {**worlds.WORLDS[world], "networks": each})
+    episode = task.episode("shift", seeds.tolist())
+    architecture = architecture_of(worlds.NETWORK, episode)
+    loss = catalogue.make("loss", episode.loss)
+    settings = Pretraining(**worlds.PRETRAINING)
+    pretrained, _ = pretrain(architecture, episode.pretraining, seeds.tolist(), settings, loss)
+    chosen = {
+        worlds.IMMEDIATE: np.arange(len(seeds)),
+        worlds.FULL: np.flatnonzero(seeds % each < networks),
+    }
+    frames = []
+    for learner, index in chosen.items():
+        study = _study(world, learner, episode, pretrained, index)
+        swept = sweep(study, worlds.RATES, worlds.GROWTH).models
+        frames.append(_by_pair(swept, seeds[index], pairs, each))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _study(
+    world: str, learner: str, episode: Episode, networks: Parameters, index: np.ndarray
+) -> Study:
+    architecture = architecture_of(worlds.NETWORK, episode)
+    keys = {
+        "task": world,
+        "pair": "",
+        "architecture": worlds.NETWORK["kind"],
+        "learner": learner,
+        "optimizer": worlds.OPTIMIZER,
+        "precision": "float64",
+        "split": "shift",
+        "intervention": "none",
+        "start": "pretrained",
+    }
+    return Study(
+        keys=keys,
+        architecture=architecture,
+        networks={name: p[torch.as_tensor(index)] for name, p in networks.items()},
+        episode=_of_seeds(episode, index),
+        learner=catalogue.make("learner", learner, architecture=architecture),
+        optimizer=catalogue.make("optimizer", worlds.OPTIMIZER),
+        batch_models=min(worlds.BATCH, len(index)),
+    )
+
+
+def _of_seeds(episode: Episode, index: np.ndarray) -> Episode:
+    """The episode with the streams of some of its seeds."""
+
+    def some(stream: Stream) -> Stream:
+        return Stream(stream.X[index], stream.Y[index])
+
+    return Episode(
+        adapt=some(episode.adapt),
+        heldout=some(episode.heldout),
+        reference=some(episode.reference),
+        reference_from=episode.reference_from,
+        selection_cut=episode.selection_cut,
+        n_out=episode.n_out,
+        window=episode.window,
+        loss=episode.loss,
+    )
+
+
+def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:
+    """The rows with their study, pair and network in place of the number of the seed."""
+    absolute = seeds[models["seed"].to_numpy()]
+    pair, network = np.divmod(absolute, each)
+    return models.assign(
+        study=pair // pairs, pair=[f"pair-{p % pairs + 1:02d}" for p in pair], seed=network
+    )
+
+
+def reselected(models: pd.DataFrame) -> pd.DataFrame:
+    """The table with the rate chosen anew by each study, pair and learner."""
+    groups = models.groupby(["study", "pair", "learner"], sort=True)
+    return pd.concat([_chosen(group) for _, group in groups], ignore_index=True)
+
+
+def _chosen(group: pd.DataFrame) -> pd.DataFrame:
+    group = group.copy()
+    for on, mark, edge in _choices():
+        scores = {
+            rates.index_of(rate): rows.sort_values("seed")[on].to_numpy(float)
+            for rate, rows in group.groupby("learning_rate")
+        }
+        group[mark] = np.isclose(group["learning_rate"], rates.half_decade(rates.best(scores)))
+        if edge:
+            group[edge] = rates.on_edge(scores)
+    return group
+
+
+def _choices() -> Iterator[tuple[str, str, str]]:
+    """(column of errors, column of the choice, column of the edge) of each choice of a rate."""
+    yield "heldout_error", "selected_on_test", ""
+    yield "validation_error", "selected", "edge"
+    yield ESTIMANDS["stable"].validation, ESTIMANDS["stable"].selected, "edge_stable"
