@@ -130,9 +130,9 @@ def test_optimizers_share_a_windows_gradient_and_learners_an_update(tmp_path, mo
 def test_forward_runs_compile():
     architecture = network("lstm")
     params, moments = parameters(architecture), stream(250)
-    eager = forward.run(architecture, params, None, moments).outputs
+    eager = forward.outputs_of(architecture, params, None, moments)
     compiling.configure(compile=True)
-    fast = forward.run(architecture, params, None, moments).outputs
+    fast = forward.outputs_of(architecture, params, None, moments)
     torch.testing.assert_close(fast, eager, rtol=1e-10, atol=1e-12)
 
 

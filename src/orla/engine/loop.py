@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils import _pytree as pytree
 
+from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
 from orla.engine.state import Carried, State, noise
 from orla.engine.steps import StepLoop
@@ -19,8 +20,9 @@ from orla.engine.update import Moments, noise_of
 from orla.engine.windows import WindowLoop
 from orla.errors import OrlaError
 from orla.learners.base import Learner, Memory
+from orla.losses.base import Loss
 
-__all__ = ["Adaptation", "Loop", "Moments"]
+__all__ = ["Adaptation", "Loop", "Moments", "loop_of"]
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,7 @@ class Loop(StepLoop, WindowLoop):
             return State(
                 params=params,
                 network=network.clone(),
-                learner=_carried(self.learner, params),
-                observers={n: _carried(o, params) for n, o in self.observers.items()},
+                learners={name: _carried(x, params) for name, x in self._named.items()},
                 optimizer=_own(optimizer),
                 interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
                 probes=[_own(vmap(p.init)(params)) for p in self.probes],
@@ -150,6 +151,38 @@ class Loop(StepLoop, WindowLoop):
         if self.learner.loops or any(o.loops for o in self.observers.values()):
             return self._advance_by_updates(state, rates, moments)
         return self._advance_by_steps(state, rates, moments)
+
+
+def loop_of(
+    job: Mapping[str, Any], n_in: int, n_out: int, loss: Loss, segment: int | None = None
+) -> Loop:
+    """The loop of a job.
+
+    Args:
+        job: "network", "learner", "optimizer", "interventions" and "probes" as short forms or as
+            mappings of ``kind`` and options, and "observers", {name: such a one}.
+        n_in, n_out: Inputs and outputs of the network.
+        loss: The loss.
+        segment: Steps of a segment; by default one update.
+
+    Raises:
+        OrlaError: A part or an option is unknown, or the parts do not fit together.
+    """
+    network = catalogue.make("architecture", job["network"], n_in=n_in, n_out=n_out)
+
+    def made(learner: str | Mapping[str, Any]) -> Learner:
+        return catalogue.make("learner", learner, architecture=network)
+
+    learner = made(job["learner"])
+    return Loop(
+        learner,
+        catalogue.make("optimizer", job["optimizer"]),
+        loss,
+        observers={name: made(spec) for name, spec in job["observers"].items()},
+        interventions=[catalogue.make("intervention", spec) for spec in job["interventions"]],
+        probes=[catalogue.make("probe", spec) for spec in job["probes"]],
+        segment=segment or learner.stride,
+    )
 
 
 def _carried(learner: Learner, params: Parameters) -> Carried:

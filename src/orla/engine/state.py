@@ -30,8 +30,7 @@ class State:
     Attributes:
         params: the networks' parameters.
         network: the networks' states (models, state_size).
-        learner: the learner's carry and buffers.
-        observers: the same of each observer, by name.
+        learners: what is carried by the learner, "own", and by each observer, "of NAME".
         optimizer: the optimizer's state.
         interventions: the states of the interventions, in order.
         probes: the states of the probes, in order.
@@ -41,8 +40,7 @@ class State:
 
     params: Parameters
     network: Tensor
-    learner: Carried
-    observers: dict[str, Carried]
+    learners: dict[str, Carried]
     optimizer: dict[str, Tensor]
     interventions: list[dict[str, Tensor]] = field(default_factory=list)
     probes: list[dict[str, Tensor]] = field(default_factory=list)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.engine.state import State
-from orla.engine.update import Moments, Updating, part_name, with_noise
+from orla.engine.update import Moments, Updating, padded, part_name, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import readable, scan_in_place
 
@@ -27,8 +27,7 @@ class StepLoop(Updating):
         steps = len(moments["x"])
         on_cpu = readable(state.network)
         if on_cpu:
-            # Padded to the length of a segment, so that one program serves every part of it.
-            moments = {name: _padded(m, self.segment - steps) for name, m in moments.items()}
+            moments = padded(moments, self.segment)
         errors, series, at = [], [], 0
         while at < steps:
             stop = min(steps, at + self._room(state), at + (steps if on_cpu else self._longest))
@@ -50,25 +49,24 @@ class StepLoop(Updating):
 
     def _split(self, state: State) -> tuple[Any, Any, Any]:
         """What a step returns anew, what it changes in place, and what it only reads."""
-        learners = {"own": state.learner, **{f"of {n}": c for n, c in state.observers.items()}}
+        learners = state.learners.items()
         carry = {
             "network": state.network,
-            "learners": {name: c.carry for name, c in learners.items()},
+            "learners": {name: c.carry for name, c in learners},
             "interventions": list(state.interventions),
             "probes": list(state.probes),
         }
         changed = {
             "params": state.params,
             "optimizer": state.optimizer,
-            "learners": {name: c.memory.changed for name, c in learners.items()},
+            "learners": {name: c.memory.changed for name, c in learners},
         }
-        return carry, changed, {name: c.memory.read for name, c in learners.items()}
+        return carry, changed, {name: c.memory.read for name, c in learners}
 
     def _take(self, state: State, carry: dict[str, Any]) -> None:
         state.network = carry["network"]
-        state.learner.carry = carry["learners"]["own"]
-        for name, carried in state.observers.items():
-            carried.carry = carry["learners"][f"of {name}"]
+        for name, carried in state.learners.items():
+            carried.carry = carry["learners"][name]
         state.interventions, state.probes = carry["interventions"], carry["probes"]
 
     def run_steps(
@@ -144,7 +142,3 @@ class StepLoop(Updating):
     def _compiled_run(self) -> Compiled:
         name = f"{part_name(self.learner)} + {part_name(self.optimizer)}"
         return Compiled(self.run_steps, name, self._made_of)
-
-
-def _padded(moment: Tensor, missing: int) -> Tensor:
-    return torch.cat([moment, moment.new_zeros(missing, *moment.shape[1:])]) if missing else moment

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.func import vmap
 
@@ -79,8 +80,7 @@ class Updating:
 
     def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
         """The learner and the observers, each with its carry and buffers."""
-        watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
-        return [(self.learner, state.learner), *watching]
+        return [(learner, state.learners[name]) for name, learner in self._named.items()]
 
     def _room(self, state: State) -> int:
         """Steps until the next end of a learner's block, at most a segment."""
@@ -163,6 +163,14 @@ class Updating:
     def _made_of(self) -> list[Any]:
         watching = [list(self.observers.items()), list(self.interventions), list(self.probes)]
         return [self.learner, self.optimizer, self.loss, *watching]
+
+
+def padded(moments: Moments, length: int) -> Moments:
+    """The steps, and zeros up to `length` of them, so that one program serves fewer steps too."""
+    missing = length - len(moments["x"])
+    if not missing:
+        return moments
+    return {n: torch.cat([m, m.new_zeros(missing, *m.shape[1:])]) for n, m in moments.items()}
 
 
 def part_name(thing: object) -> str:

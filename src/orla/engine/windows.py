@@ -41,8 +41,8 @@ class WindowLoop(Updating):
                 carry["learners"], changed["learners"], read, state.params, state.network, window
             )
             for name in self._stepwise:
-                gradients[f"of {name}"] = self._watched(state, name, window, steps)
-                after[f"of {name}"] = state.observers[name].carry
+                gradients[name] = self._watched(state, name, window, steps)
+                after[name] = state.learners[name].carry
             self._take(state, carry | {"learners": after, "network": network})
             state.step += stride
             if not self._stepwise:
@@ -62,7 +62,7 @@ class WindowLoop(Updating):
     @cached_property
     def _stepwise(self) -> list[str]:
         """Observers with stride 1 where the learner updates once a window."""
-        return [n for n, o in self.observers.items() if o.stride < self.learner.stride]
+        return [name for name, x in self._named.items() if x.stride < self.learner.stride]
 
     def window(
         self,
@@ -92,7 +92,7 @@ class WindowLoop(Updating):
         readout = {name: g.sum(0) for name, g in readouts.items()}
         after, gradients = {}, {}
         for name, learner in self._named.items():
-            if learner.stride < self.learner.stride:
+            if name in self._stepwise:
                 continue
             step = with_noise(steps, moments, learner)
             if learner.stride == 1:
@@ -104,7 +104,7 @@ class WindowLoop(Updating):
 
     def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
         """The summed gradients of an observer with stride 1 over a window."""
-        observer, carried = self.observers[name], state.observers[name]
+        observer, carried = self._named[name], state.learners[name]
         steps, readout = seen
         steps = with_noise(steps, moments, observer)
         total: Parameters = {}

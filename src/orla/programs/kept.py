@@ -51,8 +51,7 @@ def make(
     """
     _set_up()
     graph, structure = traced(function, arguments)
-    scratch = store.scratch(path)
-    try:
+    with store.scratch(path) as scratch:
         torch_private.compile_ahead(graph, structure, pytree.tree_leaves(arguments), scratch)
         library = _library(scratch)
         for file in scratch.iterdir():
@@ -61,8 +60,6 @@ def make(
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
         program = torch_private.open_program(library)
         return program, path is not None and store.keep(scratch, path)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)  # a loaded library needs its file no more
 
 
 def _library(folder: Path) -> Path:
@@ -71,13 +68,7 @@ def _library(folder: Path) -> Path:
 
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
-    if not store.whole(path):
-        return None
-    try:
-        return torch_private.open_program(_library(path))
-    except (OSError, RuntimeError, ValueError, StopIteration):
-        store.discard(path)  # whatever it is, compiling again mends it
-        return None
+    return store.loaded(path, lambda kept: torch_private.open_program(_library(kept)))
 
 
 def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:

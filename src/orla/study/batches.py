@@ -9,7 +9,6 @@ import torch
 
 from orla.architectures.base import Architecture, Parameters
 from orla.engine.loop import Moments
-from orla.engine.state import PRECISIONS as PRECISIONS
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
 

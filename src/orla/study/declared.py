@@ -1,21 +1,18 @@
 """What all parts declare, as plain data, kept in a file after the first import of the parts.
 
 Snakemake needs the declarations each time that it reads the workflow; importing every part takes
-seconds, reading the file does not. The file is named by a digest of the sources of the package and
-of the plug-ins.
+seconds, reading the file does not.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from orla import catalogue
-from orla.files import atomic
-from orla.programs import sources, store
+from orla.programs import store
 
 Declared = dict[str, dict[str, dict[str, Any]]]
 
@@ -33,25 +30,14 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
         OrlaError: A plug-in folder is missing, or a plug-in cannot be imported.
     """
     catalogue.use_plugins(plugins)
-    path = store.folder("declared") / f"{sources.digest()[:32]}.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = _imported()
-    try:
-        with atomic(path) as partial:
-            partial.write_text(json.dumps(found), encoding="utf-8")
-    except OSError:
-        pass  # a read-only disk: they are imported again the next time
-    return found
+    return store.remembered("declared", "all parts", _imported)
 
 
 def _imported() -> Declared:
-    found = {
+    return {
         kind: {name: _described(part) for name, part in catalogue.parts(kind).items()}
         for kind in catalogue.ROOMS
     }
-    return json.loads(json.dumps(found))
 
 
 def _described(part: type[Any]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class _Trainer:
     ) -> None:
         learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
         self.loop = Loop(learner, Adam(), loss, segment=span)
-        self.architecture, self.settings = architecture, settings
+        self.settings = settings
         self.params, self.best = params, {k: p.clone() for k, p in params.items()}
         models = len(params["W_out"])
         self.rates = params["W_out"].new_full((models,), settings.learning_rate)
@@ -122,7 +122,8 @@ class _Trainer:
         state = self.loop.start(self.params, optimizer=self.optimizer_state)
         errors = self.loop.run(state, self.rates, part).errors
         self.params, self.optimizer_state = state.params, state.optimizer
-        outputs = scores.outputs_of(self.architecture, state.params, state.network, validation)
+        network = self.loop.learner.architecture
+        outputs = forward.outputs_of(network, state.params, state.network, validation)
         error = scores.mean_error(self.loop.loss, outputs, validation, slice(None))
         learned = scores.adapted_mean(errors, scores.by_models(part, "scored"))
         better = active & (error < self.best_error)

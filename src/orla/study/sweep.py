@@ -124,7 +124,7 @@ def _adapt_batch(
         state.params, state.network, seed, study.heldout, since=steps
     )
     scored = scores.by_models(adapt, "scored")
-    updates = result.errors.shape[1] // study.learner.stride
+    updates = result.errors.shape[1] // study.loop.learner.stride
     measured = {
         "diverged_step": scores.diverged_steps(result.errors, heldout),
         "validation_error": validation,
@@ -142,11 +142,11 @@ def _adapt_batch(
 
 
 def _probed(study: Study, result: Adaptation) -> Measures:
-    return {name: v for p in study.probes for name, v in p.summary(result.series).items()}
+    return {name: v for p in study.loop.probes for name, v in p.summary(result.series).items()}
 
 
 def _probed_columns(study: Study) -> list[str]:
-    return [name for probe in study.probes for name in probe.part.more["columns"]]
+    return [name for probe in study.loop.probes for name in probe.part.more["columns"]]
 
 
 def _without_diverged(study: Study, measured: Measures) -> Measures:
