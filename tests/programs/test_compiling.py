@@ -260,6 +260,7 @@ WITHOUT_COMPILER = """
 import sys
 import torch
 from orla import catalogue
+from orla.options import options_of
 from programs.support import learner, loop, network, run
 
 from orla.programs import compiling
@@ -279,7 +280,7 @@ def conditions():
         for name, part in parts(kind).items():
             needed = {
                 f.name: "watching"
-                for f in catalogue.options_of(part)
+                for f in options_of(part)
                 if f.default is f.default_factory
             }
             made = catalogue.make(kind, {"kind": name, **needed})

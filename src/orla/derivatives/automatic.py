@@ -24,21 +24,15 @@ class AutomaticDerivatives(Derivatives):
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         recurrent = {name: params[name] for name in self.recurrent()}
-        one = self._pull_one if cotangent.dim() == 2 else self._pull_rows
+
+        def one(
+            recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
+        ) -> tuple[Parameters, Tensor]:
+            _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
+            return pull(cotangent) if cotangent.dim() == 1 else vmap(pull)(cotangent)
+
         gradient, on_state = vmap(one)(recurrent, tape["state"], tape["x"], cotangent)
         return on_state, gradient
-
-    def _pull_one(
-        self, recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
-    ) -> tuple[Parameters, Tensor]:
-        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
-        return pull(cotangent)
-
-    def _pull_rows(
-        self, recurrent: Parameters, state: Tensor, x: Tensor, rows: Tensor
-    ) -> tuple[Parameters, Tensor]:
-        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
-        return vmap(pull)(rows)
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}

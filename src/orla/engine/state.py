@@ -84,6 +84,15 @@ def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Te
 
 
 def _block(seed: int, block: int, numbers: int) -> Tensor:
-    entropy = np.random.SeedSequence(seed, spawn_key=(1, block)).generate_state(1, np.uint64)[0]
-    generator = torch.Generator().manual_seed(int(entropy >> 1))
-    return torch.rand(DRAWN_TOGETHER, numbers, generator=generator, dtype=torch.float64)
+    drawing = generator(seed, 1, block)
+    return torch.rand(DRAWN_TOGETHER, numbers, generator=drawing, dtype=torch.float64)
+
+
+def generator(seed: int, *use: int) -> torch.Generator:
+    """Random numbers of a seed; `use` separates its streams.
+
+    0: untrained networks; (1, block): what learners draw; 2: starts. SeedSequence spreads small
+    seeds over the generator's whole space.
+    """
+    entropy = np.random.SeedSequence(seed, spawn_key=use).generate_state(1, np.uint64)[0]
+    return torch.Generator().manual_seed(int(entropy >> 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,21 +11,16 @@ import torch
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.files import atomic, load_arrays
 from orla.schema import nearest
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an .npz file. Raises OrlaError where there is no such file."""
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("a single array")
-        with file:
-            return dict(file)
+        return load_arrays(path)[0]
     except FileNotFoundError:
         raise OrlaError(f"{path}: no such file; write it with numpy.savez") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise OrlaError(
             f"{path}: not an .npz file of plain arrays ({error}); write it with numpy.savez"
         ) from None
@@ -38,7 +32,7 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         OrlaError: X or Y is missing, has another shape, or has an entry that is no finite number.
     """
-    arrays = read_arrays(path)
+    arrays = _read_arrays(path)
     for name in ("X", "Y"):
         if name not in arrays:
             raise OrlaError(f"{path}: {name} is missing; it needs X (steps, in) and Y (steps, out)")
@@ -63,7 +57,7 @@ def read_weights(
         OrlaError: A parameter is missing, unknown, misshapen, or has an entry that is no finite
             number; or no architecture has that name.
     """
-    arrays = read_arrays(path)
+    arrays = _read_arrays(path)
     given = {"kind": name, "hidden": _hidden(path, arrays)}
     network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     shapes = network.shapes()

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from orla.architectures.base import Architecture, Parameters
-from orla.engine.loop import Moments
+from orla.engine.state import generator
+from orla.engine.update import Moments
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
 
@@ -17,7 +18,7 @@ def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype
 ) -> Parameters:
     """Untrained networks, one a seed, stacked on the first axis."""
-    networks = [architecture.init(_generator(seed, 0), dtype) for seed in seeds]
+    networks = [architecture.init(generator(seed, 0), dtype) for seed in seeds]
     return {name: torch.stack([network[name] for network in networks]) for name in networks[0]}
 
 
@@ -26,17 +27,10 @@ def started(
 ) -> Parameters:
     """The networks, one a seed, changed by the start."""
     changed = [
-        start.apply(architecture, {n: p[i] for n, p in networks.items()}, _generator(seed, 2))
+        start.apply(architecture, {n: p[i] for n, p in networks.items()}, generator(seed, 2))
         for i, seed in enumerate(seeds)
     ]
     return {name: torch.stack([network[name] for network in changed]) for name in networks}
-
-
-def _generator(seed: int, use: int) -> torch.Generator:
-    # SeedSequence spreads small seeds over the generator's whole space. `use` separates streams of
-    # one seed: 0 untrained networks, 1 learners' draws (engine.state), 2 starts.
-    entropy = np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1, np.uint64)[0]
-    return torch.Generator().manual_seed(int(entropy >> 1))
 
 
 def moments(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orla import catalogue
+from orla.options import defaults_of, options_of, schema_of
 from orla.programs import store
 
 Declared = dict[str, dict[str, dict[str, Any]]]
@@ -41,25 +42,14 @@ def _imported() -> Declared:
 
 
 def _described(part: type[Any]) -> dict[str, Any]:
-    options = catalogue.options_of(part)
-    properties = {f.name: catalogue.option_schema(part, f) for f in options}
-    missing = dataclasses.MISSING
-    required = [f.name for f in options if f.default is missing and f.default_factory is missing]
+    schema = schema_of(part, options_of(part))
+    plain = (str, int, float, bool, type(None))
     return {
         **dataclasses.asdict(part.part),
         "forms": catalogue.forms(part),
-        "defaults": {f.name: f.default for f in options if _plain(f.default)},
-        "schema": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": properties,
-            "required": required,
-        },
+        "defaults": {n: v for n, v in defaults_of(part).items() if isinstance(v, plain)},
+        "schema": schema,
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
         "needs_files": bool(getattr(part, "needs_files", False)),
-        "variants": None if required or part.kind != "task" else part().variants(),
+        "variants": None if schema["required"] or part.kind != "task" else part().variants(),
     }
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, (str, int, float, bool))
