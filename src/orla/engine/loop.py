@@ -50,7 +50,6 @@ class Loop(StepLoop, WindowLoop):
         params: Parameters,
         *,
         seeds: Sequence[int] | None = None,
-        network: Tensor | None = None,
         optimizer: dict[str, Tensor] | None = None,
     ) -> State:
         """The state before the first step.
@@ -58,14 +57,12 @@ class Loop(StepLoop, WindowLoop):
         Args:
             params: Starting point, each (models, ...); left as it is.
             seeds: Names of the models' random numbers; 0, 1, ... by default.
-            network: States of the networks (models, state_size); their initial ones by default.
             optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
             params = _own(rows_along_memory(params))
             models = len(next(iter(params.values())))
-            if network is None:
-                network = vmap(self.learner.architecture.initial_state)(params)
+            network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
                 optimizer = vmap(self.optimizer.init)(params)
             return State(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.learners.base import Carry, Memory
@@ -49,8 +48,7 @@ class State:
 
     def copy(self) -> State:
         """A copy that shares no memory with this state."""
-        values = {name: _copied(value) for name, value in vars(self).items()}
-        return State(**values)
+        return deepcopy(self)
 
 
 @dataclass
@@ -59,15 +57,6 @@ class Carried:
 
     carry: Carry
     memory: Memory
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Carried):
-        memory = Memory(_copied(value.memory.changed), _copied(value.memory.read))
-        return Carried(_copied(value.carry), memory)
-    if isinstance(value, dict):
-        return {name: _copied(one) for name, one in value.items()}
-    return pytree.tree_map(lambda t: t.clone() if isinstance(t, Tensor) else t, value)
 
 
 def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:

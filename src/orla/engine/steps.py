@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.engine.state import State
-from orla.engine.update import Moments, Updating, padded, part_name, with_noise
+from orla.engine.update import Moments, Updating, padded, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import readable, scan_in_place
 
@@ -140,5 +140,5 @@ class StepLoop(Updating):
 
     @cached_property
     def _compiled_run(self) -> Compiled:
-        name = f"{part_name(self.learner)} + {part_name(self.optimizer)}"
+        name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
         return Compiled(self.run_steps, name, self._made_of)

@@ -171,8 +171,3 @@ def padded(moments: Moments, length: int) -> Moments:
     if not missing:
         return moments
     return {n: torch.cat([m, m.new_zeros(missing, *m.shape[1:])]) for n, m in moments.items()}
-
-
-def part_name(thing: object) -> str:
-    """A part's name in messages."""
-    return type(thing).__name__

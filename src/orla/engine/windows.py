@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.engine.state import State
-from orla.engine.update import NOISE, Moments, Updating, part_name, with_noise
+from orla.engine.update import NOISE, Moments, Updating, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 
@@ -120,11 +120,11 @@ class WindowLoop(Updating):
     @cached_property
     def _compiled_window(self) -> Compiled:
         made_of = [self.learner, self.loss, list(self.observers.items())]
-        return Compiled(self.window, f"{part_name(self.learner)}, a window", made_of)
+        return Compiled(self.window, f"{type(self.learner).__name__}, a window", made_of)
 
     @cached_property
     def _compiled_apply(self) -> Compiled:
         # Whose gradients they are is no part of it: one program serves all learners.
         names = list(self.observers)
         made_of = [self.optimizer, names, list(self.interventions), list(self.probes)]
-        return Compiled(self._apply, f"{part_name(self.optimizer)}, an update", made_of)
+        return Compiled(self._apply, f"{type(self.optimizer).__name__}, an update", made_of)

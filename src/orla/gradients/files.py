@@ -33,16 +33,7 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
         OrlaError: X or Y is missing, has another shape, or has an entry that is no finite number.
     """
     arrays = _read_arrays(path)
-    for name in ("X", "Y"):
-        if name not in arrays:
-            raise OrlaError(f"{path}: {name} is missing; it needs X (steps, in) and Y (steps, out)")
-        _check_numbers(path, name, arrays[name])
-        if arrays[name].ndim != 2 or 0 in arrays[name].shape:
-            raise OrlaError(
-                f"{path}: {name} has shape {arrays[name].shape};"
-                f" give it as (steps, {'in' if name == 'X' else 'out'}), with at least one of each"
-            )
-    X, Y = arrays["X"], arrays["Y"]
+    X, Y = (_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out")))
     if len(X) != len(Y):
         raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
     return X, Y
@@ -58,7 +49,7 @@ def read_weights(
             number; or no architecture has that name.
     """
     arrays = _read_arrays(path)
-    given = {"kind": name, "hidden": _hidden(path, arrays)}
+    given = {"kind": name, "hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1]}
     network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
@@ -78,14 +69,16 @@ def read_weights(
     return network, {key: torch.as_tensor(arrays[key], dtype=dtype) for key in shapes}
 
 
-def _hidden(path: Path, arrays: Mapping[str, np.ndarray]) -> int:
-    if "W_out" not in arrays:
-        raise OrlaError(f"{path}: W_out is missing; it needs W_out (out, hidden)")
-    if arrays["W_out"].ndim != 2 or 0 in arrays["W_out"].shape:
+def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) -> np.ndarray:
+    if name not in arrays:
+        raise OrlaError(f"{path}: {name} is missing; it needs {name} ({axes})")
+    _check_numbers(path, name, array := arrays[name])
+    if array.ndim != 2 or 0 in array.shape:
         raise OrlaError(
-            f"{path}: W_out has shape {arrays['W_out'].shape}; give it as (out, hidden)"
+            f"{path}: {name} has shape {array.shape};"
+            f" give it as ({axes}), with at least one of each"
         )
-    return arrays["W_out"].shape[1]
+    return array
 
 
 def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:

@@ -125,18 +125,10 @@ _operators.define(
 )
 
 
-def _block_gradient(
-    P: Tensor,
-    W_hh: Tensor,
-    on_gates: Tensor,
-    around: Tensor,
-    inputs: Tensor,
-    stored: Tensor,
-    cotangent: Tensor,
-) -> Tensor:
+def _block_gradient(P: Tensor, *others: Tensor) -> Tensor:
+    *others, cotangent = others
     gradient = P.new_empty(P[:, 0].shape)
-    cotangent = cotangent.contiguous()
-    _call("gradient", P, W_hh, on_gates, around, inputs, stored, cotangent, gradient)
+    _call("gradient", P, *others, cotangent.contiguous(), gradient)
     return gradient
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -62,3 +62,17 @@ def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
     for start in range(0, models, size):
         index = np.arange(start, start + size)
         yield np.minimum(index, models - 1), min(size, models - start)
+
+
+def in_batches(
+    models: int, size: int, measure: Callable[[np.ndarray], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """What `measure` finds of the models, {name: (models, ...)}, batch after batch.
+
+    It is called with the indices of a batch, and finds {name: (size, ...)}.
+    """
+    found = [
+        {name: values[:count] for name, values in measure(index).items()}
+        for index, count in batches(models, size)
+    ]
+    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}

@@ -41,7 +41,7 @@ def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
     return (each if scored is None else each.where(scored, 0.0)).double().cpu().numpy()
 
 
-def window_means(values: np.ndarray, scored: np.ndarray | None, window: int) -> np.ndarray:
+def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.ndarray:
     """Means of errors (models, steps) over whole windows, (models, steps // window).
 
     scored: bool (models, steps) or (steps,), None where every step counts; a window without a
@@ -54,7 +54,7 @@ def window_means(values: np.ndarray, scored: np.ndarray | None, window: int) -> 
 
     if scored is None:
         return cut(values).mean(2)
-    counts = cut(np.broadcast_to(scored, values.shape)).sum(2)
+    counts = cut(torch.broadcast_to(scored, values.shape).cpu().numpy()).sum(2)
     with np.errstate(invalid="ignore"):
         return cut(values).sum(2) / counts
 

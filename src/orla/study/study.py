@@ -15,7 +15,7 @@ from orla.engine.forward import outputs_of
 from orla.engine.loop import Loop, Moments
 from orla.losses.base import Loss
 from orla.study import scores
-from orla.study.batches import batches, chosen, moments
+from orla.study.batches import chosen, in_batches, moments
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -85,10 +85,7 @@ class Study:
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error" and
         "reference_error" (NaN without a reference); "frozen_trace" (seeds, windows).
         """
-        collected: list[dict[str, np.ndarray]] = []
-        for index, count in batches(self.seeds, self.batch_models):
-            collected.append({k: v[:count] for k, v in self._frozen(index).items()})
-        return {name: np.concatenate([c[name] for c in collected]) for name in collected[0]}
+        return in_batches(self.seeds, self.batch_models, self._frozen)
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params = self.episode, self.batch(seed)
@@ -106,7 +103,6 @@ class Study:
             for name, part in parts.items()
         }
         scored = scores.by_models(adapt, "scored")
-        scored = None if scored is None else scored.cpu().numpy()
         return errors | {
             "reference_error": self._reference(params, seed),
             "frozen_trace": scores.window_means(each, scored, episode.window),
