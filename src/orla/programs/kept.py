@@ -84,19 +84,18 @@ def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
     """
     try:
         parts = [_described(thing) for thing in made_of]
-    except (_CannotDescribe, OSError, RecursionError):
+    except (TypeError, OSError, RecursionError):
         return None
     described = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
     name = hashlib.sha256(described.encode()).hexdigest()[:32]
     return store.folder("programs") / f"{name}.program"
 
 
-class _CannotDescribe(Exception):
-    """Something whose value no text tells."""
-
-
 def _described(thing: Any) -> str:
-    """What `thing` is, its code included; the same in every process."""
+    """What `thing` is, its code included; the same in every process.
+
+    Raises TypeError for something whose value no text tells.
+    """
     if thing is None or isinstance(thing, (str, int, float, bool)):
         return repr(thing)
     if isinstance(thing, (list, tuple)):
@@ -108,7 +107,7 @@ def _described(thing: Any) -> str:
         return _with_parts(thing, [*cells, *(thing.__defaults__ or ())])
     if hasattr(thing, "__dict__") and not isinstance(thing, (type, torch.Tensor)):
         return _with_parts(type(thing), sorted(vars(thing).items()))
-    raise _CannotDescribe(repr(thing))
+    raise TypeError(f"{thing!r} cannot be described")
 
 
 def _with_parts(code: Any, parts: Sequence[Any]) -> str:
@@ -118,11 +117,7 @@ def _with_parts(code: Any, parts: Sequence[Any]) -> str:
 @functools.cache
 def _code(thing: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
-    try:
-        source = inspect.getfile(thing)
-    except TypeError:
-        raise _CannotDescribe(repr(thing)) from None
-    return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(source)}"
+    return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(inspect.getfile(thing))}"
 
 
 def here() -> str:
