@@ -68,7 +68,7 @@ class Loop(StepLoop, WindowLoop):
             return State(
                 params=params,
                 network=network.clone(),
-                learners={name: _carried(x, params) for name, x in self._named.items()},
+                learners={name: _carried(x, params) for name, x in self.learners.items()},
                 optimizer=_own(optimizer),
                 interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
                 probes=[_own(vmap(p.init)(params)) for p in self.probes],
@@ -140,12 +140,12 @@ class Loop(StepLoop, WindowLoop):
     def _advance(
         self, state: State, rates: Tensor, moments: Moments
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        for learner, _ in self._learners(state):
+        for learner in self.learners.values():
             if learner.noise:
                 steps = len(moments["x"])
                 drawn = noise(state.seeds, state.step, steps, learner.noise, state.network)
                 moments = moments | {noise_of(learner): drawn}
-        if self.learner.loops or any(o.loops for o in self.observers.values()):
+        if self.apart:
             return self._advance_by_updates(state, rates, moments)
         return self._advance_by_steps(state, rates, moments)
 

@@ -84,8 +84,7 @@ def components(
 
 
 def _copies(loop: Loop) -> int:
-    apart = any(x.loops for x in (loop.learner, *loop.observers.values()))
-    return _COPIES_APART if apart else _COPIES_IN_LOOP
+    return _COPIES_APART if loop.apart else _COPIES_IN_LOOP
 
 
 def _one(loop: Loop, precision: str) -> dict[str, int]:
@@ -104,10 +103,9 @@ def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
         for name, shape in loop.learner.architecture.shapes().items()
     }
     state = loop.start(params)
-    learners = [loop.learner, *loop.observers.values()]
     carried = list(state.learners.values())
     with torch.no_grad():
-        tapes = sum(_tapes(learner, params, state.network) for learner in learners)
+        tapes = sum(_tapes(learner, params, state.network) for learner in loop.learners.values())
     return {
         "params": _bytes(params),
         "network": _bytes(state.network),

@@ -100,7 +100,7 @@ class StepLoop(Updating):
             }
             network, step, error, readout = self._forward(params, carry["network"], moment)
             learners, gradients = {}, {}
-            for name, learner in self._named.items():
+            for name, learner in self.learners.items():
                 own = with_noise(step, moment, learner)
                 learners[name], gradient = learner.gradient(held[name], params, own)
                 gradients[name] = self._laid_out(gradient | readout, params)
@@ -135,7 +135,7 @@ class StepLoop(Updating):
         Each number of steps needs a graph of its own. With the greatest common divisor of segment
         and blocks, one graph serves nearly all steps.
         """
-        blocks = [x.block_length for x in (self.learner, *self.observers.values())]
+        blocks = [x.block_length for x in self.learners.values()]
         return math.gcd(self.segment, *blocks)
 
     @cached_property

@@ -57,12 +57,12 @@ class WindowLoop(Updating):
 
     @property
     def _reads_before(self) -> bool:
-        return any(learner.reads_before for learner in self._named.values())
+        return any(learner.reads_before for learner in self.learners.values())
 
     @cached_property
     def _stepwise(self) -> list[str]:
         """Observers with stride 1 where the learner updates once a window."""
-        return [name for name, x in self._named.items() if x.stride < self.learner.stride]
+        return [name for name, x in self.learners.items() if x.stride < self.learner.stride]
 
     def window(
         self,
@@ -91,7 +91,7 @@ class WindowLoop(Updating):
         steps["moment"] = {n: m for n, m in moments.items() if not n.startswith(NOISE)}
         readout = {name: g.sum(0) for name, g in readouts.items()}
         after, gradients = {}, {}
-        for name, learner in self._named.items():
+        for name, learner in self.learners.items():
             if name in self._stepwise:
                 continue
             step = with_noise(steps, moments, learner)
@@ -104,7 +104,7 @@ class WindowLoop(Updating):
 
     def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
         """The summed gradients of an observer with stride 1 over a window."""
-        observer, carried = self._named[name], state.learners[name]
+        observer, carried = self.learners[name], state.learners[name]
         steps, readout = seen
         steps = with_noise(steps, moments, observer)
         total: Parameters = {}

@@ -35,7 +35,7 @@ def say(message: str) -> None:
     print(f"orla: {message}", file=sys.stderr, flush=True)
 
 
-def folder(kind: str = "") -> Path:
+def folder(kind: str) -> Path:
     """The folder of one kind of file ("programs", "kernels", ...) in the cache, made if need be.
 
     The cache is ORLA_CACHE, or ~/.cache/orla. Where it or the folder is not safe, which is said
