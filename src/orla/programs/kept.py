@@ -30,12 +30,6 @@ def prepare() -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
 
 
-@functools.cache
-def _set_up() -> None:
-    prepare()
-    torch_private.prepare_compiler()
-
-
 def make(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:
@@ -49,7 +43,7 @@ def make(
     Returns:
         The program, and whether it is kept.
     """
-    _set_up()
+    torch_private.prepare_compiler()
     graph, structure = traced(function, arguments)
     with store.scratch(path) as scratch:
         torch_private.compile_ahead(graph, structure, pytree.tree_leaves(arguments), scratch)

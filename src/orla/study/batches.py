@@ -10,6 +10,7 @@ import torch
 from orla.architectures.base import Architecture, Parameters
 from orla.engine.state import generator
 from orla.engine.update import Moments
+from orla.programs.scan import stacked
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
 
@@ -18,19 +19,19 @@ def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype
 ) -> Parameters:
     """Untrained networks, one a seed, stacked on the first axis."""
-    networks = [architecture.init(generator(seed, 0), dtype) for seed in seeds]
-    return {name: torch.stack([network[name] for network in networks]) for name in networks[0]}
+    return stacked([architecture.init(generator(seed, 0), dtype) for seed in seeds])
 
 
 def started(
     start: Start, architecture: Architecture, networks: Parameters, seeds: Sequence[int]
 ) -> Parameters:
     """The networks, one a seed, changed by the start."""
-    changed = [
-        start.apply(architecture, {n: p[i] for n, p in networks.items()}, generator(seed, 2))
-        for i, seed in enumerate(seeds)
-    ]
-    return {name: torch.stack([network[name] for network in changed]) for name in networks}
+    return stacked(
+        [
+            start.apply(architecture, {n: p[i] for n, p in networks.items()}, generator(seed, 2))
+            for i, seed in enumerate(seeds)
+        ]
+    )
 
 
 def moments(
