@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 from orla import catalogue
+from orla.engine.loop import Loop
+from orla.engine.state import PRECISIONS
+from orla.losses.squared_error import SquaredError
 from orla.programs import compiling
 from orla.provenance import networks, tables  # noqa: F401  (a job's imports are part of it)
-from orla.study.batches import PRECISIONS, initial_parameters
+from orla.study.batches import initial_parameters
 from orla.study.study import Study
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
@@ -39,7 +42,6 @@ def study(case: dict, steps: int) -> Study:
     return Study(
         keys={name: str(case[name]) for name in ("architecture", "learner", "optimizer")}
         | {"precision": case["precision"], "split": "80-20"},
-        architecture=architecture,
         networks=initial_parameters(
             architecture, range(case["models"]), PRECISIONS[case["precision"]]
         ),
@@ -52,9 +54,13 @@ def study(case: dict, steps: int) -> Study:
             window=window,
             n_out=N_OUT,
         ),
-        learner=catalogue.make("learner", case["learner"], architecture=architecture),
-        optimizer=catalogue.make("optimizer", case["optimizer"]),
-        probes=[catalogue.make("probe", "update_ratio")],
+        loop=Loop(
+            catalogue.make("learner", case["learner"], architecture=architecture),
+            catalogue.make("optimizer", case["optimizer"]),
+            SquaredError(),
+            probes=[catalogue.make("probe", "update_ratio")],
+            segment=window,
+        ),
         batch_models=case["models"],
     )
 

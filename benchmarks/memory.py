@@ -16,8 +16,9 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import job, measure
-from orla import catalogue
 from orla.engine import memory as model
+from orla.engine.loop import loop_of
+from orla.losses.squared_error import SquaredError
 from orla.reports import style
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
@@ -45,19 +46,12 @@ FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision
 
 def predicted_bytes(case: Mapping[str, Any]) -> int:
     """Peak memory of a sweep job's own process, without Snakemake's and the C++ compiler's."""
-    network = catalogue.make(
-        "architecture",
-        {"kind": case["architecture"], "hidden": case["hidden"]},
-        n_in=job.N_IN,
-        n_out=job.N_OUT,
-    )
-    parts = (
-        network,
-        catalogue.make("learner", case["learner"], architecture=network),
-        catalogue.make("optimizer", case["optimizer"]),
-    )
+    network = {"kind": case["architecture"], "hidden": case["hidden"]}
+    parts = {"network": network, "learner": case["learner"], "optimizer": case["optimizer"]}
+    parts |= {"observers": {}, "interventions": [], "probes": []}
     sizes = {name: case[name] for name in ("models", "precision", "steps")}
-    return model.peak_bytes(*parts, **sizes) - model.BESIDE
+    loop = loop_of(parts, job.N_IN, job.N_OUT, SquaredError())
+    return model.peak_bytes(loop, **sizes) - model.BESIDE
 
 
 def measured_bytes(case: Mapping[str, Any]) -> int:

@@ -339,7 +339,7 @@ def everything(state):
         "step": torch.tensor(state.step),
         "learners": [
             {"carry": c.carry, "changed": c.memory.changed, "read": c.memory.read}
-            for c in (state.learner, *state.observers.values())
+            for c in state.learners.values()
         ],
     }
 

@@ -8,8 +8,10 @@ from typing import ClassVar
 import pytest
 
 from orla import catalogue
+from orla import plugins as importing
 from orla.catalogue import Mark, Part, option
 from orla.errors import OrlaError
+from orla.options import option_schema, options_of
 
 LOSS = '''
 from orla.losses.squared_error import SquaredError
@@ -83,7 +85,7 @@ class Nameless(Wide):
 @pytest.fixture
 def sort(monkeypatch):
     """The parts of this file as a kind of the catalogue."""
-    monkeypatch.setitem(catalogue._loaded, "sort", catalogue._collected("sort", Sort))
+    monkeypatch.setitem(catalogue._loaded, "sort", catalogue._collected("sort"))
 
 
 # Discovery
@@ -103,7 +105,7 @@ def test_a_class_in_a_function_is_no_part_of_the_catalogue():
     class Hidden(Sort, name="hidden"):
         pass
 
-    assert "hidden" not in catalogue._collected("sort", Sort)
+    assert "hidden" not in catalogue._collected("sort")
 
 
 @pytest.mark.parametrize("kind", ["task", "loss"])
@@ -114,8 +116,8 @@ def test_each_part_of_a_room_says_what_it_is(kind):
         assert part.part.name == name
         assert part.__doc__ and part.part.label
         assert part.kind == kind
-        for f in catalogue.options_of(part):
-            schema = catalogue.option_schema(part, f)
+        for f in options_of(part):
+            schema = option_schema(part, f)
             assert schema["description"] and len(schema) > 1, f"{name}.{f.name}"
 
 
@@ -199,7 +201,7 @@ def test_options_are_set_and_the_others_keep_their_defaults(sort):
 def test_context_sets_fields_that_are_no_options(sort):
     assert catalogue.make("sort", "wide-2-3", network="mine").network == "mine"
     message = refusal(catalogue.make, "sort", {"kind": "wide-2", "network": "mine"})
-    assert '"network" is no option' in message
+    assert '"network" is not a known key' in message
 
 
 def test_values_have_the_type_of_their_option(sort):
@@ -211,8 +213,8 @@ def test_values_have_the_type_of_their_option(sort):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"stepz": 3}, 'sort wide: "stepz" is no option; the nearest is "steps"'),
-        ({3: 3}, '"3" is no option'),
+        ({"stepz": 3}, 'sort wide: "stepz" is not a known key; the nearest is "steps"'),
+        ({3: 3}, '"3" is not a known key'),
         ({"steps": 0}, 'sort wide: "steps" must be at least 1, not 0'),
         ({"steps": 1001}, '"steps" must be at most 1000, not 1001'),
         ({"steps": 1.5}, '"steps" must be a whole number, not 1.5'),
@@ -240,12 +242,12 @@ def test_short_options_are_held_to_their_range(sort):
 
 
 def test_an_option_without_a_default_must_be_given(sort):
-    message = 'sort wide-2: option "steps" is missing; give it'
+    message = 'sort wide-2: "steps" is missing; add it'
     assert refusal(catalogue.make, "sort", "wide-2") == message
 
 
 def test_a_schema_holds_type_bounds_and_text():
-    schemas = {f.name: catalogue.option_schema(Wide, f) for f in catalogue.options_of(Wide)}
+    schemas = {f.name: option_schema(Wide, f) for f in options_of(Wide)}
     assert schemas["steps"] == {
         "description": "Steps.",
         "type": "integer",
@@ -355,8 +357,8 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_broken_entry_point_is_one_line(monkeypatch):
-    point = EntryPoint("mine", "no_such_module_here:Thing", catalogue.ENTRY_POINTS)
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [point])
+    point = EntryPoint("mine", "no_such_module_here:Thing", importing.ENTRY_POINTS)
+    monkeypatch.setattr(importing, "entry_points", lambda group: [point])
     monkeypatch.delitem(catalogue._loaded, "loss", raising=False)
     message = refusal(catalogue.parts, "loss")
     assert message.startswith("entry point mine (no_such_module_here:Thing): the plug-in cannot")
@@ -367,8 +369,8 @@ def test_an_entry_point_adds_a_part(monkeypatch, tmp_path):
         LOSS.format(cls="Pointed", name="pointed", order=1)
     )
     monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("mine", "pointed_at_for_test", catalogue.ENTRY_POINTS)
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [point])
+    point = EntryPoint("mine", "pointed_at_for_test", importing.ENTRY_POINTS)
+    monkeypatch.setattr(importing, "entry_points", lambda group: [point])
     catalogue._loaded.clear()
     assert "pointed" in catalogue.parts("loss")
     del sys.modules["pointed_at_for_test"]

@@ -12,7 +12,8 @@ from typing import Any
 
 from orla import catalogue
 from orla.errors import one_line
-from orla.study.config import config_schema
+from orla.options import options_of
+from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
@@ -140,7 +141,7 @@ def _part(part: type[Any], said: Mapping[str, Any]) -> list[str]:
 
 def _defaults(part: type[Any]) -> dict[str, Any]:
     found = {}
-    for f in catalogue.options_of(part):
+    for f in options_of(part):
         made = f.default_factory is not dataclasses.MISSING
         default = f.default_factory() if made else f.default
         if default is not dataclasses.MISSING:

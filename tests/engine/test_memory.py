@@ -1,5 +1,7 @@
 """What the memory model counts: against earlier formulas, and the tensors that the engine makes."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from programs.support import learner, loop, parameters, stream
@@ -7,10 +9,12 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.engine import memory
+from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.interventions.base import Intervention
 from orla.learners.base import Learner
+from orla.losses.squared_error import SquaredError
 
 MODELS = 3
 
@@ -31,14 +35,15 @@ EARLIER = {
 }
 
 
-def parts(architecture="rnn", driver="immediate", rule="adam", hidden=64, n_in=40):
+def a_loop(architecture="rnn", driver="immediate", rule="adam", hidden=64, n_in=40):
     made = catalogue.make(
         "architecture", {"kind": architecture, "hidden": hidden}, n_in=n_in, n_out=2
     )
-    return (
-        made,
+    return Loop(
         catalogue.make("learner", driver, architecture=made),
         catalogue.make("optimizer", rule),
+        SquaredError(),
+        segment=600,
     )
 
 
@@ -48,7 +53,7 @@ def bytes_of(tree):
 
 @pytest.mark.parametrize("names", EARLIER, ids="-".join)
 def test_predictions_are_those_of_earlier_formulas(names):
-    counted = memory.components(*parts(*names), snapshots=30)
+    counted = memory.components(a_loop(*names), snapshots=30)
     params, optimizer, sensitivity, everything = EARLIER[names]
     assert counted["parameters"] == params
     assert counted["optimizer"] == optimizer
@@ -64,15 +69,15 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name):
     for rule in catalogue.parts("optimizer"):
         made = loop(driver, rule, probes=())
         state = made.start(parameters(driver.architecture, MODELS))
-        counted = memory.components(driver.architecture, driver, made.optimizer, models=MODELS)
+        counted = memory.components(made, models=MODELS)
         copies = 5 if driver.loops else 3
         assert counted["parameters"] == copies * bytes_of(state.params)
         assert counted["optimizer"] == copies * bytes_of(state.optimizer)
         assert counted["network"] == bytes_of(state.network)
         # One counter of exact RTRL is for all models.
-        assert counted["carry"] == pytest.approx(2 * bytes_of(state.learner.carry), abs=32)
-        assert counted["buffers"] == bytes_of(state.learner.memory.changed)
-        assert counted["sensitivity"] == bytes_of(state.learner.memory.read)
+        assert counted["carry"] == pytest.approx(2 * bytes_of(state.learners["own"].carry), abs=32)
+        assert counted["buffers"] == bytes_of(state.learners["own"].memory.changed)
+        assert counted["sensitivity"] == bytes_of(state.learners["own"].memory.read)
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm", "leaky"])
@@ -90,20 +95,19 @@ def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
         _, local = d.pull(params, tape, cotangent)
         kept.append((before, tape, error, cotangent, readout, local))
     past = 3 * bytes_of((tape, local)) if name == "tbptt-9-6" else 0
-    counted = memory.components(
-        driver.architecture, driver, catalogue.make("optimizer", "sgd"), models=MODELS
-    )
+    counted = memory.components(loop(driver, "sgd", segment=6), models=MODELS)
     assert counted["tapes"] == bytes_of(kept) + past
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
 def test_the_kernels_store_is_close_to_what_is_counted(kind, with_kernels, monkeypatch):
-    made, driver, rule = parts(kind, "rtrl")
-    params = {n: torch.zeros(1, *s, dtype=torch.float64) for n, s in made.shapes().items()}
-    slots = driver.memory(params).changed
+    made = a_loop(kind, "rtrl")
+    shapes = made.learner.architecture.shapes()
+    params = {n: torch.zeros(1, *s, dtype=torch.float64) for n, s in shapes.items()}
+    slots = made.learner.memory(params).changed
     assert "on_gates" in slots["slots"]
     monkeypatch.undo()
-    counted = memory.components(made, driver, rule, models=1)["buffers"]
+    counted = memory.components(made, models=1)["buffers"]
     assert counted == pytest.approx(bytes_of(slots), rel=0.03)
 
 
@@ -141,23 +145,18 @@ def unlisted():
 @pytest.mark.parametrize("which", [0, 1])
 def test_parts_that_nobody_listed_are_counted(which):
     kind, averaged = unlisted()[which], unlisted()[2]
-    architecture, driver, rule = parts()
-    plain = memory.components(architecture, driver, rule, models=MODELS)
+    made = a_loop()
+    architecture = made.learner.architecture
+    plain = memory.components(made, models=MODELS)
     one = plain["parameters"] // 3
-    own = memory.components(architecture, kind(architecture), rule, models=MODELS)
+    own = memory.components(replace(made, learner=kind(architecture)), models=MODELS)
     assert own["carry"] == 2 * 100 * one and plain["carry"] == 0
-    watched = memory.components(
-        architecture,
-        driver,
-        rule,
-        models=MODELS,
-        observers={"a": kind(architecture)},
-        interventions=[averaged()],
-    )
+    watching = {"observers": {"a": kind(architecture)}, "interventions": [averaged()]}
+    watched = memory.components(replace(made, **watching), models=MODELS)
     assert watched["carry"] == 2 * 101 * one and watched["gradients"] == 2 * one
-    exact = parts(driver="rtrl")[1]
-    watched = memory.components(architecture, driver, rule, models=MODELS, observers={"e": exact})
-    alone = memory.components(architecture, exact, rule, models=MODELS)
+    exact = a_loop(driver="rtrl").learner
+    watched = memory.components(replace(made, observers={"e": exact}), models=MODELS)
+    alone = memory.components(replace(made, learner=exact), models=MODELS)
     for name in ("sensitivity", "buffers", "tapes"):
         assert watched[name] == alone[name] > 0
     assert {"hoarder", "asking"}.isdisjoint(catalogue.parts("learner"))
@@ -165,7 +164,7 @@ def test_parts_that_nobody_listed_are_counted(which):
 
 def test_the_sum_grows_with_what_it_is_made_of():
     def peak(driver="rtrl", rule="adam", hidden=128, **sizes):
-        return memory.peak_bytes(*parts("rnn", driver, rule, hidden), **sizes)
+        return memory.peak_bytes(a_loop("rnn", driver, rule, hidden), **sizes)
 
     small = peak(models=5)
     assert peak(hidden=256) > small and peak(models=10) > small
@@ -173,8 +172,8 @@ def test_the_sum_grows_with_what_it_is_made_of():
     assert peak(steps=200_000) > small and peak(snapshots=9) > small
     shared = 2 * 8 * memory.LONGEST * 42
     assert peak(own_streams=7) - small == (7 + 5) * shared // 2 - shared
-    single = memory.components(*parts(driver="rtrl"), precision="float32")
-    double = memory.components(*parts(driver="rtrl"), precision="float64")
+    single = memory.components(a_loop(driver="rtrl"), precision="float32")
+    double = memory.components(a_loop(driver="rtrl"), precision="float64")
     for name in ("parameters", "optimizer", "buffers", "sensitivity", "tapes"):
         assert 2 * single[name] == double[name]
     assert double["fixed"] == single["fixed"] > 900e6
@@ -183,16 +182,16 @@ def test_the_sum_grows_with_what_it_is_made_of():
 
 def test_an_unknown_precision_is_named():
     with pytest.raises(OrlaError, match=r"float16.*float32"):
-        memory.peak_bytes(*parts(), precision="float16")
+        memory.peak_bytes(a_loop(), precision="float16")
 
 
 def batch(most=5, driver="rtrl", architecture="rnn", hidden=64, n_in=40, **changed):
-    return memory.batch_models(*parts(architecture, driver, "adam", hidden), most=most, **changed)
+    return memory.batch_models(a_loop(architecture, driver, "adam", hidden), most=most, **changed)
 
 
 def test_batches_are_cut_to_the_memory_of_the_job():
     def peak(models):
-        return memory.peak_bytes(*parts(hidden=512), models=models) / 1e6
+        return memory.peak_bytes(a_loop(hidden=512), models=models) / 1e6
 
     large = {"driver": "immediate", "hidden": 512, "device": "cuda"}
     for models in (1, 3, 5):
@@ -218,9 +217,9 @@ def test_what_a_batch_touches_stays_in_cache_on_a_cpu():
 
 def test_a_job_asks_for_what_its_batch_needs():
     def asked(driver, most):
-        return memory.job_mb(*parts("rnn", driver), most=most)
+        return memory.job_mb(a_loop("rnn", driver), most=most)
 
-    needed = memory.peak_bytes(*parts(), models=24) / 1e6
+    needed = memory.peak_bytes(a_loop(), models=24) / 1e6
     assert 1.09 * needed < asked("immediate", 400) < 1.11 * needed
     assert asked("immediate", 5) < asked("immediate", 400)
     assert asked("rtrl", 400) == asked("rtrl", 2)

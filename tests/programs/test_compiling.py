@@ -130,9 +130,9 @@ def test_optimizers_share_a_windows_gradient_and_learners_an_update(tmp_path, mo
 def test_forward_runs_compile():
     architecture = network("lstm")
     params, moments = parameters(architecture), stream(250)
-    eager = forward.run(architecture, params, None, moments).outputs
+    eager = forward.outputs_of(architecture, params, None, moments)
     compiling.configure(compile=True)
-    fast = forward.run(architecture, params, None, moments).outputs
+    fast = forward.outputs_of(architecture, params, None, moments)
     torch.testing.assert_close(fast, eager, rtol=1e-10, atol=1e-12)
 
 
@@ -260,6 +260,7 @@ WITHOUT_COMPILER = """
 import sys
 import torch
 from orla import catalogue
+from orla.options import options_of
 from programs.support import learner, loop, network, run
 
 from orla.programs import compiling
@@ -279,7 +280,7 @@ def conditions():
         for name, part in parts(kind).items():
             needed = {
                 f.name: "watching"
-                for f in catalogue.options_of(part)
+                for f in options_of(part)
                 if f.default is f.default_factory
             }
             made = catalogue.make(kind, {"kind": name, **needed})

@@ -133,8 +133,8 @@ def test_what_is_recorded_looks_at_no_value(kind, name):
         some = {n: m[part] for n, m in moments.items()}
         errors, _ = made._advance(state, without(RATES), some)
         assert errors.device.type == "meta" and errors.shape == (24, 3)
-    ran = forward.run(driver.architecture, state.params, None, moments)
-    assert ran.outputs.device.type == "meta" and ran.outputs.shape == (3, 48, 2)
+    ran = forward.outputs_of(driver.architecture, state.params, None, moments)
+    assert ran.device.type == "meta" and ran.shape == (3, 48, 2)
 
 
 def test_looking_at_a_value_would_be_noticed():

@@ -153,9 +153,9 @@ def test_a_process_whose_cache_is_unsafe_keeps_to_itself(cache):
     private = store.folder("kernels")
     assert cache not in private.parents and not private.stat().st_mode & 0o077
     assert store.folder("kernels") == private
-    scratch = store.scratch(private / "one")
-    (scratch / "file").touch()
-    assert not store.keep(scratch, private / "one")  # not beyond this process
+    with store.scratch(private / "one") as scratch:
+        (scratch / "file").touch()
+        assert not store.keep(scratch, private / "one")  # not beyond this process
     assert store.whole(private / "one")
     shutil.rmtree(private)
 

@@ -202,22 +202,22 @@ def test_a_job_is_all_that_its_result_depends_on():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tasks": ["day"]}, '"conditions[0].tasks" cannot have "day"; the nearest is "days"'),
-        ({"networks": ["gru"]}, '"conditions[0].networks" cannot have "gru"; there are "small"'),
+        ({"tasks": ["day"]}, '"conditions[0].tasks" cannot be "day"; the nearest is "days"'),
+        ({"networks": ["gru"]}, '"conditions[0].networks" cannot be "gru"; there are "small"'),
         (
             {"learners": ["imediate"]},
             'learners": learner "imediate" is unknown; the nearest is "im',
         ),
         ({"learners": ["tbptt-200"]}, 'learner "tbptt-200" is unknown; the nearest is "tbptt'),
         ({"optimizers": ["adm"]}, 'optimizers": optimizer "adm" is unknown; the nearest is "adam"'),
-        ({"splits": ["50/50"]}, '"conditions[0].splits" has "50/50", which days has not; the near'),
+        ({"splits": ["50/50"]}, '"conditions[0].splits" cannot be "50/50" for days; the near'),
         ({"observers": ["rtrll"]}, 'observers": learner "rtrll" is unknown; the nearest is "rtrl"'),
         ({"starts": ["frsh"]}, 'starts": start "frsh" is unknown; the nearest is "fresh"'),
         ({"probes": ["update_rato"]}, 'probe "update_rato" is unknown; the nearest is "update_rat'),
         ({"interventions": ["matched+matcd"]}, '"matcd" is unknown; the nearest is "matched"'),
         (
             {"tasks": ["days", "wave"], "splits": ["shift"]},
-            '"conditions[0].splits" has "shift", which days has not; there are "50-50"',
+            '"conditions[0].splits" cannot be "shift" for days; there are "50-50"',
         ),
     ],
 )

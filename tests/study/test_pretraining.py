@@ -47,7 +47,7 @@ def test_networks_learn(pretrained):
 def test_the_weights_are_those_of_the_best_epoch(part, pretrained):
     params, curve = pretrained
     best = curve[curve.best].sort_values("seed").validation_error.to_numpy()
-    outputs = forward.run(RNN, params, None, {"x": torch.as_tensor(part.X)}).outputs.numpy()
+    outputs = forward.outputs_of(RNN, params, None, {"x": torch.as_tensor(part.X)}).numpy()
     error = ((outputs[:, 800:] - part.Y[800:]) ** 2).mean((1, 2))
     # While training the state came from changing weights, whose trace is short.
     assert error == pytest.approx(best, rel=1e-2)

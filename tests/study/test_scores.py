@@ -45,7 +45,7 @@ def test_windows():
 
 def test_windows_of_scored_steps():
     values = np.array([[1.0, 0.0, 3.0, 0.0, 0.0, 0.0]])
-    scored = np.array([True, False, True, False, False, False])
+    scored = torch.tensor([True, False, True, False, False, False])
     means = scores.window_means(values, scored, 3)
     assert means[0, 0] == 2.0 and np.isnan(means[0, 1])
 

@@ -9,6 +9,7 @@ import torch
 from harness import LEARNERS, SQUARED_ERROR, make_network
 
 from orla import catalogue, progress
+from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.study import horizons as at_horizons
 from orla.study import rates, sweep
@@ -65,12 +66,15 @@ def study(sessions):
     networks, _ = pretrain(NETWORK, a.part(slice(0, 400)), range(SEEDS), settings, SQUARED_ERROR)
     return Study(
         keys=KEYS,
-        architecture=NETWORK,
         networks=networks,
         episode=make_episode(b, reference=a.part(slice(400, None)), reference_from=100),
-        learner=catalogue.make("learner", "immediate", architecture=NETWORK),
-        optimizer=catalogue.make("optimizer", "sgd"),
-        probes=[catalogue.make("probe", "update_ratio")],
+        loop=Loop(
+            catalogue.make("learner", "immediate", architecture=NETWORK),
+            catalogue.make("optimizer", "sgd"),
+            SQUARED_ERROR,
+            probes=[catalogue.make("probe", "update_ratio")],
+            segment=WINDOW,
+        ),
     )
 
 
@@ -90,10 +94,11 @@ def changed(study, part, size=3.0):
 
 
 def learning(study, name):
+    learner = catalogue.make("learner", LEARNERS.get(name, name), architecture=NETWORK)
     return dataclasses.replace(
         study,
         keys=study.keys | {"learner": name},
-        learner=catalogue.make("learner", LEARNERS.get(name, name), architecture=NETWORK),
+        loop=dataclasses.replace(study.loop, learner=learner),
     )
 
 

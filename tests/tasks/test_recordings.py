@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.options import option_schema, options_of
 from orla.sessions import matfile, nwb
 from orla.sessions.parts import parts
 from orla.sessions.streams import Streams
@@ -121,9 +122,9 @@ def test_every_option_says_what_it_is():
         for name, inner in schema.get("properties", {}).items():
             walk(inner, f"{key}.{name}")
 
-    options = catalogue.options_of(Recordings)
+    options = options_of(Recordings)
     for f in options:
-        schema = catalogue.option_schema(Recordings, f)
+        schema = option_schema(Recordings, f)
         Draft202012Validator.check_schema(schema)
         walk(schema, f.name)
     assert {f.name for f in options} == {

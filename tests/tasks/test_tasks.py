@@ -7,6 +7,7 @@ import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.options import options_of
 from orla.tasks.episode import Episode
 from orla.tasks.shift import STATIONARY, Shift
 
@@ -157,7 +158,7 @@ def test_the_selection_cut_leaves_windows_on_both_sides(windows, cut):
 @pytest.mark.parametrize("name", TASKS)
 def test_each_option_has_a_text_and_a_default_that_is_allowed(name):
     task = catalogue.part("task", name)
-    options = catalogue.options_of(task)
+    options = options_of(task)
     assert {f.name for f in options} == {f.name for f in dataclasses.fields(task)}
     for f in options:
         assert f.metadata["text"].endswith("."), f.name

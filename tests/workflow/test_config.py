@@ -12,9 +12,11 @@ from snakemake.utils import update_config
 from orla import __main__ as program
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.options import options_of
 from orla.schema import validate
 from orla.sessions import simulator
-from orla.study.config import checked, config_schema, settled
+from orla.study.config import checked, settled
+from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.plan import SECTIONS
 from orla.study.pretraining import Pretraining
@@ -120,7 +122,7 @@ def test_the_schema_names_every_part_that_a_config_can_name():
         assert one["properties"]["kind"]["enum"] == list(catalogue.parts(kind))
         for choice in one["allOf"]:
             part = catalogue.part(kind, choice["if"]["properties"]["kind"]["const"])
-            options = {f.name for f in catalogue.options_of(part)}
+            options = {f.name for f in options_of(part)}
             assert set(choice["then"]["properties"]) == {"kind", *options}
 
 

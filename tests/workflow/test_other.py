@@ -364,7 +364,7 @@ def by_hand(way, episode, params, rate):
 
     def frozen(params, state, moments, since=0):
         rest = {name: m[since:] for name, m in moments.items()}
-        return step_errors(forward.run(way.network, params, state, rest).outputs, rest)
+        return step_errors(forward.outputs_of(way.network, params, state, rest), rest)
 
     before = frozen(params, None, whole)
     reference = frozen(params, None, seen(dtype, episode.reference))[:, episode.reference_from :]

@@ -8,6 +8,7 @@ import pytest
 
 from orla import catalogue
 from orla.architectures.rnn import RNN
+from orla.engine.loop import Loop
 from orla.prereg.judge import VERDICT_COLUMNS
 from orla.programs import compiling
 from orla.study import sweep, traces
@@ -42,12 +43,15 @@ def swept(pretrained):
     episode, network, (trained, _) = pretrained
     study = Study(
         keys=dict.fromkeys(KEYS, "x"),
-        architecture=network,
         networks=trained,
         episode=episode,
-        learner=catalogue.make("learner", "immediate", architecture=network),
-        optimizer=catalogue.make("optimizer", "sgd"),
-        probes=[catalogue.make("probe", "update_ratio")],
+        loop=Loop(
+            catalogue.make("learner", "immediate", architecture=network),
+            catalogue.make("optimizer", "sgd"),
+            catalogue.make("loss", episode.loss),
+            probes=[catalogue.make("probe", "update_ratio")],
+            segment=episode.window,
+        ),
     )
     return sweep.sweep(study, [0.01, 0.03], growth=0, horizons=[20])
 

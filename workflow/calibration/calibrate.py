@@ -27,9 +27,9 @@ import torch
 import yaml
 
 from orla.architectures import architecture
-from orla.catalogue import settings
 from orla.errors import one_line
 from orla.files import atomic
+from orla.options import settings
 from orla.programs import compiling
 from orla.sessions import matfile, nwb, simulator
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts

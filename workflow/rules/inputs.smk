@@ -77,17 +77,10 @@ def sweep_mb(wildcards, attempt):
     job, recorded = JOBS[c.path], config["tasks"][c.task].get("preparation")
     inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
     return attempt * job_mb(
-        job["network"],
-        job["learner"],
-        job["optimizer"],
+        job,
         n_in=inputs,
         n_out=inputs,
         most=config["compute"]["batch_models"],
-        observers=job["observers"],
-        interventions=job["interventions"],
-        probes=job["probes"],
         device=config["compute"]["device"].partition(":")[0],
-        precision=c.precision,
-        snapshots=job["seeds"] * len(job["learning_rates"]) * len(job["horizons"]),
         **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
     )

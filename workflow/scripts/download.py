@@ -1,13 +1,13 @@
 """Download one recording from Zenodo."""
 
-from orla import catalogue
+from orla import options
 from orla.errors import OrlaError, logged
 from orla.schema import nearest
 from orla.sessions import zenodo
 
 with logged(snakemake.log[0]):
     session = snakemake.wildcards.session
-    source = catalogue.settings(zenodo.Source, dict(snakemake.params.source), "config: odoherty")
+    source = options.settings(zenodo.Source, dict(snakemake.params.source), "config: odoherty")
     if session not in source.md5:
         raise OrlaError(
             f'config: "odoherty.md5" has no checksum of {session}; {nearest(session, source.md5)}'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.func import vjp, vmap
 
@@ -13,7 +14,10 @@ from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_mode
 
 @dataclass(frozen=True)
 class AutomaticDerivatives(Derivatives):
-    """A step's local term is its term of the parameters' gradient."""
+    """A step's local term is its term of the parameters' gradient.
+
+    Sensitivities are {parameter: (models, *shape, state)}, dense.
+    """
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         x = moment["x"]
@@ -24,24 +28,39 @@ class AutomaticDerivatives(Derivatives):
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         recurrent = {name: params[name] for name in self.recurrent()}
-        one = self._pull_one if cotangent.dim() == 2 else self._pull_rows
+
+        def one(
+            recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
+        ) -> tuple[Parameters, Tensor]:
+            _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
+            return pull(cotangent) if cotangent.dim() == 1 else vmap(pull)(cotangent)
+
         gradient, on_state = vmap(one)(recurrent, tape["state"], tape["x"], cotangent)
         return on_state, gradient
-
-    def _pull_one(
-        self, recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
-    ) -> tuple[Parameters, Tensor]:
-        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
-        return pull(cotangent)
-
-    def _pull_rows(
-        self, recurrent: Parameters, state: Tensor, x: Tensor, rows: Tensor
-    ) -> tuple[Parameters, Tensor]:
-        _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
-        return vmap(pull)(rows)
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}
 
     def history(self) -> tuple[str, ...]:
         return self.recurrent()
+
+    def sensitivity(self, params: Parameters) -> Parameters:
+        size = self.architecture.state_size
+        return {
+            name: params[name].new_zeros(*params[name].shape, size) for name in self.recurrent()
+        }
+
+    def no_terms(self, params: Parameters) -> Parameters:
+        return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent()}
+
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        gathered = self.gather(tapes, locals_)
+        return {name: g + terms[name] for name, g in gathered.items()}
+
+    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+        return {name: terms[name] + vmap(torch.matmul)(p, on_start) for name, p in P.items()}
+
+    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
+        for name, p in P.items():
+            carried = vmap(torch.matmul)(p, rows.transpose(1, 2))
+            torch.add(carried, locals_[name].sum(0).movedim(1, -1), out=p)

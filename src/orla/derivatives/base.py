@@ -1,4 +1,7 @@
-"""Forward and backward through one step of a network, for a batch of models (first axis)."""
+"""Forward and backward through one step of a network, for a batch of models (first axis).
+
+With them stand the layout of exact RTRL's sensitivities P = dstate/dtheta, and the products with P.
+"""
 
 from __future__ import annotations
 
@@ -140,3 +143,36 @@ class Derivatives(ABC):
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
         missing = self.architecture.state_size - self.architecture.hidden
         return torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h
+
+    @abstractmethod
+    def sensitivity(self, params: Parameters) -> Parameters:
+        """Exact RTRL's P = dstate/dtheta before the first step, in a layout of its own."""
+
+    @abstractmethod
+    def no_terms(self, params: Parameters) -> Parameters:
+        """Terms lambda_k D_k of no step: zeros, of the shape of P without the state's axis."""
+
+    @abstractmethod
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        """`terms` plus those of further steps (first axis of `tapes` and `locals_`)."""
+
+    @abstractmethod
+    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+        """Gradient of the recurrent parameters at a step within a block.
+
+        Args:
+            P: At the block's start.
+            on_start: Cotangent (models, state_size) pulled back to the block's start.
+            terms: Those of the block's own steps, from `with_terms`.
+        """
+
+    @abstractmethod
+    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
+        """Compute P at the end of a block from P at its start, in place.
+
+        Args:
+            P: At the block's start.
+            rows: Unit vectors pulled back to the block's start (models, state_size, state_size).
+            tapes: The block's tapes, steps on the first axis.
+            locals_: The unit vectors' local terms, steps on the first axis.
+        """

@@ -10,6 +10,12 @@ from torch.func import vmap
 
 from orla.architectures.base import LinearGates, Parameters
 from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_models
+from orla.programs.scan import readable
+
+# Bytes of the panels in which P is rebuilt. On a CPU a panel fits the L2 cache of a core; on a GPU
+# larger panels mean fewer launches.
+_PANEL = 1_000_000
+_PANEL_ON_DEVICE = 256_000_000
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,8 @@ class StructuredDerivatives(Derivatives):
     """A step's local term is the cotangent on the pre-activations, "gates" (models, gates).
 
     The parameters' gradient is its outer product with the inputs of the pre-activations, (x, h, 1).
+    Sensitivities are {"P": (models, state, gates, n_in + hidden + 1)}; each product with P or D is
+    a matmul.
     """
 
     architecture: LinearGates
@@ -78,3 +86,38 @@ class StructuredDerivatives(Derivatives):
             "W_hh": gradient[:, :, n_in:-1],
             "b_h": gradient[:, :, -1],
         }
+
+    def sensitivity(self, params: Parameters) -> Parameters:
+        a, W_hh = self.architecture, params["W_hh"]
+        return {"P": W_hh.new_zeros(len(W_hh), a.state_size, a.gates, a.n_in + a.hidden + 1)}
+
+    def no_terms(self, params: Parameters) -> Parameters:
+        a, W_hh = self.architecture, params["W_hh"]
+        return {"P": W_hh.new_zeros(len(W_hh), a.gates, a.n_in + a.hidden + 1)}
+
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        delta = locals_["gates"].permute(1, 2, 0)
+        joined = self.joined(tapes).transpose(0, 1)
+        return {"P": torch.baddbmm(terms["P"], delta, joined)}
+
+    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+        rows = terms["P"].flatten(1)[:, None]
+        gradient = torch.baddbmm(rows, on_start[:, None], P["P"].flatten(2))
+        return self.parted(gradient.view(terms["P"].shape))
+
+    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
+        joined = self.joined(tapes).transpose(0, 1)
+        # On a CPU both products are done panel by panel, while the panel is in cache.
+        together, panel = (1, _PANEL) if readable(rows) else (len(rows), _PANEL_ON_DEVICE)
+        for model in range(0, len(rows), together):
+            some = slice(model, model + together)
+            part = P["P"][some]
+            _, state, gates, length = part.shape
+            width = max(1, panel // (together * state * length * part.element_size()))
+            for first in range(0, gates, width):
+                at = slice(first, first + width)
+                delta = locals_["gates"][:, some, :, at].permute(1, 2, 3, 0).flatten(1, 2)
+                after = torch.bmm(rows[some], part[:, :, at].flatten(2)).view(together, -1, length)
+                part[:, :, at] = after.baddbmm_(delta, joined[some]).view(
+                    together, state, -1, length
+                )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,28 +10,17 @@ from torch.func import vmap
 
 from orla.architectures.base import Architecture, Parameters, rows_along_memory
 from orla.derivatives import derivatives
-from orla.engine.loop import Moments
+from orla.engine.update import Moments, padded
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 
 SEGMENT = 200
 
 
-@dataclass(frozen=True)
-class Run:
-    """Outputs (models, steps, n_out) of frozen networks and their state after the last step.
-
-    The state is None where the number of steps is no multiple of SEGMENT.
-    """
-
-    outputs: Tensor
-    state: Tensor | None
-
-
-def run(
+def outputs_of(
     architecture: Architecture, params: Parameters, state: Tensor | None, moments: Moments
-) -> Run:
-    """Run frozen networks over a stream.
+) -> Tensor:
+    """Outputs (models, steps, n_out) of frozen networks over a stream.
 
     Args:
         architecture: The networks' architecture.
@@ -48,18 +36,12 @@ def run(
             # Contiguous as later states are, so that one compiled program serves both.
             state = vmap(architecture.initial_state)(params).contiguous()
         used = {name: moments[name].contiguous() for name in ("x", "starts") if name in moments}
-        length, outputs = len(used["x"]), []
-        for start in range(0, length, SEGMENT):
+        outputs = []
+        for start in range(0, len(used["x"]), SEGMENT):
             part = {name: m[start : start + SEGMENT] for name, m in used.items()}
-            steps = len(part["x"])
-            # Padded to one length, so that one compiled program serves every stream.
-            padded = {
-                name: torch.cat([m, m.new_zeros(SEGMENT - steps, *m.shape[1:])])
-                for name, m in part.items()
-            }
-            state, output = forward(params, state, padded)
-            outputs.append(output[:steps])
-        return Run(torch.cat(outputs).transpose(0, 1), None if length % SEGMENT else state)
+            state, output = forward(params, state, padded(part, SEGMENT))
+            outputs.append(output[: len(part["x"])])
+        return torch.cat(outputs).transpose(0, 1)
 
 
 @functools.cache

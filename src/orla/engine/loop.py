@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils import _pytree as pytree
 
+from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
 from orla.engine.state import Carried, State, noise
 from orla.engine.steps import StepLoop
@@ -19,8 +20,9 @@ from orla.engine.update import Moments, noise_of
 from orla.engine.windows import WindowLoop
 from orla.errors import OrlaError
 from orla.learners.base import Learner, Memory
+from orla.losses.base import Loss
 
-__all__ = ["Adaptation", "Loop", "Moments"]
+__all__ = ["Adaptation", "Loop", "Moments", "loop_of"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,6 @@ class Loop(StepLoop, WindowLoop):
         params: Parameters,
         *,
         seeds: Sequence[int] | None = None,
-        network: Tensor | None = None,
         optimizer: dict[str, Tensor] | None = None,
     ) -> State:
         """The state before the first step.
@@ -56,21 +57,18 @@ class Loop(StepLoop, WindowLoop):
         Args:
             params: Starting point, each (models, ...); left as it is.
             seeds: Names of the models' random numbers; 0, 1, ... by default.
-            network: States of the networks (models, state_size); their initial ones by default.
             optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
             params = _own(rows_along_memory(params))
             models = len(next(iter(params.values())))
-            if network is None:
-                network = vmap(self.learner.architecture.initial_state)(params)
+            network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
                 optimizer = vmap(self.optimizer.init)(params)
             return State(
                 params=params,
                 network=network.clone(),
-                learner=_carried(self.learner, params),
-                observers={n: _carried(o, params) for n, o in self.observers.items()},
+                learners={name: _carried(x, params) for name, x in self.learners.items()},
                 optimizer=_own(optimizer),
                 interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
                 probes=[_own(vmap(p.init)(params)) for p in self.probes],
@@ -142,14 +140,46 @@ class Loop(StepLoop, WindowLoop):
     def _advance(
         self, state: State, rates: Tensor, moments: Moments
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        for learner, _ in self._learners(state):
+        for learner in self.learners.values():
             if learner.noise:
                 steps = len(moments["x"])
                 drawn = noise(state.seeds, state.step, steps, learner.noise, state.network)
                 moments = moments | {noise_of(learner): drawn}
-        if self.learner.loops or any(o.loops for o in self.observers.values()):
+        if self.apart:
             return self._advance_by_updates(state, rates, moments)
         return self._advance_by_steps(state, rates, moments)
+
+
+def loop_of(
+    job: Mapping[str, Any], n_in: int, n_out: int, loss: Loss, segment: int | None = None
+) -> Loop:
+    """The loop of a job.
+
+    Args:
+        job: "network", "learner", "optimizer", "interventions" and "probes" as short forms or as
+            mappings of ``kind`` and options, and "observers", {name: such a one}.
+        n_in, n_out: Inputs and outputs of the network.
+        loss: The loss.
+        segment: Steps of a segment; by default one update.
+
+    Raises:
+        OrlaError: A part or an option is unknown, or the parts do not fit together.
+    """
+    network = catalogue.make("architecture", job["network"], n_in=n_in, n_out=n_out)
+
+    def made(learner: str | Mapping[str, Any]) -> Learner:
+        return catalogue.make("learner", learner, architecture=network)
+
+    learner = made(job["learner"])
+    return Loop(
+        learner,
+        catalogue.make("optimizer", job["optimizer"]),
+        loss,
+        observers={name: made(spec) for name, spec in job["observers"].items()},
+        interventions=[catalogue.make("intervention", spec) for spec in job["interventions"]],
+        probes=[catalogue.make("probe", spec) for spec in job["probes"]],
+        segment=segment or learner.stride,
+    )
 
 
 def _carried(learner: Learner, params: Parameters) -> Carried:

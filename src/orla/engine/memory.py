@@ -9,23 +9,18 @@ How many copies are alive at once, and what programs and libraries take, is meas
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Architecture, Parameters
+from orla.architectures.base import Parameters
 from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
-from orla.interventions.base import Intervention
 from orla.learners.base import Learner
-from orla.losses.base import Loss
 from orla.losses.squared_error import SquaredError
-from orla.optimizers.base import Optimizer
-from orla.probes.base import Probe
 
 # Measured with a cold cache: the job's own process with everything imported and one loop compiled;
 # and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
@@ -45,13 +40,8 @@ _CACHE = 8_000_000
 
 
 def components(
-    architecture: Architecture,
-    learner: Learner,
-    optimizer: Optimizer,
+    loop: Loop,
     *,
-    observers: Mapping[str, Learner] | None = None,
-    interventions: Sequence[Intervention] = (),
-    probes: Sequence[Probe] = (),
     models: int = 5,
     precision: str = "float64",
     steps: int = LONGEST,
@@ -61,26 +51,21 @@ def components(
     """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
 
     Args:
-        architecture, learner, optimizer, observers, interventions, probes: Of the condition.
+        loop: Of the condition; its segment and its loss do not matter here.
         models: Models computed together.
         precision: "float64" or "float32".
         steps: Steps of the longest stream of the job.
-        snapshots: Models that are kept as they stood at a horizon, from `snapshots`.
+        snapshots: Models that are kept as they stood at a horizon, from `asked_memory.sizes`.
         own_streams: Seeds that have streams of their own; 0 where all share one.
 
     Raises:
-        OrlaError: The precision is unknown, or an observer's stride does not fit the learner's.
+        OrlaError: The precision is unknown.
     """
-    observers = observers or {}
-    # A segment of one update: how long the study's are does not matter here.
-    loop = Loop(
-        learner, optimizer, SquaredError(), observers, interventions, probes, learner.stride
-    )
-    one, copies = _one(loop, architecture, precision), _copies(learner, observers)
+    one, copies, network = _one(loop, precision), _copies(loop), loop.learner.architecture
     of_models = {
         "parameters": copies * one["params"],
         "optimizer": copies * one["optimizer"],
-        "gradients": (len(observers) + len(interventions)) * one["params"],
+        "gradients": (len(loop.observers) + len(loop.interventions)) * one["params"],
         "network": one["network"],
         # A step answers with a new one beside the old.
         "carry": 2 * one["carry"],
@@ -88,8 +73,8 @@ def components(
         "sensitivity": one["read"],
         "tapes": one["tapes"],
     }
-    numbers = steps * (architecture.n_in + architecture.n_out)
-    outputs = steps * models * (4 * architecture.n_out + 4)
+    numbers = steps * (network.n_in + network.n_out)
+    outputs = steps * models * (4 * network.n_out + 4)
     return {name: each * models for name, each in of_models.items()} | {
         # The stream in float64 and in the study's precision; outputs and errors of each model.
         "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
@@ -98,33 +83,29 @@ def components(
     }
 
 
-def _copies(learner: Learner, observers: Mapping[str, Learner]) -> int:
-    apart = any(x.loops for x in (learner, *observers.values()))
-    return _COPIES_APART if apart else _COPIES_IN_LOOP
+def _copies(loop: Loop) -> int:
+    return _COPIES_APART if loop.apart else _COPIES_IN_LOOP
 
 
-def _one(loop: Loop, architecture: Architecture, precision: str) -> dict[str, int]:
+def _one(loop: Loop, precision: str) -> dict[str, int]:
     """Bytes of one model."""
     if precision not in PRECISIONS:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
     try:
-        return _counted(loop, architecture, PRECISIONS[precision], "meta")
+        return _counted(loop, PRECISIONS[precision], "meta")
     except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
-        return _counted(loop, architecture, PRECISIONS[precision], "cpu")
+        return _counted(loop, PRECISIONS[precision], "cpu")
 
 
-def _counted(
-    loop: Loop, architecture: Architecture, dtype: torch.dtype, device: str
-) -> dict[str, int]:
+def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
     params = {
         name: torch.zeros(1, *shape, dtype=dtype, device=device)
-        for name, shape in architecture.shapes().items()
+        for name, shape in loop.learner.architecture.shapes().items()
     }
     state = loop.start(params)
-    learners = [loop.learner, *loop.observers.values()]
-    carried = [state.learner, *state.observers.values()]
+    carried = list(state.learners.values())
     with torch.no_grad():
-        tapes = sum(_tapes(learner, loop.loss, params, state.network) for learner in learners)
+        tapes = sum(_tapes(learner, params, state.network) for learner in loop.learners.values())
     return {
         "params": _bytes(params),
         "network": _bytes(state.network),
@@ -136,12 +117,12 @@ def _counted(
     }
 
 
-def _tapes(learner: Learner, loss: Loss, params: Parameters, network: Tensor) -> int:
+def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
     """Bytes that one model's steps leave for a learner, from one step and how many it looks at."""
     d, a = learner.derivatives, learner.architecture
     moment = {name: network.new_zeros(n) for name, n in (("x", a.n_in), ("y", a.n_out))}
     after, tape = d.forward(params, network, moment)
-    error, cotangent, readout = d.readout(loss, params, after, moment)
+    error, cotangent, readout = d.readout(SquaredError(), params, after, moment)
     _, local = d.pull(params, tape, cotangent)
     drawn = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
@@ -158,32 +139,18 @@ def _bytes(tree: Any) -> int:
     return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
 
 
-def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[int]) -> int:
-    """Models that a sweep keeps as they stood at a horizon, until its rate is selected."""
-    return seeds * len(learning_rates) * len(horizons)
-
-
-def peak_bytes(
-    architecture: Architecture, learner: Learner, optimizer: Optimizer, **sizes: Any
-) -> int:
+def peak_bytes(loop: Loop, **sizes: Any) -> int:
     """Peak memory of a sweep job in bytes; arguments and errors as those of `components`."""
-    return sum(components(architecture, learner, optimizer, **sizes).values())
+    return sum(components(loop, **sizes).values())
 
 
 def batch_models(
-    architecture: Architecture,
-    learner: Learner,
-    optimizer: Optimizer,
-    *,
-    most: int,
-    memory_mb: float | None = None,
-    device: str = "cpu",
-    **sizes: Any,
+    loop: Loop, *, most: int, memory_mb: float | None = None, device: str = "cpu", **sizes: Any
 ) -> int:
     """How many models to compute together: `most`, or as many as cache and memory hold.
 
     Args:
-        architecture, learner, optimizer, sizes: As for `components`, `models` apart.
+        loop, sizes: As for `components`, `models` apart.
         most: Models, at most.
         memory_mb: What the job may take; None for no limit.
         device: Where the models are computed; only a CPU's cache is heeded.
@@ -194,9 +161,7 @@ def batch_models(
     Raises:
         OrlaError: Not even one model fits into `memory_mb`, or as for `components`.
     """
-    parts, observers = (architecture, learner, optimizer), sizes.get("observers") or {}
-    one = components(*parts, models=1, **sizes)
-    copies = _copies(learner, observers)
+    one, copies = components(loop, models=1, **sizes), _copies(loop)
     if device == "cpu":
         # P and what a step carries, and what an update carries, old and new.
         stepped = one["sensitivity"] + (copies == _COPIES_IN_LOOP) * one["carry"]
@@ -204,28 +169,19 @@ def batch_models(
         most = max(1, min(most, _CACHE // touched))
     if memory_mb is None:
         return most
-    none = peak_bytes(*parts, models=0, **sizes)
+    none = peak_bytes(loop, models=0, **sizes)
     each = sum(one.values()) - none
     if fitting := max(0, int(memory_mb * 1e6 - none)) // each:
         return min(most, fitting)
     needed = sum(one.values()) / 1e6
     raise OrlaError(
-        f"memory: one model of {learner.part.name} with {optimizer.part.name} needs"
+        f"memory: one model of {loop.learner.part.name} with {loop.optimizer.part.name} needs"
         f" {needed:.0f} MB and the job has {memory_mb:.0f}; give its rule more:"
         f" --set-resources RULE:mem_mb={math.ceil(1.1 * needed)}"
     )
 
 
-def job_mb(
-    architecture: Architecture,
-    learner: Learner,
-    optimizer: Optimizer,
-    *,
-    most: int,
-    device: str = "cpu",
-    **sizes: Any,
-) -> int:
+def job_mb(loop: Loop, *, most: int, device: str = "cpu", **sizes: Any) -> int:
     """Megabytes to ask for a sweep job of batches of at most `most` models, a tenth to spare."""
-    parts = architecture, learner, optimizer
-    models = batch_models(*parts, most=most, device=device, **sizes)
-    return math.ceil(1.1 * peak_bytes(*parts, models=models, **sizes) / 1e6)
+    models = batch_models(loop, most=most, device=device, **sizes)
+    return math.ceil(1.1 * peak_bytes(loop, models=models, **sizes) / 1e6)

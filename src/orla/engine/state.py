@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.learners.base import Carry, Memory
@@ -30,8 +29,7 @@ class State:
     Attributes:
         params: the networks' parameters.
         network: the networks' states (models, state_size).
-        learner: the learner's carry and buffers.
-        observers: the same of each observer, by name.
+        learners: what is carried by the learner, "own", and by each observer, "of NAME".
         optimizer: the optimizer's state.
         interventions: the states of the interventions, in order.
         probes: the states of the probes, in order.
@@ -41,8 +39,7 @@ class State:
 
     params: Parameters
     network: Tensor
-    learner: Carried
-    observers: dict[str, Carried]
+    learners: dict[str, Carried]
     optimizer: dict[str, Tensor]
     interventions: list[dict[str, Tensor]] = field(default_factory=list)
     probes: list[dict[str, Tensor]] = field(default_factory=list)
@@ -51,8 +48,7 @@ class State:
 
     def copy(self) -> State:
         """A copy that shares no memory with this state."""
-        values = {name: _copied(value) for name, value in vars(self).items()}
-        return State(**values)
+        return deepcopy(self)
 
 
 @dataclass
@@ -61,15 +57,6 @@ class Carried:
 
     carry: Carry
     memory: Memory
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Carried):
-        memory = Memory(_copied(value.memory.changed), _copied(value.memory.read))
-        return Carried(_copied(value.carry), memory)
-    if isinstance(value, dict):
-        return {name: _copied(one) for name, one in value.items()}
-    return pytree.tree_map(lambda t: t.clone() if isinstance(t, Tensor) else t, value)
 
 
 def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:
@@ -86,6 +73,15 @@ def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Te
 
 
 def _block(seed: int, block: int, numbers: int) -> Tensor:
-    entropy = np.random.SeedSequence(seed, spawn_key=(1, block)).generate_state(1, np.uint64)[0]
-    generator = torch.Generator().manual_seed(int(entropy >> 1))
-    return torch.rand(DRAWN_TOGETHER, numbers, generator=generator, dtype=torch.float64)
+    drawing = generator(seed, 1, block)
+    return torch.rand(DRAWN_TOGETHER, numbers, generator=drawing, dtype=torch.float64)
+
+
+def generator(seed: int, *use: int) -> torch.Generator:
+    """Random numbers of a seed; `use` separates its streams.
+
+    0: untrained networks; (1, block): what learners draw; 2: starts. SeedSequence spreads small
+    seeds over the generator's whole space.
+    """
+    entropy = np.random.SeedSequence(seed, spawn_key=use).generate_state(1, np.uint64)[0]
+    return torch.Generator().manual_seed(int(entropy >> 1))

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.engine.state import State
-from orla.engine.update import Moments, Updating, part_name, with_noise
+from orla.engine.update import Moments, Updating, padded, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import readable, scan_in_place
 
@@ -27,8 +27,7 @@ class StepLoop(Updating):
         steps = len(moments["x"])
         on_cpu = readable(state.network)
         if on_cpu:
-            # Padded to the length of a segment, so that one program serves every part of it.
-            moments = {name: _padded(m, self.segment - steps) for name, m in moments.items()}
+            moments = padded(moments, self.segment)
         errors, series, at = [], [], 0
         while at < steps:
             stop = min(steps, at + self._room(state), at + (steps if on_cpu else self._longest))
@@ -50,25 +49,24 @@ class StepLoop(Updating):
 
     def _split(self, state: State) -> tuple[Any, Any, Any]:
         """What a step returns anew, what it changes in place, and what it only reads."""
-        learners = {"own": state.learner, **{f"of {n}": c for n, c in state.observers.items()}}
+        learners = state.learners.items()
         carry = {
             "network": state.network,
-            "learners": {name: c.carry for name, c in learners.items()},
+            "learners": {name: c.carry for name, c in learners},
             "interventions": list(state.interventions),
             "probes": list(state.probes),
         }
         changed = {
             "params": state.params,
             "optimizer": state.optimizer,
-            "learners": {name: c.memory.changed for name, c in learners.items()},
+            "learners": {name: c.memory.changed for name, c in learners},
         }
-        return carry, changed, {name: c.memory.read for name, c in learners.items()}
+        return carry, changed, {name: c.memory.read for name, c in learners}
 
     def _take(self, state: State, carry: dict[str, Any]) -> None:
         state.network = carry["network"]
-        state.learner.carry = carry["learners"]["own"]
-        for name, carried in state.observers.items():
-            carried.carry = carry["learners"][f"of {name}"]
+        for name, carried in state.learners.items():
+            carried.carry = carry["learners"][name]
         state.interventions, state.probes = carry["interventions"], carry["probes"]
 
     def run_steps(
@@ -102,7 +100,7 @@ class StepLoop(Updating):
             }
             network, step, error, readout = self._forward(params, carry["network"], moment)
             learners, gradients = {}, {}
-            for name, learner in self._named.items():
+            for name, learner in self.learners.items():
                 own = with_noise(step, moment, learner)
                 learners[name], gradient = learner.gradient(held[name], params, own)
                 gradients[name] = self._laid_out(gradient | readout, params)
@@ -137,14 +135,10 @@ class StepLoop(Updating):
         Each number of steps needs a graph of its own. With the greatest common divisor of segment
         and blocks, one graph serves nearly all steps.
         """
-        blocks = [x.block_length for x in (self.learner, *self.observers.values())]
+        blocks = [x.block_length for x in self.learners.values()]
         return math.gcd(self.segment, *blocks)
 
     @cached_property
     def _compiled_run(self) -> Compiled:
-        name = f"{part_name(self.learner)} + {part_name(self.optimizer)}"
+        name = f"{type(self.learner).__name__} + {type(self.optimizer).__name__}"
         return Compiled(self.run_steps, name, self._made_of)
-
-
-def _padded(moment: Tensor, missing: int) -> Tensor:
-    return torch.cat([moment, moment.new_zeros(missing, *moment.shape[1:])]) if missing else moment

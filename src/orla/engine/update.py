@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Parameters
-from orla.engine.state import Carried, State
+from orla.engine.state import State
 from orla.errors import OrlaError
 from orla.interventions.base import Gradients, Intervention
 from orla.learners.base import Learner
@@ -77,27 +78,28 @@ class Updating:
                         " there; name it under observers"
                     )
 
-    def _learners(self, state: State) -> list[tuple[Learner, Carried]]:
-        """The learner and the observers, each with its carry and buffers."""
-        watching = [(self.observers[name], carried) for name, carried in state.observers.items()]
-        return [(self.learner, state.learner), *watching]
-
     def _room(self, state: State) -> int:
         """Steps until the next end of a learner's block, at most a segment."""
         ends = [
             learner.block_length - state.step % learner.block_length
-            for learner, _ in self._learners(state)
+            for learner in self.learners.values()
             if learner.block_length
         ]
         return min([self.segment, *ends])
 
     def _end_blocks(self, state: State) -> None:
-        for learner, carried in self._learners(state):
+        for name, learner in self.learners.items():
             if learner.block_length and state.step % learner.block_length == 0:
-                learner.end_block(carried.memory)
+                learner.end_block(state.learners[name].memory)
+
+    @property
+    def apart(self) -> bool:
+        """Whether a learner loops over steps: then gradient and update are compiled apart."""
+        return any(learner.loops for learner in self.learners.values())
 
     @cached_property
-    def _named(self) -> dict[str, Learner]:
+    def learners(self) -> dict[str, Learner]:
+        """The learner, "own", and each observer, "of NAME"."""
         return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
 
     def _forward(
@@ -165,6 +167,9 @@ class Updating:
         return [self.learner, self.optimizer, self.loss, *watching]
 
 
-def part_name(thing: object) -> str:
-    """A part's name in messages."""
-    return type(thing).__name__
+def padded(moments: Moments, length: int) -> Moments:
+    """The steps, and zeros up to `length` of them, so that one program serves fewer steps too."""
+    missing = length - len(moments["x"])
+    if not missing:
+        return moments
+    return {n: torch.cat([m, m.new_zeros(missing, *m.shape[1:])]) for n, m in moments.items()}

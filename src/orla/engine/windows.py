@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.engine.state import State
-from orla.engine.update import NOISE, Moments, Updating, part_name, with_noise
+from orla.engine.update import NOISE, Moments, Updating, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 
@@ -41,8 +41,8 @@ class WindowLoop(Updating):
                 carry["learners"], changed["learners"], read, state.params, state.network, window
             )
             for name in self._stepwise:
-                gradients[f"of {name}"] = self._watched(state, name, window, steps)
-                after[f"of {name}"] = state.observers[name].carry
+                gradients[name] = self._watched(state, name, window, steps)
+                after[name] = state.learners[name].carry
             self._take(state, carry | {"learners": after, "network": network})
             state.step += stride
             if not self._stepwise:
@@ -57,12 +57,12 @@ class WindowLoop(Updating):
 
     @property
     def _reads_before(self) -> bool:
-        return any(learner.reads_before for learner in self._named.values())
+        return any(learner.reads_before for learner in self.learners.values())
 
     @cached_property
     def _stepwise(self) -> list[str]:
         """Observers with stride 1 where the learner updates once a window."""
-        return [n for n, o in self.observers.items() if o.stride < self.learner.stride]
+        return [name for name, x in self.learners.items() if x.stride < self.learner.stride]
 
     def window(
         self,
@@ -91,8 +91,8 @@ class WindowLoop(Updating):
         steps["moment"] = {n: m for n, m in moments.items() if not n.startswith(NOISE)}
         readout = {name: g.sum(0) for name, g in readouts.items()}
         after, gradients = {}, {}
-        for name, learner in self._named.items():
-            if learner.stride < self.learner.stride:
+        for name, learner in self.learners.items():
+            if name in self._stepwise:
                 continue
             step = with_noise(steps, moments, learner)
             if learner.stride == 1:
@@ -104,7 +104,7 @@ class WindowLoop(Updating):
 
     def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
         """The summed gradients of an observer with stride 1 over a window."""
-        observer, carried = self.observers[name], state.observers[name]
+        observer, carried = self.learners[name], state.learners[name]
         steps, readout = seen
         steps = with_noise(steps, moments, observer)
         total: Parameters = {}
@@ -120,11 +120,11 @@ class WindowLoop(Updating):
     @cached_property
     def _compiled_window(self) -> Compiled:
         made_of = [self.learner, self.loss, list(self.observers.items())]
-        return Compiled(self.window, f"{part_name(self.learner)}, a window", made_of)
+        return Compiled(self.window, f"{type(self.learner).__name__}, a window", made_of)
 
     @cached_property
     def _compiled_apply(self) -> Compiled:
         # Whose gradients they are is no part of it: one program serves all learners.
         names = list(self.observers)
         made_of = [self.optimizer, names, list(self.interventions), list(self.probes)]
-        return Compiled(self._apply, f"{part_name(self.optimizer)}, an update", made_of)
+        return Compiled(self._apply, f"{type(self.optimizer).__name__}, an update", made_of)

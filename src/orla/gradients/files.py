@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,21 +11,16 @@ import torch
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.files import atomic, load_arrays
 from orla.schema import nearest
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an .npz file. Raises OrlaError where there is no such file."""
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("a single array")
-        with file:
-            return dict(file)
+        return load_arrays(path)[0]
     except FileNotFoundError:
         raise OrlaError(f"{path}: no such file; write it with numpy.savez") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise OrlaError(
             f"{path}: not an .npz file of plain arrays ({error}); write it with numpy.savez"
         ) from None
@@ -38,17 +32,8 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         OrlaError: X or Y is missing, has another shape, or has an entry that is no finite number.
     """
-    arrays = read_arrays(path)
-    for name in ("X", "Y"):
-        if name not in arrays:
-            raise OrlaError(f"{path}: {name} is missing; it needs X (steps, in) and Y (steps, out)")
-        _check_numbers(path, name, arrays[name])
-        if arrays[name].ndim != 2 or 0 in arrays[name].shape:
-            raise OrlaError(
-                f"{path}: {name} has shape {arrays[name].shape};"
-                f" give it as (steps, {'in' if name == 'X' else 'out'}), with at least one of each"
-            )
-    X, Y = arrays["X"], arrays["Y"]
+    arrays = _read_arrays(path)
+    X, Y = (_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out")))
     if len(X) != len(Y):
         raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
     return X, Y
@@ -63,8 +48,8 @@ def read_weights(
         OrlaError: A parameter is missing, unknown, misshapen, or has an entry that is no finite
             number; or no architecture has that name.
     """
-    arrays = read_arrays(path)
-    given = {"kind": name, "hidden": _hidden(path, arrays)}
+    arrays = _read_arrays(path)
+    given = {"kind": name, "hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1]}
     network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
@@ -84,14 +69,16 @@ def read_weights(
     return network, {key: torch.as_tensor(arrays[key], dtype=dtype) for key in shapes}
 
 
-def _hidden(path: Path, arrays: Mapping[str, np.ndarray]) -> int:
-    if "W_out" not in arrays:
-        raise OrlaError(f"{path}: W_out is missing; it needs W_out (out, hidden)")
-    if arrays["W_out"].ndim != 2 or 0 in arrays["W_out"].shape:
+def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) -> np.ndarray:
+    if name not in arrays:
+        raise OrlaError(f"{path}: {name} is missing; it needs {name} ({axes})")
+    _check_numbers(path, name, array := arrays[name])
+    if array.ndim != 2 or 0 in array.shape:
         raise OrlaError(
-            f"{path}: W_out has shape {arrays['W_out'].shape}; give it as (out, hidden)"
+            f"{path}: {name} has shape {array.shape};"
+            f" give it as ({axes}), with at least one of each"
         )
-    return arrays["W_out"].shape[1]
+    return array
 
 
 def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:

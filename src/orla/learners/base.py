@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from orla.architectures.base import Architecture, Parameters
 from orla.catalogue import Part
 from orla.derivatives import Derivatives, derivatives
@@ -115,8 +113,3 @@ class Learner(Part, ABC):
 
     def end_block(self, memory: Memory) -> None:
         """Called after every `block_length` steps; changes `memory` in place."""
-
-
-def on_first_axis(tree: dict[str, Tensor]) -> dict[str, Tensor]:
-    """One step as a window of one."""
-    return {name: value[None] for name, value in tree.items()}

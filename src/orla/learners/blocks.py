@@ -18,11 +18,6 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import LinearGates, Parameters
 from orla.derivatives.base import Derivatives, Tape
-from orla.derivatives.sensitivity import (
-    AutomaticSensitivity,
-    Sensitivity,
-    StructuredSensitivity,
-)
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -46,13 +41,6 @@ class Blocks(ABC):
     """The stored steps since P was last rebuilt, and the products with P."""
 
     derivatives: Derivatives
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """P's layout, and the products with it."""
-        if isinstance(self.derivatives, StructuredDerivatives):
-            return StructuredSensitivity(self.derivatives)
-        return AutomaticSensitivity(self.derivatives)
 
     @abstractmethod
     def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
@@ -88,9 +76,9 @@ class PulledBlocks(Blocks):
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
-        none = self.sensitivity.no_terms({name: w[0] for name, w in slots["weights"].items()})
+        none = self.derivatives.no_terms({name: w[0] for name, w in slots["weights"].items()})
         on_start, terms = self._pull(slots, stored, cotangent, none)
-        return self.sensitivity.gradient(sensitivity, on_start, terms)
+        return self.derivatives.with_sensitivity(sensitivity, on_start, terms)
 
     def _pull(
         self, slots: Slots, stored: Tensor, cotangent: Tensor, terms: Parameters
@@ -129,11 +117,11 @@ class PulledBlocks(Blocks):
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
             cotangent = torch.where(exists, before, cotangent)
-        return cotangent, self.sensitivity.with_terms(terms, slots["tape"], stacked(locals_))
+        return cotangent, self.derivatives.with_terms(terms, slots["tape"], stacked(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         on_start, locals_ = _pull_units(self)(slots)
-        self.sensitivity.rebuild(sensitivity, on_start, slots["tape"], locals_)
+        self.derivatives.rebuild(sensitivity, on_start, slots["tape"], locals_)
 
     def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
         """Every unit vector of the state, pulled back through a full block: P's rows.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch import Tensor
+from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.derivatives.base import Local
-from orla.learners.base import Carry, Learner, Step, on_first_axis
+from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import scan
 
 
@@ -35,7 +36,8 @@ class Immediate(
         derivatives = self.derivatives
         if self.window == 1:
             _, local = derivatives.pull(params, step["tape"], step["cotangent"])
-            return carry, derivatives.gather(on_first_axis(step["tape"]), on_first_axis(local))
+            window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
+            return carry, derivatives.gather(*window)
 
         def pull(last: Tensor, one: tuple, params: Parameters) -> tuple[Tensor, Local]:
             # PyTorch 2.13 compiles no scan without a carry, and a wrong program for vmap here.

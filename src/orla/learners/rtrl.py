@@ -59,7 +59,7 @@ class RTRL(
         slots = pytree.tree_map(
             lambda t: t.new_zeros(self.block_length, *t.shape), blocks.kept(tape, params)
         )
-        return Memory({"slots": slots}, {"sensitivity": blocks.sensitivity.zeros(params)})
+        return Memory({"slots": slots}, {"sensitivity": self.derivatives.sensitivity(params)})
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         slots = carry["slots"]

@@ -31,7 +31,10 @@ class Graphed:
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._inputs = pytree.tree_map(torch.clone, arguments)
         held = pytree.tree_leaves(self._inputs)
-        self._met = [_Met() for _ in held]
+        # Of each argument of the last call a weak reference, so that the next batch of models can
+        # have its memory, and its version, which counts PyTorch's own changes alone. Exact RTRL's
+        # sensitivities are large and change once in many calls.
+        self._met: list[tuple[Callable[[], Any], int]] = [(lambda: None, -1)] * len(held)
         before = [inside._version for inside in held]
         self._replay, self._outputs = _recorded(function, self._inputs)
         self._changed = [
@@ -40,36 +43,16 @@ class Graphed:
 
     def __call__(self, *arguments: Any) -> Any:
         held, given = pytree.tree_leaves(self._inputs), pytree.tree_leaves(arguments)
-        for inside, outside, met in zip(held, given, self._met, strict=True):
-            if not met.as_it_is(outside):
+        for inside, outside, (met, version) in zip(held, given, self._met, strict=True):
+            if met() is not outside or version != outside._version:
                 inside.copy_(outside)
         self._replay()
         for inside, outside, changed in zip(held, given, self._changed, strict=True):
             if changed:
                 outside.copy_(inside)
-        self._met = [_Met(outside) for outside in given]
+        self._met = [(weakref.ref(outside), outside._version) for outside in given]
         # The next replay writes where this one did.
         return pytree.tree_map(torch.clone, self._outputs)
-
-
-class _Met:
-    """Identity and version of the last call's argument: unchanged means no copy.
-
-    The version counts PyTorch's own changes, not what foreign code writes to a tensor's address.
-    Exact RTRL's sensitivities are large and change once in many calls.
-    """
-
-    def __init__(self, tensor: torch.Tensor | None = None) -> None:
-        # A weak reference, so that the next batch of models can have its memory.
-        self._tensor = None if tensor is None else weakref.ref(tensor)
-        self._version = None if tensor is None else tensor._version
-
-    def as_it_is(self, tensor: torch.Tensor) -> bool:
-        return (
-            self._tensor is not None
-            and self._tensor() is tensor
-            and self._version == tensor._version
-        )
 
 
 def _recorded(

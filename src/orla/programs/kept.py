@@ -30,12 +30,6 @@ def prepare() -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
 
 
-@functools.cache
-def _set_up() -> None:
-    prepare()
-    torch_private.prepare_compiler()
-
-
 def make(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:
@@ -49,10 +43,9 @@ def make(
     Returns:
         The program, and whether it is kept.
     """
-    _set_up()
+    torch_private.prepare_compiler()
     graph, structure = traced(function, arguments)
-    scratch = store.scratch(path)
-    try:
+    with store.scratch(path) as scratch:
         torch_private.compile_ahead(graph, structure, pytree.tree_leaves(arguments), scratch)
         library = _library(scratch)
         for file in scratch.iterdir():
@@ -61,8 +54,6 @@ def make(
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
         program = torch_private.open_program(library)
         return program, path is not None and store.keep(scratch, path)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)  # a loaded library needs its file no more
 
 
 def _library(folder: Path) -> Path:
@@ -71,13 +62,7 @@ def _library(folder: Path) -> Path:
 
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
-    if not store.whole(path):
-        return None
-    try:
-        return torch_private.open_program(_library(path))
-    except (OSError, RuntimeError, ValueError, StopIteration):
-        store.discard(path)  # whatever it is, compiling again mends it
-        return None
+    return store.loaded(path, lambda kept: torch_private.open_program(_library(kept)))
 
 
 def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
@@ -93,19 +78,18 @@ def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
     """
     try:
         parts = [_described(thing) for thing in made_of]
-    except (_CannotDescribe, OSError, RecursionError):
+    except (TypeError, OSError, RecursionError):
         return None
     described = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
     name = hashlib.sha256(described.encode()).hexdigest()[:32]
     return store.folder("programs") / f"{name}.program"
 
 
-class _CannotDescribe(Exception):
-    """Something whose value no text tells."""
-
-
 def _described(thing: Any) -> str:
-    """What `thing` is, its code included; the same in every process."""
+    """What `thing` is, its code included; the same in every process.
+
+    Raises TypeError for something whose value no text tells.
+    """
     if thing is None or isinstance(thing, (str, int, float, bool)):
         return repr(thing)
     if isinstance(thing, (list, tuple)):
@@ -117,7 +101,7 @@ def _described(thing: Any) -> str:
         return _with_parts(thing, [*cells, *(thing.__defaults__ or ())])
     if hasattr(thing, "__dict__") and not isinstance(thing, (type, torch.Tensor)):
         return _with_parts(type(thing), sorted(vars(thing).items()))
-    raise _CannotDescribe(repr(thing))
+    raise TypeError(f"{thing!r} cannot be described")
 
 
 def _with_parts(code: Any, parts: Sequence[Any]) -> str:
@@ -127,11 +111,7 @@ def _with_parts(code: Any, parts: Sequence[Any]) -> str:
 @functools.cache
 def _code(thing: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
-    try:
-        source = inspect.getfile(thing)
-    except TypeError:
-        raise _CannotDescribe(repr(thing)) from None
-    return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(source)}"
+    return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(inspect.getfile(thing))}"
 
 
 def here() -> str:

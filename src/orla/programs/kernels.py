@@ -54,39 +54,30 @@ def _library() -> ctypes.CDLL | None:
     made_of = [_SOURCE.read_text(), str(compiler), *flags, programs.here()]
     name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:32]
     path = store.folder("kernels") / name
-    if (library := _loaded(path)) or (library := _compiled(compiler, flags, path)):
-        if (seconds := time.perf_counter() - start) > 0.2:
-            store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
-        return library
-    return None
+    library = store.loaded(path, _opened) or _compiled(compiler, flags, path)
+    if library and (seconds := time.perf_counter() - start) > 0.2:
+        store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
+    return library
 
 
-def _loaded(path: Path) -> ctypes.CDLL | None:
-    if not store.whole(path):
-        return None
-    try:
-        return ctypes.CDLL(str(path / _NAME))
-    except OSError:
-        store.discard(path)
-        return None
+def _opened(folder: Path) -> ctypes.CDLL:
+    return ctypes.CDLL(str(folder / _NAME))
 
 
 def _compiled(compiler: str | None, flags: list[str], path: Path) -> ctypes.CDLL | None:
-    scratch = store.scratch(path)
     try:
-        # A compiler without OpenMP makes kernels of one thread.
-        for openmp in (["-fopenmp"], []):
-            command = [str(compiler), *flags, *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode == 0:
-                library = ctypes.CDLL(str(scratch / _NAME))
-                store.keep(scratch, path)
-                return library
+        with store.scratch(path) as scratch:
+            # A compiler without OpenMP makes kernels of one thread.
+            for openmp in (["-fopenmp"], []):
+                command = [str(compiler), *flags, *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
+                done = subprocess.run(command, capture_output=True, text=True)
+                if done.returncode == 0:
+                    library = _opened(scratch)
+                    store.keep(scratch, path)
+                    return library
         said = " ".join(done.stderr.split())[:300]
     except OSError as error:
         said = str(error)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     store.say(
         f"exact RTRL's kernels cannot be compiled ({said}): PyTorch's operations are used instead,"
         " more slowly"
@@ -134,18 +125,10 @@ _operators.define(
 )
 
 
-def _block_gradient(
-    P: Tensor,
-    W_hh: Tensor,
-    on_gates: Tensor,
-    around: Tensor,
-    inputs: Tensor,
-    stored: Tensor,
-    cotangent: Tensor,
-) -> Tensor:
+def _block_gradient(P: Tensor, *others: Tensor) -> Tensor:
+    *others, cotangent = others
     gradient = P.new_empty(P[:, 0].shape)
-    cotangent = cotangent.contiguous()
-    _call("gradient", P, W_hh, on_gates, around, inputs, stored, cotangent, gradient)
+    _call("gradient", P, *others, cotangent.contiguous(), gradient)
     return gradient
 
 

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from orla import catalogue, files
+from orla import catalogue, files, plugins
 
 _SUFFIXES = (".py", ".cpp")
 
@@ -36,7 +36,7 @@ def _digest(plugins: tuple[Path, ...]) -> str:
 
 def _installed() -> Iterator[Path]:
     """The folders of the packages, or the single files, that the entry points name."""
-    for point in entry_points(group=catalogue.ENTRY_POINTS):
+    for point in entry_points(group=plugins.ENTRY_POINTS):
         spec = find_spec(point.module.partition(".")[0])
         if spec and spec.submodule_search_locations:
             yield from map(Path, spec.submodule_search_locations)

@@ -1,4 +1,4 @@
-"""The folder in which compiled code is kept: whole, the user's own, and closed to others.
+"""The folder in which compiled code and answers are kept: whole, the user's own, closed to others.
 
 Compiled code that is loaded runs at once. So nothing is loaded from a folder or file that another
 user owns or that others may write, nor where the sums that stand beside the files do not fit.
@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
+import json
 import os
 import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from orla import files
+from orla.errors import OrlaError
+from orla.programs import sources
+
+T = TypeVar("T")
 
 # Stands beside the files of a kept folder and tells whether they are whole.
 _SUMS = "SHA256SUMS"
@@ -26,7 +35,7 @@ def say(message: str) -> None:
     print(f"orla: {message}", file=sys.stderr, flush=True)
 
 
-def folder(kind: str = "") -> Path:
+def folder(kind: str) -> Path:
     """The folder of one kind of file ("programs", "kernels", ...) in the cache, made if need be.
 
     The cache is ORLA_CACHE, or ~/.cache/orla. Where it or the folder is not safe, which is said
@@ -48,9 +57,18 @@ def safe(path: Path) -> bool:
 
     What is wrong with it is said once.
     """
-    if (fault := _fault(path)) is None:
+    try:
+        status = path.stat()
+    except OSError:
         return True
-    _say_once(f"{path} {fault}: nothing is loaded from it, all is compiled afresh; {_mend(path)}")
+    mend = "set ORLA_CACHE to a folder of your own"
+    if status.st_uid != os.geteuid():
+        fault = f"belongs to another user (number {status.st_uid})"
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        fault, mend = "can be written by others", f"run chmod -R go-w {path}, or {mend}"
+    else:
+        return True
+    _say_once(f"{path} {fault}: nothing is loaded from it, all is compiled afresh; {mend}")
     return False
 
 
@@ -74,33 +92,21 @@ def _private() -> Path:
     return own
 
 
-def _fault(path: Path) -> str | None:
-    """Why nothing may be loaded from a file or folder; None where all is well or nothing is."""
+@contextmanager
+def scratch(path: Path | None) -> Iterator[Path]:
+    """An empty folder to make what is to be kept at `path`; beside it where that can be written.
+
+    It is removed at the end of the block; a library that was loaded needs its file no more.
+    """
+    beside = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
     try:
-        status = path.stat()
+        made = Path(tempfile.mkdtemp(**beside))
     except OSError:
-        return None
-    if status.st_uid != os.geteuid():
-        return f"belongs to another user (number {status.st_uid})"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "can be written by others"
-    return None
-
-
-def _mend(path: Path) -> str:
-    if path.stat().st_uid != os.geteuid():
-        return "set ORLA_CACHE to a folder of your own"
-    return f"run chmod -R go-w {path}, or set ORLA_CACHE to a folder of your own"
-
-
-def scratch(path: Path | None) -> Path:
-    """An empty folder to make what is to be kept at `path`; beside it where that can be written."""
-    if path is not None:
-        try:
-            return Path(tempfile.mkdtemp(prefix=f".{path.stem}.", dir=path.parent))
-        except OSError:
-            pass
-    return Path(tempfile.mkdtemp(prefix="orla-"))
+        made = Path(tempfile.mkdtemp(prefix="orla-"))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def keep(made: Path, path: Path) -> bool:
@@ -120,6 +126,17 @@ def keep(made: Path, path: Path) -> bool:
     except OSError:
         return False
     return not (_private.cache_info().currsize and _private() in path.parents)
+
+
+def loaded(path: Path, load: Callable[[Path], T]) -> T | None:
+    """What `load` makes of the folder kept at `path`; None where there is none that can be used."""
+    if not whole(path):
+        return None
+    try:
+        return load(path)
+    except (OSError, RuntimeError, ValueError, StopIteration):
+        discard(path)  # whatever it is, making it again mends it
+        return None
 
 
 def discard(path: Path) -> None:
@@ -146,3 +163,29 @@ def whole(path: Path) -> bool:
 def _sums(path: Path) -> str:
     kept = sorted(file for file in path.iterdir() if file.name != _SUMS)
     return "".join(f"{files.sha256(file)}  {file.name}\n" for file in kept)
+
+
+def remembered(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
+    """What `answer` says, or said when the same sources of package and plug-ins were asked.
+
+    Args:
+        kind: Of the question; the folder in the cache.
+        question: Any JSON, as is the answer.
+        answer: Called where the answer is not kept, or its file is damaged or not the user's own.
+    """
+    asked = json.dumps(question, sort_keys=True)
+    name = hashlib.sha256(f"{asked}\n{sources.digest()}".encode()).hexdigest()[:32]
+    path = folder(kind) / f"{name}.json"
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8")) if safe(path) else {}
+        if kept["question"] == asked:
+            return kept["answer"]
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    text = json.dumps({"question": asked, "answer": answer()})
+    try:
+        with files.atomic(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+    except (OSError, OrlaError):
+        pass  # a full or read-only disk: the next process works it out again
+    return json.loads(text)["answer"]

@@ -7,6 +7,7 @@ the public ways did when they were tried.
 
 from __future__ import annotations
 
+import functools
 import platform
 import subprocess
 import warnings
@@ -126,6 +127,7 @@ def with_strides_of(tensor: Tensor, like: Tensor) -> Tensor:
     return inductor_prims.force_stride_order(tensor, like.stride())
 
 
+@functools.cache
 def prepare_compiler() -> None:
     """Set the compiler to one thread, and spare it ten seconds of trying instruction sets.
 

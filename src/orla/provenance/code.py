@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from orla import catalogue
+from orla import catalogue, plugins
 from orla.errors import OrlaError
 from orla.schema import nearest
 
@@ -87,7 +87,7 @@ def _plugin_files() -> Iterator[Path]:
 @lru_cache
 def _installed(path: tuple[str, ...]) -> list[Path]:
     """Files of the modules that entry points name; looking through `path` for them takes long."""
-    specs = [find_spec(point.module) for point in entry_points(group=catalogue.ENTRY_POINTS)]
+    specs = [find_spec(point.module) for point in entry_points(group=plugins.ENTRY_POINTS)]
     return [Path(spec.origin) for spec in specs if spec is not None and spec.origin]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.options import options_of
 
 Instances = Mapping[str, Mapping[str, Any]]
 NONE: Instances = MappingProxyType({})
@@ -69,7 +70,7 @@ def stride(learner: str, instances: Instances = NONE) -> int | None:
 
 
 def _defaults(part: Any) -> dict[str, Any]:
-    return {f.name: f.default for f in catalogue.options_of(part)}
+    return {f.name: f.default for f in options_of(part)}
 
 
 def name(kind: str, slug: str, instances: Instances = NONE) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 
 from orla.architectures.base import Architecture, Parameters
-from orla.engine.loop import Moments
-from orla.engine.state import PRECISIONS as PRECISIONS
+from orla.engine.state import generator
+from orla.engine.update import Moments
+from orla.programs.scan import stacked
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
 
@@ -18,26 +19,19 @@ def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype
 ) -> Parameters:
     """Untrained networks, one a seed, stacked on the first axis."""
-    networks = [architecture.init(_generator(seed, 0), dtype) for seed in seeds]
-    return {name: torch.stack([network[name] for network in networks]) for name in networks[0]}
+    return stacked([architecture.init(generator(seed, 0), dtype) for seed in seeds])
 
 
 def started(
     start: Start, architecture: Architecture, networks: Parameters, seeds: Sequence[int]
 ) -> Parameters:
     """The networks, one a seed, changed by the start."""
-    changed = [
-        start.apply(architecture, {n: p[i] for n, p in networks.items()}, _generator(seed, 2))
-        for i, seed in enumerate(seeds)
-    ]
-    return {name: torch.stack([network[name] for network in changed]) for name in networks}
-
-
-def _generator(seed: int, use: int) -> torch.Generator:
-    # SeedSequence spreads small seeds over the generator's whole space. `use` separates streams of
-    # one seed: 0 untrained networks, 1 learners' draws (engine.state), 2 starts.
-    entropy = np.random.SeedSequence(seed, spawn_key=(use,)).generate_state(1, np.uint64)[0]
-    return torch.Generator().manual_seed(int(entropy >> 1))
+    return stacked(
+        [
+            start.apply(architecture, {n: p[i] for n, p in networks.items()}, generator(seed, 2))
+            for i, seed in enumerate(seeds)
+        ]
+    )
 
 
 def moments(
@@ -69,3 +63,17 @@ def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
     for start in range(0, models, size):
         index = np.arange(start, start + size)
         yield np.minimum(index, models - 1), min(size, models - start)
+
+
+def in_batches(
+    models: int, size: int, measure: Callable[[np.ndarray], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """What `measure` finds of the models, {name: (models, ...)}, batch after batch.
+
+    It is called with the indices of a batch, and finds {name: (size, ...)}.
+    """
+    found = [
+        {name: values[:count] for name, values in measure(index).items()}
+        for index, count in batches(models, size)
+    ]
+    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}

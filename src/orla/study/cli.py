@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from orla.files import atomic
-from orla.study.config import config_schema
+from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 
 _HEAD = "# Made of what parts declare, by: python -m orla schema\n"

@@ -1,21 +1,19 @@
 """What all parts declare, as plain data, kept in a file after the first import of the parts.
 
 Snakemake needs the declarations each time that it reads the workflow; importing every part takes
-seconds, reading the file does not. The file is named by a digest of the sources of the package and
-of the plug-ins.
+seconds, reading the file does not.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from orla import catalogue
-from orla.files import atomic
-from orla.programs import sources, store
+from orla.options import defaults_of, options_of, schema_of
+from orla.programs import store
 
 Declared = dict[str, dict[str, dict[str, Any]]]
 
@@ -33,47 +31,25 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
         OrlaError: A plug-in folder is missing, or a plug-in cannot be imported.
     """
     catalogue.use_plugins(plugins)
-    path = store.folder("declared") / f"{sources.digest()[:32]}.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = _imported()
-    try:
-        with atomic(path) as partial:
-            partial.write_text(json.dumps(found), encoding="utf-8")
-    except OSError:
-        pass  # a read-only disk: they are imported again the next time
-    return found
+    return store.remembered("declared", "all parts", _imported)
 
 
 def _imported() -> Declared:
-    found = {
+    return {
         kind: {name: _described(part) for name, part in catalogue.parts(kind).items()}
         for kind in catalogue.ROOMS
     }
-    return json.loads(json.dumps(found))
 
 
 def _described(part: type[Any]) -> dict[str, Any]:
-    options = catalogue.options_of(part)
-    properties = {f.name: catalogue.option_schema(part, f) for f in options}
-    missing = dataclasses.MISSING
-    required = [f.name for f in options if f.default is missing and f.default_factory is missing]
+    schema = schema_of(part, options_of(part))
+    plain = (str, int, float, bool, type(None))
     return {
         **dataclasses.asdict(part.part),
         "forms": catalogue.forms(part),
-        "defaults": {f.name: f.default for f in options if _plain(f.default)},
-        "schema": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": properties,
-            "required": required,
-        },
+        "defaults": {n: v for n, v in defaults_of(part).items() if isinstance(v, plain)},
+        "schema": schema,
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
         "needs_files": bool(getattr(part, "needs_files", False)),
-        "variants": None if required or part.kind != "task" else part().variants(),
+        "variants": None if schema["required"] or part.kind != "task" else part().variants(),
     }
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, (str, int, float, bool))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from orla.engine.loop import Adaptation
 from orla.study import scores
-from orla.study.batches import batches
+from orla.study.batches import in_batches
 from orla.study.study import Study
 
 # Prefix of measures that hold the models' parameters and states at a horizon: "at/HORIZON/...".
@@ -60,12 +60,12 @@ def _error_after(study: Study, measured: dict[str, np.ndarray], horizon: int) ->
     at = f"{_AT}{horizon}/"
     held = {k.removeprefix(at): v for k, v in measured.items() if k.startswith(at)}
     diverged, state = held.pop("diverged"), held.pop("state")
-    errors = []
-    for index, count in batches(study.seeds, study.batch_models):
+
+    def score(index: np.ndarray) -> dict[str, np.ndarray]:
         params = {name: study.tensor(value[index]) for name, value in held.items()}
-        error, _ = study.frozen_scores(
-            params, study.tensor(state[index]), index, study.heldout, since=horizon
-        )
-        errors.append(error[:count])
-    error = np.concatenate(errors)
+        at_state = study.tensor(state[index])
+        error, _ = study.frozen_scores(params, at_state, index, study.heldout, since=horizon)
+        return {"error": error}
+
+    error = in_batches(study.seeds, study.batch_models, score)["error"]
     return np.where(diverged | ~(error <= scores.DIVERGED_ABOVE), np.nan, error)

@@ -10,7 +10,10 @@ import torch
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
 from orla.engine import memory
-from orla.study.batches import PRECISIONS, initial_parameters, started
+from orla.engine.asked_memory import sizes
+from orla.engine.loop import loop_of
+from orla.engine.state import PRECISIONS
+from orla.study.batches import initial_parameters, started
 from orla.study.keys import KEYS
 from orla.study.study import Study
 from orla.tasks.episode import Episode
@@ -43,45 +46,26 @@ def study_of(
     Raises:
         OrlaError: A part is unknown or refuses its options, or one model does not fit.
     """
-    architecture = architecture_of(job["network"], episode)
-    dtype = PRECISIONS[job["keys"]["precision"]]
-    start = catalogue.make("start", job["start"])
-    seeds = range(job["seeds"])
+    loss = catalogue.make("loss", episode.loss)
+    loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
+    architecture, seeds = loop.learner.architecture, range(job["seeds"])
     if networks is None:
+        dtype = PRECISIONS[job["keys"]["precision"]]
         networks = initial_parameters(architecture, seeds, dtype)
-    learner = catalogue.make("learner", job["learner"], architecture=architecture)
-    optimizer = catalogue.make("optimizer", job["optimizer"])
-    observers = {
-        name: catalogue.make("learner", spec, architecture=architecture)
-        for name, spec in job["observers"].items()
-    }
-    interventions = [catalogue.make("intervention", spec) for spec in job["interventions"]]
-    probes = [catalogue.make("probe", spec) for spec in job["probes"]]
-    batch = memory.batch_models(
-        architecture,
-        learner,
-        optimizer,
-        observers=observers,
-        interventions=interventions,
-        probes=probes,
-        most=most,
-        memory_mb=memory_mb,
-        device=torch.device(device).type,
-        precision=job["keys"]["precision"],
-        steps=len(episode.whole),
-        snapshots=memory.snapshots(job["seeds"], job["learning_rates"], job["horizons"]),
-        own_streams=job["seeds"] if episode.adapt.own else 0,
-    )
+    start = catalogue.make("start", job["start"])
     return Study(
         keys={name: job["keys"][name] for name in KEYS},
-        architecture=architecture,
         networks=started(start, architecture, networks, seeds),
         episode=episode,
-        learner=learner,
-        optimizer=optimizer,
-        observers=observers,
-        interventions=interventions,
-        probes=probes,
-        batch_models=batch,
+        loop=loop,
+        batch_models=memory.batch_models(
+            loop,
+            most=most,
+            memory_mb=memory_mb,
+            device=torch.device(device).type,
+            steps=len(episode.whole),
+            own_streams=job["seeds"] if episode.adapt.own else 0,
+            **sizes(job),
+        ),
         device=device,
     )

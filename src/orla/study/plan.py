@@ -15,8 +15,8 @@ from typing import Any
 
 from orla.errors import OrlaError
 from orla.schema import nearest
+from orla.study.condition import SILENT, Condition, chain
 from orla.study.declared import Declared
-from orla.study.keys import DEFAULTS, KEYS
 
 # Kind of part -> the section of a config that names instances of it.
 SECTIONS = {
@@ -28,57 +28,19 @@ SECTIONS = {
     "start": "starts",
     "probe": "probes",
 }
-# Values of a condition whose block names none; they are left out of its path.
-NO_INTERVENTION, PRETRAINED, FLOAT64 = DEFAULTS["intervention"], DEFAULTS["start"], "float64"
+# Key column -> the list of a block with its values; pairs follow from the tasks.
+_LISTS = {
+    "task": "tasks",
+    "architecture": "networks",
+    "learner": "learners",
+    "optimizer": "optimizers",
+    "precision": "precisions",
+    "split": "splits",
+    "intervention": "interventions",
+    "start": "starts",
+}
 # The variant of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"
-# Joins the interventions of a chain in one name.
-_CHAIN = "+"
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One row of a table, with seeds 0 to `seeds` - 1; `domain` is its task's and pair's folder."""
-
-    task: str
-    pair: str
-    architecture: str
-    learner: str
-    optimizer: str
-    precision: str
-    split: str
-    intervention: str = NO_INTERVENTION
-    start: str = PRETRAINED
-    observers: tuple[str, ...] = ()
-    probes: tuple[str, ...] = ()
-    seeds: int = 1
-    domain: str = ""
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """The condition's key columns."""
-        return {name: getattr(self, name) for name in KEYS}
-
-    @property
-    def path(self) -> str:
-        """``TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT``, then what is not the default."""
-        given = (self.precision, self.intervention, self.start)
-        defaults = (FLOAT64, NO_INTERVENTION, PRETRAINED)
-        more = [name for name, default in zip(given, defaults, strict=True) if name != default]
-        parts = (self.domain, "sweeps", self.architecture, self.learner, self.optimizer, self.split)
-        return "/".join((*parts, *more))
-
-    @property
-    def networks(self) -> str:
-        """The path of the networks that it starts from."""
-        return f"{self.domain}/pretraining/{self.architecture}/{self.precision}"
-
-    @property
-    def interventions(self) -> tuple[str, ...]:
-        """The chain of interventions, the first one first."""
-        return (
-            () if self.intervention == NO_INTERVENTION else tuple(self.intervention.split(_CHAIN))
-        )
 
 
 @dataclass(frozen=True)
@@ -185,63 +147,41 @@ class Plan:
 
     def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
         self._check_names(f"conditions[{i}]", block)
-        learners = block["learners"]
-        chosen = (
-            block["tasks"],
-            block["networks"],
-            learners,
-            block["optimizers"],
-            block.get("precisions", [FLOAT64]),
-            block["splits"],
-            block.get("interventions", [NO_INTERVENTION]),
-            block.get("starts", [PRETRAINED]),
-        )
-        for task, network, learner, optimizer, precision, split, intervention, start in product(
-            *chosen
-        ):
-            for pair, domain in self.pairs(task).items():
+        lists = [block.get(name) or [SILENT[key]] for key, name in _LISTS.items()]
+        for values in product(*lists):
+            keys = dict(zip(_LISTS, values, strict=True))
+            for pair, domain in self.pairs(keys["task"]).items():
                 yield Condition(
-                    task,
-                    pair,
-                    network,
-                    learner,
-                    optimizer,
-                    precision,
-                    split,
-                    intervention,
-                    start,
-                    tuple(block.get("observers", ())),
-                    tuple(block.get("probes", self.config["probes_of_all"])),
-                    block["seeds"],
-                    domain,
+                    **keys,
+                    pair=pair,
+                    domain=domain,
+                    observers=tuple(block.get("observers", ())),
+                    probes=tuple(block.get("probes", self.config["probes_of_all"])),
+                    seeds=block["seeds"],
                 )
 
     def _check_names(self, place: str, block: Mapping[str, Any]) -> None:
         """Refuse a name that the study does not have; the nearest one is named."""
         for key in ("tasks", "networks"):
             for name in block[key]:
-                if name not in self.config[key]:
-                    raise OrlaError(
-                        f'config: "{place}.{key}" cannot have "{name}"; '
-                        + nearest(name, self.config[key])
-                    )
+                listed(f"{place}.{key}", name, self.config[key])
         kinds = {"learners": "learner", "observers": "learner", "optimizers": "optimizer"}
         kinds |= {"starts": "start", "probes": "probe"}
-        names = {key: (kind, block.get(key, ())) for key, kind in kinds.items()}
-        chains = [c for c in block.get("interventions", ()) if c != NO_INTERVENTION]
-        names["interventions"] = ("intervention", [n for c in chains for n in c.split(_CHAIN)])
-        for key, (kind, given) in names.items():
-            for name in given:
-                try:
-                    self.spec(kind, name)
-                except OrlaError as error:
-                    raise OrlaError(f'config: "{place}.{key}": {error}') from None
+        for key, kind in kinds.items():
+            for name in block.get(key, ()):
+                self.check(kind, name, f"{place}.{key}")
+        for name in block.get("interventions", ()):
+            for one in chain(name):
+                self.check("intervention", one, f"{place}.interventions")
         for task, split in product(block["tasks"], block["splits"]):
-            if split not in (known := self.variants(task)):
-                raise OrlaError(
-                    f'config: "{place}.splits" has "{split}", which {task} has not; '
-                    + nearest(split, known)
-                )
+            listed(f"{place}.splits", split, self.variants(task), f" for {task}")
+
+    def check(self, kind: str, name: str, place: str) -> None:
+        """Raise OrlaError, with the place of the name in the config, as `spec` does."""
+        try:
+            self.spec(kind, name)
+        except OrlaError as error:
+            raise OrlaError(f'config: "{place}": {error}') from None
 
     def variants(self, task: str) -> list[str]:
         """Names of a task's episodes."""
@@ -280,6 +220,12 @@ class Plan:
             "growth": self.config["grid_growth"],
             "horizons": self.horizons(c),
         }
+
+
+def listed(place: str, name: str, known: Iterable[str], where: str = "") -> None:
+    """Raise OrlaError, with the nearest, where a name at a place of the config is not known."""
+    if name not in known:
+        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, known)}')
 
 
 def parts_of(job: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -81,37 +81,33 @@ def pretrain(
         for part in (slice(0, learning), slice(learning, None))
     ]
     params = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
-    trainer = _Trainer(architecture, settings, loss, span, params)
+    learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
+    trainer = _Trainer(Loop(learner, Adam(), loss, segment=span), settings, params, seeds)
     with progress.bar(settings.max_epochs, f"pretraining {len(seeds)} networks", "epoch") as bar:
         for _ in range(settings.max_epochs):
             trainer.epoch(*parts)
             progress.advance(bar, 1)
             if trainer.done:
                 break
-    return {k: p.cpu() for k, p in trainer.best.items()}, trainer.curve(seeds)
+    curve = pd.concat(trainer.epochs, ignore_index=True)
+    lowest = curve.groupby("seed")["validation_error"].transform("min")
+    curve["best"] = curve["validation_error"] == lowest
+    return {k: p.cpu() for k, p in trainer.best.items()}, curve
 
 
 class _Trainer:
     """Epochs over one stream, with early stopping of each network separately."""
 
     def __init__(
-        self,
-        architecture: Architecture,
-        settings: Pretraining,
-        loss: Loss,
-        span: int,
-        params: Parameters,
+        self, loop: Loop, settings: Pretraining, params: Parameters, seeds: Sequence[int]
     ) -> None:
-        learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
-        self.loop = Loop(learner, Adam(), loss, segment=span)
-        self.architecture, self.settings = architecture, settings
+        self.loop, self.settings, self.seeds = loop, settings, seeds
         self.params, self.best = params, {k: p.clone() for k, p in params.items()}
-        models = len(params["W_out"])
-        self.rates = params["W_out"].new_full((models,), settings.learning_rate)
-        self.best_error = np.full(models, np.inf)
-        self.stale = np.zeros(models, dtype=int)
+        self.rates = params["W_out"].new_full((len(seeds),), settings.learning_rate)
+        self.best_error = np.full(len(seeds), np.inf)
+        self.stale = np.zeros(len(seeds), dtype=int)
         self.optimizer_state = None
-        self.rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.epochs: list[pd.DataFrame] = []
 
     @property
     def done(self) -> bool:
@@ -122,7 +118,8 @@ class _Trainer:
         state = self.loop.start(self.params, optimizer=self.optimizer_state)
         errors = self.loop.run(state, self.rates, part).errors
         self.params, self.optimizer_state = state.params, state.optimizer
-        outputs = scores.outputs_of(self.architecture, state.params, state.network, validation)
+        network = self.loop.learner.architecture
+        outputs = forward.outputs_of(network, state.params, state.network, validation)
         error = scores.mean_error(self.loop.loss, outputs, validation, slice(None))
         learned = scores.adapted_mean(errors, scores.by_models(part, "scored"))
         better = active & (error < self.best_error)
@@ -131,22 +128,5 @@ class _Trainer:
         keep = torch.as_tensor(better, device=self.rates.device)
         for name, p in self.best.items():
             p[keep] = self.params[name][keep]
-        self.rows.append((learned, error, active))
-
-    def curve(self, seeds: Sequence[int]) -> pd.DataFrame:
-        rows = [
-            {
-                "seed": seed,
-                "epoch": epoch,
-                "training_error": learned[i],
-                "validation_error": error[i],
-            }
-            for epoch, (learned, error, active) in enumerate(self.rows)
-            for i, seed in enumerate(seeds)
-            if active[i]
-        ]
-        frame = pd.DataFrame(rows)
-        frame["best"] = (
-            frame.groupby("seed")["validation_error"].transform("min") == frame["validation_error"]
-        )
-        return frame
+        rows = {"seed": self.seeds, "epoch": len(self.epochs), "training_error": learned}
+        self.epochs.append(pd.DataFrame({**rows, "validation_error": error})[active])

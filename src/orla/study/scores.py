@@ -6,9 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orla.architectures.base import Architecture, Parameters
-from orla.engine import forward
-from orla.engine.loop import Moments
+from orla.engine.update import Moments
 from orla.losses.base import Loss
 
 # A model whose error is above this has diverged.
@@ -21,13 +19,6 @@ def by_models(moments: Moments, name: str) -> Tensor | None:
     if name not in moments:
         return None
     return moments[name].transpose(0, 1) if moments["x"].dim() == 3 else moments[name]
-
-
-def outputs_of(
-    architecture: Architecture, params: Parameters, state: Tensor | None, moments: Moments
-) -> Tensor:
-    """Outputs (models, steps, n_out) of frozen networks from `state` (None: the initial one)."""
-    return forward.run(architecture, params, state, moments).outputs
 
 
 def mean_error(loss: Loss, outputs: Tensor, moments: Moments, part: slice) -> np.ndarray:
@@ -50,7 +41,7 @@ def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
     return (each if scored is None else each.where(scored, 0.0)).double().cpu().numpy()
 
 
-def window_means(values: np.ndarray, scored: np.ndarray | None, window: int) -> np.ndarray:
+def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.ndarray:
     """Means of errors (models, steps) over whole windows, (models, steps // window).
 
     scored: bool (models, steps) or (steps,), None where every step counts; a window without a
@@ -63,7 +54,7 @@ def window_means(values: np.ndarray, scored: np.ndarray | None, window: int) -> 
 
     if scored is None:
         return cut(values).mean(2)
-    counts = cut(np.broadcast_to(scored, values.shape)).sum(2)
+    counts = cut(torch.broadcast_to(scored, values.shape).cpu().numpy()).sum(2)
     with np.errstate(invalid="ignore"):
         return cut(values).sum(2) / counts
 

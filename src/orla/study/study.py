@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from orla import catalogue
-from orla.architectures.base import Architecture, Parameters
+from orla.architectures.base import Parameters
+from orla.engine.forward import outputs_of
 from orla.engine.loop import Loop, Moments
-from orla.interventions.base import Intervention
-from orla.learners.base import Learner
 from orla.losses.base import Loss
-from orla.optimizers.base import Optimizer
-from orla.probes.base import Probe
 from orla.study import scores
-from orla.study.batches import batches, chosen, moments
+from orla.study.batches import chosen, in_batches, moments
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -30,43 +26,25 @@ class Study:
 
     Attributes:
         keys: its key columns (`study.keys.KEYS`).
-        architecture: of the networks.
         networks: starting parameters, (seeds, ...) each; their precision is the study's.
         episode: the data of the models.
-        learner, optimizer, observers, interventions, probes: as `engine.loop.Loop` takes them.
+        loop: with the episode's loss and segments of its windows; its compiled programs serve all
+            batches.
         batch_models: models that are computed together; changes the last digits only.
         device: of the computation.
     """
 
     keys: Mapping[str, str]
-    architecture: Architecture
     networks: Parameters
     episode: Episode
-    learner: Learner
-    optimizer: Optimizer
-    observers: Mapping[str, Learner] = field(default_factory=dict)
-    interventions: Sequence[Intervention] = ()
-    probes: Sequence[Probe] = ()
+    loop: Loop
     batch_models: int = 5
     device: torch.device | str = "cpu"
 
-    @cached_property
+    @property
     def loss(self) -> Loss:
         """The episode's loss."""
-        return catalogue.make("loss", self.episode.loss)
-
-    @cached_property
-    def loop(self) -> Loop:
-        """The loop; its compiled programs serve all batches."""
-        return Loop(
-            self.learner,
-            self.optimizer,
-            self.loss,
-            observers=self.observers,
-            interventions=self.interventions,
-            probes=self.probes,
-            segment=self.episode.window,
-        )
+        return self.loop.loss
 
     @property
     def seeds(self) -> int:
@@ -107,15 +85,12 @@ class Study:
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error" and
         "reference_error" (NaN without a reference); "frozen_trace" (seeds, windows).
         """
-        collected: list[dict[str, np.ndarray]] = []
-        for index, count in batches(self.seeds, self.batch_models):
-            collected.append({k: v[:count] for k, v in self._frozen(index).items()})
-        return {name: np.concatenate([c[name] for c in collected]) for name in collected[0]}
+        return in_batches(self.seeds, self.batch_models, self._frozen)
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params = self.episode, self.batch(seed)
         stream = self.whole(seed)
-        outputs = scores.outputs_of(self.architecture, params, None, stream)
+        outputs = self._outputs(params, None, stream)
         adapt = {name: m[: self.steps] for name, m in stream.items()}
         each = scores.errors(self.loss, outputs[:, : self.steps], adapt)
         parts = {
@@ -128,18 +103,20 @@ class Study:
             for name, part in parts.items()
         }
         scored = scores.by_models(adapt, "scored")
-        scored = None if scored is None else scored.cpu().numpy()
         return errors | {
             "reference_error": self._reference(params, seed),
             "frozen_trace": scores.window_means(each, scored, episode.window),
         }
+
+    def _outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
+        return outputs_of(self.loop.learner.architecture, params, state, stream)
 
     def _reference(self, params: Parameters, seed: np.ndarray) -> np.ndarray:
         episode = self.episode
         if episode.reference is None:
             return np.full(len(seed), np.nan)
         stream = moments(episode.reference, seed, self.dtype, self.device)
-        outputs = scores.outputs_of(self.architecture, params, None, stream)
+        outputs = self._outputs(params, None, stream)
         return scores.mean_error(self.loss, outputs, stream, slice(episode.reference_from, None))
 
     def frozen_scores(
@@ -147,7 +124,7 @@ class Study:
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Error and the loss's scores on `part` of `whole`, weights frozen at step `since`."""
         stream = {name: m[since : part.stop] for name, m in self.whole(seed).items()}
-        outputs = scores.outputs_of(self.architecture, params, state, stream)
+        outputs = self._outputs(params, state, stream)
         scored = slice(part.start - since, None)
         error = scores.mean_error(self.loss, outputs, stream, scored)
         return error, scores.further(self.loss, outputs, stream, scored)

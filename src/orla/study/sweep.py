@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from orla import progress
-from orla.engine.loop import Adaptation
 from orla.errors import OrlaError
 from orla.study import horizons as at_horizons
 from orla.study import rates, scores
-from orla.study.batches import batches, moments
+from orla.study.batches import in_batches, moments
 from orla.study.study import Study
 
 Measures = dict[str, np.ndarray]
@@ -91,11 +90,12 @@ def _measure(
     # Models are ordered by rate, then seed; `by_rate` below relies on it.
     rate = np.repeat([rates.half_decade(i) for i in indices], study.seeds)
     seed = np.tile(np.arange(study.seeds), len(indices))
-    collected: list[Measures] = []
-    for index, count in batches(len(rate), study.batch_models):
-        measured = _adapt_batch(study, seed[index], rate[index], count, horizons, bar)
-        collected.append({k: v[:count] for k, v in measured.items()})
-    joined = {k: np.concatenate([c[k] for c in collected]) for k in collected[0]}
+
+    def measure(index: np.ndarray) -> Measures:
+        count = len(np.unique(index))
+        return _adapt_batch(study, seed[index], rate[index], count, horizons, bar)
+
+    joined = in_batches(len(rate), study.batch_models, measure)
     by_rate = {k: v.reshape(len(indices), study.seeds, *v.shape[1:]) for k, v in joined.items()}
     return {i: {k: v[j] for k, v in by_rate.items()} for j, i in enumerate(indices)}
 
@@ -124,29 +124,25 @@ def _adapt_batch(
         state.params, state.network, seed, study.heldout, since=steps
     )
     scored = scores.by_models(adapt, "scored")
-    updates = result.errors.shape[1] // study.learner.stride
+    updates = result.errors.shape[1] // study.loop.learner.stride
     measured = {
         "diverged_step": scores.diverged_steps(result.errors, heldout),
         "validation_error": validation,
         "adapt_error": scores.adapted_mean(result.errors, scored),
         "heldout_error": heldout,
         **further,
-        **_probed(study, result),
+        **{n: v for p in study.loop.probes for n, v in p.summary(result.series).items()},
         "updates": np.full(len(rate), updates),
-        "window_errors": scores.window_means(
-            result.errors, None if scored is None else scored.cpu().numpy(), episode.window
-        ),
+        "window_errors": scores.window_means(result.errors, scored, episode.window),
         **at_horizons.stood(result, horizons),
     }
     return _without_diverged(study, measured)
 
 
-def _probed(study: Study, result: Adaptation) -> Measures:
-    return {name: v for p in study.probes for name, v in p.summary(result.series).items()}
-
-
-def _probed_columns(study: Study) -> list[str]:
-    return [name for probe in study.probes for name in probe.part.more["columns"]]
+def _further_columns(study: Study) -> list[str]:
+    """Columns of the loss and of the probes."""
+    probed = (name for probe in study.loop.probes for name in probe.part.more["columns"])
+    return [*study.loss.columns(), *probed]
 
 
 def _without_diverged(study: Study, measured: Measures) -> Measures:
@@ -156,8 +152,7 @@ def _without_diverged(study: Study, measured: Measures) -> Measures:
     """
     step = measured["diverged_step"]
     diverged = step >= 0
-    gone = ["adapt_error", "heldout_error", *study.loss.columns(), *_probed_columns(study)]
-    for name in gone:
+    for name in ("adapt_error", "heldout_error", *_further_columns(study)):
         measured[name] = np.where(diverged, np.nan, measured[name])
     lost = diverged & (step < study.episode.selection_cut)
     lost |= ~(measured["validation_error"] <= scores.DIVERGED_ABOVE)
@@ -199,7 +194,7 @@ def _rows(study: Study, learning_rate: float, measured: Measures) -> pd.DataFram
         frame[f"recovery_{part}_percent"] = scores.recovery_percent(
             frozen[f"frozen_{part}_error"], measured[f"{part}_error"], frozen["reference_error"]
         )
-    for name in [*study.loss.columns(), *_probed_columns(study)]:
+    for name in _further_columns(study):
         frame[name] = measured[name]
     frame["unreliable"] = scores.unreliable(
         frozen["frozen_heldout_error"], frozen["reference_error"]

@@ -1,0 +1,144 @@
+"""Options, the fields of parts and settings that a config sets: their schema, checks and values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from orla.errors import OrlaError
+from orla.schema import validate
+
+
+def option(
+    default: Any = dataclasses.MISSING,
+    text: str = "",
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    choices: Sequence[Any] | None = None,
+) -> Any:
+    """A field of a part that a config may set: its default, meaning and allowed values.
+
+    Args:
+        default: Its value where the config sets none; without a default the config must set it.
+        text: One sentence for the schema and the docs.
+        least, most: Bounds that belong to the range; `above`: one that does not.
+        choices: The allowed values.
+    """
+    limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
+    limits["enum"] = None if choices is None else list(choices)
+    meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
+    if isinstance(default, (list, dict)):
+        return dataclasses.field(default_factory=lambda: type(default)(default), metadata=meta)
+    return dataclasses.field(default=default, metadata=meta)
+
+
+def options_of(found: type[Any]) -> list[dataclasses.Field]:
+    """The fields of a part that a config may set: those made by `option`."""
+    if not dataclasses.is_dataclass(found):
+        return []
+    return [f for f in dataclasses.fields(found) if "limits" in f.metadata]
+
+
+def defaults_of(found: type[Any]) -> dict[str, Any]:
+    """The default of each option that has one."""
+    made = {
+        f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+        for f in options_of(found)
+    }
+    return {name: value for name, value in made.items() if value is not dataclasses.MISSING}
+
+
+_TYPES = {
+    int: "integer",
+    float: "number",
+    str: "string",
+    bool: "boolean",
+    dict: "object",
+    list: "array",
+    tuple: "array",
+    type(None): "null",
+}
+
+
+def option_schema(found: type[Any], f: dataclasses.Field) -> dict[str, Any]:
+    """The JSON schema of one option, from its type, bounds and text."""
+    text = {"description": f.metadata["text"]} if "text" in f.metadata else {}
+    hint = get_type_hints(found).get(f.name, Any)
+    return text | _typed(hint) | dict(f.metadata.get("limits", {}))
+
+
+def _typed(hint: Any) -> dict[str, Any]:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return {"anyOf": [_typed(a) for a in arguments]}
+    if dataclasses.is_dataclass(hint):
+        text = " ".join((hint.__doc__ or "").split("\n\n")[0].split())
+        return schema_of(hint, dataclasses.fields(hint), description=text)
+    kind = _TYPES.get(origin or hint)
+    schema = {"type": kind} if kind else {}
+    if kind == "array" and arguments:
+        schema["items"] = _typed(arguments[0])
+    elif kind == "object" and arguments:
+        schema["additionalProperties"] = _typed(arguments[1])
+    return schema
+
+
+def schema_of(found: type[Any], fields: Sequence[dataclasses.Field], **said: str) -> dict[str, Any]:
+    """The JSON schema of a mapping that gives these fields; `said` are further keywords."""
+    silent = (f for f in fields if f.default is f.default_factory is dataclasses.MISSING)
+    return {
+        "type": "object",
+        **said,
+        "additionalProperties": False,
+        "properties": {f.name: option_schema(found, f) for f in fields},
+        "required": [f.name for f in silent],
+    }
+
+
+def settings(kind: type[Any], given: Any, name: str) -> Any:
+    """A dataclass of settings, with those nested in it, from a mapping.
+
+    Args:
+        kind: A dataclass; its fields are options or dataclasses of settings.
+        given: A mapping from a config, or the settings themselves.
+        name: Its name in messages.
+
+    Raises:
+        OrlaError: A key is unknown or missing, or a value is not what it may be.
+    """
+    if isinstance(given, kind):
+        return given
+    validate(given, _typed(kind), name)
+    return _built(kind, given)
+
+
+def values(found: type[Any], given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The checked options of a part, converted to their types: 1.0 to 1, a list to a tuple.
+
+    Raises:
+        OrlaError: As for `settings`; or a number is not finite.
+    """
+    validate(given, schema_of(found, options_of(found)), name)
+    hints = get_type_hints(found) if given else {}
+    made = {}
+    for key, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise OrlaError(f'{name}: "{key}" is {value}; give a finite number')
+        plain = get_origin(hints[key]) or hints[key]
+        made[key] = plain(value) if plain in (int, float, tuple) else _built(hints[key], value)
+    return made
+
+
+def _built(hint: Any, given: Any) -> Any:
+    """A value of a config; mappings become dataclasses where the type hint says so."""
+    if dataclasses.is_dataclass(hint) and isinstance(given, Mapping):
+        hints = get_type_hints(hint)
+        return hint(**{name: _built(hints[name], value) for name, value in given.items()})
+    if get_origin(hint) is dict and isinstance(given, Mapping):
+        return {name: _built(get_args(hint)[1], value) for name, value in given.items()}
+    return given
