@@ -7,7 +7,7 @@ import pytest
 
 from orla import files
 from orla.errors import OrlaError
-from orla.files import atomic, digest_of_arrays, is_disk_full, load_arrays, read_arrays, save_arrays
+from orla.files import atomic, is_disk_full, load_arrays
 
 
 def test_the_file_appears_whole_with_its_suffix_and_nothing_else(tmp_path):
@@ -76,41 +76,6 @@ def test_another_io_error_is_not_taken_for_a_full_disk(tmp_path):
 
 
 ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "mask": np.array([True, False])}
-
-
-def test_arrays_are_read_with_what_was_said_of_them(tmp_path):
-    path = tmp_path / "a.npz"
-    save_arrays(path, ARRAYS, {"name": "one", "steps": None})
-    arrays, about = read_arrays(path)
-    assert about == {"name": "one", "steps": None}
-    assert arrays.keys() == ARRAYS.keys()
-    for name, array in ARRAYS.items():
-        np.testing.assert_array_equal(arrays[name], array)
-        assert arrays[name].dtype == array.dtype
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"x": ARRAYS["x"] + 1e-15},
-        {"x": ARRAYS["x"].reshape(3, 2)},
-        {"x": ARRAYS["x"].view(np.int64)},
-        {"y": ARRAYS["x"], "mask": ARRAYS["mask"]},
-    ],
-)
-def test_a_digest_tells_values_shapes_types_and_names(changed):
-    plain = digest_of_arrays(ARRAYS, "text")
-    assert digest_of_arrays(dict(reversed(ARRAYS.items())), "text") == plain
-    assert digest_of_arrays(ARRAYS, "texts") != plain
-    assert digest_of_arrays(ARRAYS | changed, "text") != plain
-
-
-def test_an_npz_without_a_digest_is_refused(tmp_path):
-    np.savez(tmp_path / "a.npz", **ARRAYS)
-    with pytest.raises(ValueError, match="it has no digest"):
-        read_arrays(tmp_path / "a.npz")
-    with pytest.raises(FileNotFoundError):
-        read_arrays(tmp_path / "b.npz")
 
 
 def test_wanted_arrays_are_read_and_all_are_named(tmp_path):

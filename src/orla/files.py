@@ -1,15 +1,13 @@
-"""Writing files whole or not at all, arrays with a digest, and digests of files."""
+"""Writing files whole or not at all, arrays of other programs, and digests of files."""
 
 import errno
 import hashlib
-import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -118,37 +116,3 @@ def _stored_bytes(file: zipfile.ZipFile, member: str) -> int:
     if size != stored and not dtype.hasobject:
         raise ValueError(f"{member} says that it has {size} bytes and has {stored}")
     return size
-
-
-def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: Any) -> None:
-    """Write arrays and `about` (anything JSON can hold) to an .npz, with a digest of both."""
-    text = json.dumps(about, sort_keys=True)
-    digest = np.array(digest_of_arrays(arrays, text))
-    with atomic(path) as partial, open(partial, "wb") as file:
-        np.savez(file, **arrays, meta=np.array(text), digest=digest)
-
-
-def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
-    """Read what `save_arrays` wrote: the arrays and `about`.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is another file, is damaged, or differs from its digest.
-    """
-    arrays, names = load_arrays(path)
-    if not {"meta", "digest"} <= set(names):
-        raise ValueError("it has no digest")
-    text, digest = str(arrays.pop("meta")), str(arrays.pop("digest"))
-    if digest != digest_of_arrays(arrays, text):
-        raise ValueError("its contents differ from its digest: the file is damaged")
-    return arrays, json.loads(text)
-
-
-def digest_of_arrays(arrays: Mapping[str, np.ndarray], text: str) -> str:
-    """SHA-256 of named arrays (their types, shapes and values) and a text, in hexadecimal."""
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()

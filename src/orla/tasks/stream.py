@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.provenance.arrays import read_arrays, write_arrays
 
 
 @dataclass(frozen=True)
@@ -99,3 +102,39 @@ def joined(first: Stream, second: Stream) -> Stream:
         return np.concatenate([a, b], axis=1 if first.own else 0)
 
     return Stream(**{f.name: both(f.name) for f in fields(Stream)})
+
+
+class Sealed:
+    """Base of dataclasses whose fields are streams or values that JSON can hold: their file."""
+
+    def save(self, path: Path | str) -> None:
+        """Write to an .npz file, whole or not at all, with a digest of itself."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        arrays = {
+            f"{name}_{f.name}": np.ascontiguousarray(array)
+            for name, stream in values.items()
+            if isinstance(stream, Stream)
+            for f in fields(Stream)
+            if (array := getattr(stream, f.name)) is not None
+        }
+        others = {k: v for k, v in values.items() if not isinstance(v, Stream)}
+        write_arrays(arrays, path, {"fields": others})
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            OrlaError: The file is missing, is another one, or differs from its digest.
+        """
+        arrays, about = read_arrays(path)
+        streams: dict[str, dict[str, np.ndarray]] = {}
+        for name, array in arrays.items():
+            stream, _, of = name.partition("_")
+            streams.setdefault(stream, {})[of] = array
+        try:
+            made = {name: Stream(**held) for name, held in streams.items()}
+            return cls(**about["fields"], **made)
+        except (KeyError, TypeError, OrlaError) as error:
+            what = cls.__name__.lower()
+            raise OrlaError(f"{path}: no {what} ({error}); delete it and run again") from None
