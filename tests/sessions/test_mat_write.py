@@ -5,7 +5,7 @@ import scipy.io
 from made import K, arrays
 
 from orla.errors import OrlaError
-from orla.sessions import matfile
+from orla.sessions import mat_write
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def mat(tmp_path):
 
 
 def test_the_written_file_is_matlab_v73(mat):
-    matfile.write_session(mat, **arrays(wf=[[np.ones((48, 2))] * 2] * 3))
+    mat_write.write_session(mat, **arrays(wf=[[np.ones((48, 2))] * 2] * 3))
     # scipy knows the header of a v7.3 file, and that another library must read the rest.
     with pytest.raises(NotImplementedError, match=r"v7\.3"):
         scipy.io.loadmat(mat)
@@ -38,7 +38,7 @@ def test_the_written_file_is_matlab_v73(mat):
 
 def test_the_same_arrays_give_the_same_bytes(tmp_path):
     for name in ("one.mat", "two.mat"):
-        matfile.write_session(tmp_path / name, **arrays())
+        mat_write.write_session(tmp_path / name, **arrays())
     assert (tmp_path / "one.mat").read_bytes() == (tmp_path / "two.mat").read_bytes()
 
 
@@ -53,5 +53,5 @@ def test_the_same_arrays_give_the_same_bytes(tmp_path):
 )
 def test_arrays_that_disagree_are_not_written(mat, changes):
     with pytest.raises(OrlaError, match=r"01\.mat: cannot write"):
-        matfile.write_session(mat, **arrays(**changes))
+        mat_write.write_session(mat, **arrays(**changes))
     assert not list(mat.parent.iterdir())

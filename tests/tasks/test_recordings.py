@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.sessions import matfile, nwb
+from orla.sessions import mat_read, nwb
 from orla.sessions.parts import parts
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
@@ -163,7 +163,7 @@ def test_simulated_sessions_become_streams(tmp_path):
     mats = [tmp_path / "one.mat", tmp_path / "two.mat"]
     made.simulate("day2", *mats)
     for mat in mats:
-        matfile.convert(mat, mat.with_suffix(".nwb"))
+        nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
     found = made.streams("day2", *(mat.with_suffix(".nwb") for mat in mats), study="tiny")
     assert found.a.X.shape == (1220, 6) and found.b.Y.shape == (820, 2)
     assert found.dataset["simulated"] and found.dataset["name"] == "tiny"

@@ -31,7 +31,7 @@ from orla.catalogue import settings
 from orla.errors import one_line
 from orla.files import atomic
 from orla.programs import compiling
-from orla.sessions import matfile, nwb, simulator
+from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.from_spikes import prepare
 from orla.sessions.parts import parts
@@ -76,7 +76,7 @@ def sessions(settings: simulator.Settings) -> tuple[Session, Session]:
         mats = [Path(folder) / f"{name}.mat" for name in (simulator.SESSION_A, simulator.SESSION_B)]
         simulator.write(*mats, settings)
         for mat in mats:
-            matfile.convert(mat, mat.with_suffix(".nwb"))
+            nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
         a, b = (nwb.read_session(mat.with_suffix(".nwb")) for mat in mats)
     return a, b
 
