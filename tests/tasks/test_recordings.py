@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.sessions import mat_read, nwb
-from orla.sessions.parts import parts
+from orla.sessions.parts import Sizes, parts
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.stream import Stream
@@ -39,7 +39,7 @@ def span(stream):
 
 def test_a_split_adapts_to_b_and_its_reference_is_the_tail_of_a():
     episode = task().cut(streams(), "80-20")
-    cuts = parts(9_000, 4_321, splits={"80-20": 0.8})
+    cuts = parts(9_000, 4_321, Sizes(splits={"80-20": 0.8}))
     split = cuts.splits["80-20"]
     assert span(episode.pretraining) == (0, 0, 2_750)
     assert span(episode.adapt) == (1, 0, 3_400) == (1, 0, split.adapt.stop)

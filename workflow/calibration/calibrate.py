@@ -34,7 +34,7 @@ from orla.programs import compiling
 from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.from_spikes import prepare
-from orla.sessions.parts import parts
+from orla.sessions.parts import Sizes, parts
 from orla.sessions.preparation import Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -94,7 +94,7 @@ def streams_of(a: Session, b: Session, config: dict[str, Any]) -> Streams:
 
 def network_figures(streams: Streams, config: dict[str, Any], networks: int) -> dict[str, float]:
     """Frozen and reference errors, and recovery by the immediate learner with adam."""
-    cuts = parts(len(streams.a), len(streams.b), **config["parts"])
+    cuts = parts(len(streams.a), len(streams.b), Sizes(**config["parts"]))
     rnn = architecture(
         "rnn",
         n_in=streams.a.X.shape[1],

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from orla.catalogue import Part
 from orla.tasks.episode import Episode
 
+STATIONARY = "stationary"  # the variant in which nothing changes: the control
+
 
 class Task(Part, ABC):
     """Something to be learned online.
