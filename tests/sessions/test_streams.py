@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -61,33 +59,6 @@ def test_the_same_streams_give_the_same_bytes(tmp_path):
     streams().save(tmp_path / "one.npz")
     streams().save(tmp_path / "two.npz")
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"b": session(20, 2, X=np.ones((20, 3)))}, "give both the same inputs and targets"),
-        ({"b": session(20, 2, Y=np.ones((20, 1)))}, "give both the same inputs and targets"),
-        ({"b": session(20, 2, Y=np.arange(20))}, "give both the same inputs and targets"),
-        ({"categories": 2}, "categories is 2; give their number for categories, and None for val"),
-        ({"a": session(0, 1)}, "session A has no steps"),
-        ({"bin_s": 0.0}, "bin_s is 0.0"),
-        ({"bin_s": float("nan")}, "bin_s is nan"),
-        ({"a": session(30, 1, X=np.ones((2, 30, 4)), Y=np.ones((2, 30, 2)))}, "an axis of seeds"),
-    ],
-)
-def test_sessions_that_do_not_go_together_are_refused(changes, message):
-    with pytest.raises(OrlaError, match=message):
-        streams(**changes)
-
-
-@pytest.mark.parametrize("label", [-1, 3])
-def test_a_category_beyond_their_number_is_refused(label):
-    whole = categories()
-    Y = whole.b.Y.copy()
-    Y[7] = label
-    with pytest.raises(OrlaError, match=r"categor(y|ies) .* from 0"):
-        replace(whole, b=replace(whole.b, Y=Y))
 
 
 def test_a_file_of_other_things_is_named(tmp_path):

@@ -9,16 +9,7 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned, Source
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import (
-    Pair,
-    Preparation,
-    columns_of,
-    component_names,
-    kept,
-    reduced,
-    transformed,
-)
-from orla.sessions.projection import Projection
+from orla.sessions.preparation import Pair, Preparation, columns_of, kept, reduced
 from orla.sessions.scaling import Scaling
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -66,9 +57,10 @@ def prepare_binned(
         about["columns"] = columns.tolist()
         named = [f"{source.inputs} column {i}" for i in columns]
         raw = (a.inputs[:, columns], b.inputs[:, columns])
-        inputs, named = reduced(raw, named, n, preparation, a.name)
+        inputs, named = reduced(raw, named, n, preparation, (a.name, b.name))
     else:
-        inputs, named = _own_components(a, b, n, b_fit_steps, preparation)
+        raw = (a.inputs, b.inputs)
+        inputs, named = reduced(raw, [], n, preparation, (a.name, b.name), b_fit_steps)
         about["fitted_on"] += (
             "; session B's principal components, without targets, on its first "
             f"{b_fit_steps} steps, because columns do not correspond"
@@ -121,17 +113,6 @@ def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparatio
             "of these recordings do not correspond across days; set it to pca, or binned.columns to"
             ' "same" where they do'
         )
-
-
-def _own_components(
-    a: Binned, b: Binned, n_pretraining: int, b_fit_steps: int, preparation: Preparation
-) -> tuple[Pair, list[str]]:
-    """Each session's own principal components."""
-    count = preparation.features.count
-    rows_a, rows_b = transformed(a.inputs, preparation), transformed(b.inputs, preparation)
-    on_a = Projection.fit(rows_a[:n_pretraining], count, a.name)
-    on_b = Projection.fit(rows_b[:b_fit_steps], count, b.name)
-    return (on_a(rows_a), on_b(rows_b)), component_names(count)
 
 
 def _scaled(a: Binned, b: Binned, n_pretraining: int, source: Source) -> Pair:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from orla.errors import OrlaError
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.channels import same_channels
@@ -59,7 +57,7 @@ def prepare(
         [f"channel '{name}'" for name in names],
         n_pretraining,
         preparation,
-        session_a.name,
+        (session_a.name, session_b.name),
     )
     x = Scaling.fit(inputs[0][:n_pretraining], input_names, session_a.name)
     y = Scaling.fit(velocity_a[:n_pretraining], ("velocity x", "velocity y"), session_a.name)
@@ -99,10 +97,5 @@ def _binned(session: Session, preparation: Preparation) -> Pair:
         raise OrlaError(
             f"{session.name}: no {name} (there is {known}); choose another target in the config"
         )
-    position = session.behavior[name]
-    if not np.isfinite(position).all():
-        raise OrlaError(
-            f"{session.name}: {name} has NaN or infinite samples; choose another target or session"
-        )
     counts = channel_counts(session, edges, preparation.units)
-    return counts, bin_velocities(session.time_s, position, edges + lag_s)
+    return counts, bin_velocities(session.time_s, session.behavior[name], edges + lag_s)

@@ -31,9 +31,8 @@ def write_session(
     finger_pos: np.ndarray,
     target_pos: np.ndarray,
     spikes: Sequence[Sequence[np.ndarray]],
-    wf: Sequence[Sequence[np.ndarray]] | None = None,
 ) -> None:
-    """Write a session in the layout of the Zenodo record 3854034, names and units as there.
+    """Write a session in the layout of the Zenodo record 3854034, without waveforms.
 
     The same arguments give the same bytes.
 
@@ -46,7 +45,6 @@ def write_session(
         target_pos: (k, 2) target x, y in mm.
         spikes: n rows of u arrays of event times in seconds; the first of a row holds the
             unsorted threshold crossings of that channel, the others its sorted units.
-        wf: n rows of u arrays (samples, events) of waveform snippets in microvolts, or None.
 
     Raises:
         OrlaError: shapes disagree, or the disk is full.
@@ -66,8 +64,6 @@ def write_session(
         _write_array(file, "finger_pos", np.asarray(finger_pos, float))
         _write_array(file, "target_pos", np.asarray(target_pos, float))
         _write_cells(file, "spikes", [[_column(times) for times in row] for row in spikes])
-        if wf is not None:
-            _write_cells(file, "wf", wf)
 
 
 def _column(values: np.ndarray) -> np.ndarray:

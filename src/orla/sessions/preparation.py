@@ -69,26 +69,34 @@ def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.nd
     return np.arange(pretraining.shape[1])
 
 
-def transformed(rows: np.ndarray, preparation: Preparation) -> np.ndarray:
-    """Inputs as float64, or the square roots of counts."""
-    return np.sqrt(rows) if preparation.transform == "sqrt" else rows.astype(np.float64)
-
-
-def component_names(count: int) -> list[str]:
-    """Names of principal components in errors."""
-    return [f"component {i + 1}" for i in range(count)]
-
-
 def reduced(
-    raw: Pair, names: list[str], n_pretraining: int, preparation: Preparation, where: str
+    raw: Pair,
+    names: list[str],
+    n_pretraining: int,
+    preparation: Preparation,
+    where: tuple[str, str],
+    b_fit_steps: int | None = None,
 ) -> tuple[Pair, list[str]]:
-    """Inputs of both sessions from columns that correspond, and the inputs' names."""
-    inputs = transformed(raw[0], preparation), transformed(raw[1], preparation)
+    """Inputs of both sessions, (steps, inputs) float64 each, and the inputs' names.
+
+    Args:
+        raw: columns of both sessions, (steps, columns).
+        names: the columns' names.
+        n_pretraining: steps of A to which its principal components are fitted.
+        preparation: transform and features.
+        where: the sessions' names in messages.
+        b_fit_steps: first steps of B to which its own components are fitted, where its columns are
+            not those of A; None projects both sessions on the components of A.
+    """
+    root = preparation.transform == "sqrt"
+    a, b = (np.sqrt(rows) if root else rows.astype(np.float64) for rows in raw)
     if preparation.features.method != "pca":
-        return inputs, names
+        return (a, b), names
     count = preparation.features.count
-    projection = Projection.fit(inputs[0][:n_pretraining], count, where)
-    return (projection(inputs[0]), projection(inputs[1])), component_names(count)
+    on_b = on_a = Projection.fit(a[:n_pretraining], count, where[0])
+    if b_fit_steps is not None:
+        on_b = Projection.fit(b[:b_fit_steps], count, where[1])
+    return (on_a(a), on_b(b)), [f"component {i + 1}" for i in range(count)]
 
 
 def kept(stream: Stream, units: int, of_units: int) -> dict[str, Any]:

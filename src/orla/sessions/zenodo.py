@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import requests
-from tqdm import tqdm
 
 from orla.catalogue import option
 from orla.errors import OrlaError
@@ -188,7 +187,9 @@ def _save(part: Path, answer: requests.Response, start: int) -> None:
     left = answer.headers.get("Content-Length")
     total = start + int(left) if left and left.isdecimal() else None
     try:
-        with open(part, "ab" if start else "wb") as file, _progress(part, total, start) as shown:
+        shown = bar(total or 0, f"downloading {part.stem}", "B")
+        with open(part, "ab" if start else "wb") as file, shown:
+            shown.update(start)
             for chunk in answer.iter_content(_CHUNK_BYTES):
                 file.write(chunk)
                 shown.update(len(chunk))
@@ -202,12 +203,6 @@ def _save(part: Path, answer: requests.Response, start: int) -> None:
         raise
     if total is not None and size != total:
         raise _Interrupted(f"{size} of {total} bytes arrived")
-
-
-def _progress(part: Path, total: int | None, start: int) -> tqdm:
-    shown = bar(total or 0, f"downloading {part.stem}", "B")
-    shown.update(start)
-    return shown
 
 
 def _retry_after(answer: requests.Response) -> float | None:
