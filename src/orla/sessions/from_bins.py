@@ -9,8 +9,8 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned, Source
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import Pair, Preparation, columns_of, kept, reduced
-from orla.sessions.scaling import Scaling
+from orla.sessions.preparation import Preparation, columns_of, inputs_of, kept
+from orla.sessions.scaling import Pair, scaled
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
 
@@ -57,23 +57,23 @@ def prepare_binned(
         about["columns"] = columns.tolist()
         named = [f"{source.inputs} column {i}" for i in columns]
         raw = (a.inputs[:, columns], b.inputs[:, columns])
-        inputs, named = reduced(raw, named, n, preparation, (a.name, b.name))
+        inputs = inputs_of(raw, named, n, preparation, (a.name, b.name))
     else:
         raw = (a.inputs, b.inputs)
-        inputs, named = reduced(raw, [], n, preparation, (a.name, b.name), b_fit_steps)
+        inputs = inputs_of(raw, [], n, preparation, (a.name, b.name), b_fit_steps)
         about["fitted_on"] += (
             "; session B's principal components, without targets, on its first "
             f"{b_fit_steps} steps, because columns do not correspond"
         )
-    x = Scaling.fit(inputs[0][:n], named, a.name)
     if source.kind == "values":
-        targets, known = _scaled(a, b, n, source), None
+        named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]
+        targets, known = scaled((a.targets, b.targets), n, named, a.name), None
     else:
         targets, known = _numbered(a, b, n, source)
         about["categories"] = known.tolist()
     streams, units = [], len(about.get("columns", ()))
     for recording, rows, target in zip((a, b), inputs, targets, strict=True):
-        streams.append(Stream(x(rows), target, *recording.masks(source.boundaries.state)))
+        streams.append(Stream(rows, target, *recording.masks(source.boundaries.state)))
     record = {
         "features": {
             "reduction": preparation.features.method,
@@ -113,13 +113,6 @@ def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparatio
             "of these recordings do not correspond across days; set it to pca, or binned.columns to"
             ' "same" where they do'
         )
-
-
-def _scaled(a: Binned, b: Binned, n_pretraining: int, source: Source) -> Pair:
-    """Values, z-scored by A's pretraining part."""
-    named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]
-    y = Scaling.fit(a.targets[:n_pretraining], named, a.name)
-    return y(a.targets), y(b.targets)
 
 
 def _numbered(a: Binned, b: Binned, n_pretraining: int, source: Source) -> tuple[Pair, np.ndarray]:

@@ -8,8 +8,8 @@ from orla.errors import OrlaError
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.channels import same_channels
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import TARGETS, Pair, Preparation, columns_of, kept, reduced
-from orla.sessions.scaling import Scaling
+from orla.sessions.preparation import TARGETS, Preparation, columns_of, inputs_of, kept
+from orla.sessions.scaling import Pair, scaled
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -52,17 +52,16 @@ def prepare(
     columns_a = columns_of(counts_a[:n_pretraining], preparation.features, session_a.name)
     names = [session_a.channels[i] for i in columns_a]
     columns_b = same_channels(session_a, session_b, names)
-    inputs, input_names = reduced(
+    inputs = inputs_of(
         (counts_a[:, columns_a], counts_b[:, columns_b]),
         [f"channel '{name}'" for name in names],
         n_pretraining,
         preparation,
         (session_a.name, session_b.name),
     )
-    x = Scaling.fit(inputs[0][:n_pretraining], input_names, session_a.name)
-    y = Scaling.fit(velocity_a[:n_pretraining], ("velocity x", "velocity y"), session_a.name)
-    a = Stream(x(inputs[0]), y(velocity_a))
-    b = Stream(x(inputs[1]), y(velocity_b))
+    named = ("velocity x", "velocity y")
+    targets = scaled((velocity_a, velocity_b), n_pretraining, named, session_a.name)
+    a, b = Stream(inputs[0], targets[0]), Stream(inputs[1], targets[1])
     record = {
         "features": {
             "reduction": preparation.features.method,
