@@ -166,15 +166,12 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     status = answer.status_code
     if status == requests.codes.ok:
         return 0
-    if start and status == requests.codes.partial:
+    if start and status in (requests.codes.partial, _RANGE_NOT_SATISFIABLE):
         if answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             return start
+        # Another range than the one asked for, or the partial file is as long as the file or more.
         part.unlink()
-        raise _Interrupted("the server sent another range than the one asked for", pause_s=0.0)
-    if start and status == _RANGE_NOT_SATISFIABLE:
-        # The partial file is as long as the file or longer, so it is downloaded again.
-        part.unlink()
-        raise _Interrupted("the server has no more bytes to give", pause_s=0.0)
+        raise _Interrupted("the server cannot go on from what has arrived", pause_s=0.0)
     if status in _WORTH_RETRYING:
         raise _Interrupted(f"HTTP {status} {answer.reason}", _retry_after(answer))
     raise OrlaError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -134,14 +133,16 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         Raises:
             OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
         """
+        if self.source == "binned":
+            transform = self.preparation.transform
+            a, b = (read_binned(p, self.binned, transform=transform) for p in (path_a, path_b))
+        else:
+            a, b = nwb.read_session(path_a), nwb.read_session(path_b)
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
         tail = self.parts.tail_steps
         if self.source != "binned":
-            a, b = nwb.read_session(path_a), nwb.read_session(path_b)
             return prepare(a, b, self.preparation, tail_steps=tail, dataset=dataset)
-        transform = self.preparation.transform
-        a, b = (read_binned(p, self.binned, transform=transform) for p in (path_a, path_b))
         cuts = parts(len(a.inputs), len(b.inputs), self.parts)
         return prepare_binned(
             a,
@@ -191,15 +192,4 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             label=streams.dataset.get("label", ""),
             simulated=bool(streams.dataset.get("simulated", False)),
             dataset=streams.dataset,
-        )
-
-    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """Always raises: `cut` makes the episodes of a pair from its streams.
-
-        Raises:
-            OrlaError: always.
-        """
-        raise OrlaError(
-            f"recordings: the episode {variant} needs streams that rules prepare from files; load "
-            "them and call cut"
         )
