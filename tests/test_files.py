@@ -82,14 +82,14 @@ def test_wanted_arrays_are_read_and_all_are_named(tmp_path):
     np.savez(tmp_path / "a.npz", **ARRAYS, strange=np.array([None]))
     arrays, names = load_arrays(tmp_path / "a.npz", ["x", "absent"])
     assert list(arrays) == ["x"] and names == ["x", "mask", "strange"]
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(OrlaError, match=r"a\.npz: not an \.npz .*allow_pickle"):
         load_arrays(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + bytes(10), b"text", b"\x93NUMPY\x01"])
-def test_what_is_no_npz_is_a_value_error(tmp_path, content):
+def test_what_is_no_npz_is_one_line(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
-    with pytest.raises(ValueError):
+    with pytest.raises(OrlaError, match=r"a\.npz: not an \.npz of numeric arrays"):
         load_arrays(tmp_path / "a.npz", ["x"])
 
 
@@ -99,5 +99,5 @@ def test_arrays_above_the_limit_are_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MOST_BYTES", stored)
     load_arrays(tmp_path / "a.npz")
     monkeypatch.setattr(files, "MOST_BYTES", stored - 1)
-    with pytest.raises(ValueError, match="x, mask take more than 305 bytes"):
+    with pytest.raises(OrlaError, match="x, mask take more than 305 bytes"):
         load_arrays(tmp_path / "a.npz")

@@ -80,9 +80,8 @@ def load_arrays(
         The arrays, and the names of all arrays in the file.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no .npz or is damaged; an array holds objects or fewer numbers than its
-            header says; or the arrays together take more than `MOST_BYTES`.
+        OrlaError: there is no such file; it is no .npz or is damaged; an array holds objects or
+            fewer numbers than its header says; or the arrays take more than `MOST_BYTES`.
     """
     try:
         with zipfile.ZipFile(path) as file:
@@ -92,7 +91,10 @@ def load_arrays(
             raise ValueError(f"{', '.join(chosen)} take more than {MOST_BYTES} bytes")
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in chosen}, list(sizes)
-    except (FileNotFoundError, ValueError):
-        raise
+    except FileNotFoundError:
+        raise OrlaError(f"{path}: there is no such file; mend the path") from None
     except Exception as error:  # zipfile, zlib and numpy raise many kinds for a damaged file
-        raise ValueError(str(error) or type(error).__name__) from error
+        raise OrlaError(
+            f"{path}: not an .npz of numeric arrays, or cut short "
+            f"({str(error) or type(error).__name__}); save it with numpy.savez"
+        ) from error

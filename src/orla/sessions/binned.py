@@ -92,24 +92,38 @@ def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned
         OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
             (negative or fractional counts or categories, NaN, bin_s of 0).
     """
-    with naming(path):
-        return _read(path, source, transform)
-
-
-def _read(path: str | Path, source: Source, transform: str) -> Binned:
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
-    arrays = _load(path, [source.inputs, source.target, "bin_s", *order])
+    wanted = [source.inputs, source.target, "bin_s", *order]
+    arrays, present = load_arrays(path, wanted)
+    with naming(path):
+        if missing := [name for name in wanted if name not in arrays]:
+            raise OrlaError(
+                f"{', '.join(missing)} missing (the file has: {', '.join(present)}); "
+                "save them, or name the arrays there are under binned in the config"
+            )
+        _check(arrays, order, source, transform)
+    targets = arrays[source.target]
+    if source.kind == "values" and targets.ndim == 1:
+        targets = targets[:, None]
+    return Binned(
+        arrays[source.inputs].astype(np.float64),
+        targets.astype(np.int64 if source.kind == "categories" else np.float64),
+        float(arrays["bin_s"]),
+        _begins(len(targets), arrays, bounds) if order else None,
+        str(path),
+    )
+
+
+def _check(arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str) -> None:
+    """Refuse arrays whose shapes disagree or whose values cannot be."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
     steps = len(inputs) if inputs.ndim else 0
     _require_shape(source.inputs, inputs, (steps, "units"))
     if inputs.size == 0:
         raise OrlaError(f"{source.inputs}: the recording is empty; use a file with steps and units")
-    if targets.ndim == 1 and source.kind == "values":
-        targets = targets[:, None]
-    _require_shape(
-        source.target, targets, (steps, "outputs") if source.kind == "values" else (steps,)
-    )
+    columns = ("outputs",) if source.kind == "values" and targets.ndim > 1 else ()
+    _require_shape(source.target, targets, (steps, *columns))
     _require_shape("bin_s", bin_s, ())
     for name in (source.inputs, source.target, "bin_s"):
         _require_finite(name, arrays[name])
@@ -128,13 +142,6 @@ def _read(path: str | Path, source: Source, transform: str) -> Binned:
     for name in order:
         _require_shape(name, arrays[name], (steps,))
         _require_finite(name, arrays[name])
-    return Binned(
-        inputs.astype(np.float64),
-        targets.astype(np.int64 if source.kind == "categories" else np.float64),
-        float(bin_s),
-        _begins(steps, arrays, bounds) if order else None,
-        str(path),
-    )
 
 
 def _begins(steps: int, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
@@ -145,23 +152,6 @@ def _begins(steps: int, arrays: dict[str, np.ndarray], boundaries: Boundaries) -
     if boundaries.counter:
         begins[1:] |= np.diff(arrays[boundaries.counter].astype(np.int64)) != 1
     return begins
-
-
-def _load(path: str | Path, wanted: list[str]) -> dict[str, np.ndarray]:
-    try:
-        arrays, present = load_arrays(path, wanted)
-    except FileNotFoundError as error:
-        raise OrlaError("there is no such file; mend the path") from error
-    except ValueError as error:
-        raise OrlaError(
-            f"not an .npz of numeric arrays, or cut short ({error}); save it with numpy.savez"
-        ) from error
-    if missing := [name for name in wanted if name not in arrays]:
-        raise OrlaError(
-            f"{', '.join(missing)} missing (the file has: {', '.join(present)}); "
-            "save them, or name the arrays there are under binned in the config"
-        )
-    return arrays
 
 
 def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:

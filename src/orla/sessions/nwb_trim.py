@@ -75,10 +75,8 @@ def cut_to_longest(session: Session, recorded: np.ndarray) -> None:
 def require_whole(session: Session) -> None:
     """Raise an OrlaError on gaps, NaN, spikes outside the time base, or no spikes at all."""
     time_s = session.time_s
-    gaps = _breaks(time_s)
-    if gaps.size:
-        usual = np.median(np.diff(time_s))
-        checks.require_steady("behavior", time_s, usual, 0.5 * usual)
+    usual = np.median(np.diff(time_s))
+    checks.require_steady("behavior", time_s, usual, 0.5 * usual)
     for name, values in session.behavior.items():
         checks.require_finite(name, values, time_s)
     for channel, times in zip(session.unit_channel, session.unit_spikes, strict=True):
