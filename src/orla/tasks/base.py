@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from orla.catalogue import Part
 from orla.errors import OrlaError
@@ -22,7 +22,6 @@ class Task(Part, ABC):
 
     kind: ClassVar[str] = "task"
     needs_files: ClassVar[bool] = False
-    declares: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def variants(self) -> list[str]:
