@@ -234,6 +234,14 @@ def test_stretches_without_observation_are_cut_as_well(path, capsys):
     assert kept in read.source and kept in capsys.readouterr().err
 
 
+def test_a_step_too_long_or_too_short_ends_a_stretch(path):
+    steps = np.full(100, 0.01)
+    steps[[60, 80]] = 0.002, 0.02
+    times = np.concatenate([[0], np.cumsum(steps)])
+    read = nwb.read_session(save(with_series(cursor(timestamps=times)), path), trim=True)
+    np.testing.assert_allclose(read.time_s, np.arange(61) / 100)
+
+
 def test_less_than_half_of_a_recording_is_refused(path):
     trials = [[0.1 * i, 0.1 * i + 0.08] for i in range(10)]
     file = with_series(cursor(), spikes=())
