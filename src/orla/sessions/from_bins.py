@@ -8,7 +8,7 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned, Source
-from orla.sessions.parts import pretraining_steps
+from orla.sessions.parts import Sizes, parts
 from orla.sessions.preparation import Preparation, columns_of, inputs_of, kept
 from orla.sessions.scaling import Pair, scaled
 from orla.sessions.streams import Streams
@@ -20,37 +20,34 @@ def prepare_binned(
     b: Binned,
     source: Source,
     preparation: Preparation,
-    *,
-    tail_steps: int | float,
-    b_fit_steps: int,
+    sizes: Sizes,
     dataset: dict[str, Any],
 ) -> Streams:
     """Make the streams of two binned sessions.
 
     Where column i of one session is not the unit of column i of the other (`columns: different`),
     no weights fitted on A can be applied to B's columns. Each session is then reduced to the
-    principal components of its own inputs: A's are fitted on its pretraining part, B's on its first
-    `b_fit_steps` steps, which no split scores. Targets are not used. Components are in order of
-    variance; the sum of the loadings fixes their sign. Scaling is by A alone. Where columns
-    correspond, channels or components are chosen on A's pretraining part and used on both.
+    principal components of its own inputs: A's are fitted on its pretraining part, B's on the
+    first steps, which every split may learn on and none scores. Targets are not used. Components
+    are in order of variance; the sum of the loadings fixes their sign. Scaling is by A alone. Where
+    columns correspond, channels or components are chosen on A's pretraining part and used on both.
 
     Args:
         a: the recording to pretrain on.
         b: the recording to adapt to.
         source: meaning of the files' columns and boundaries.
         preparation: bins, transform and features.
-        tail_steps: A's tail, as `parts.parts` takes it.
-        b_fit_steps: steps of B that its own components are fitted on;
-            `Parts.first_selection_cut` is what every split may learn on.
+        sizes: how both are cut into parts.
         dataset: as in `prepare`.
 
     Raises:
-        OrlaError: bins of another width than the config's, too few columns or steps, numbers of
+        OrlaError: bins of another width than the config's, too few columns or steps, an empty part,
             columns that cannot correspond, a constant input or target, or a category that A's
             pretraining part lacks.
     """
     _require_alike(a, b, source, preparation)
-    n = pretraining_steps(len(a.inputs), tail_steps)
+    cuts = parts(len(a.inputs), len(b.inputs), sizes)
+    n = cuts.a_pretraining.stop
     about: dict[str, Any] = {"fitted_on": "pretraining part of session A"}
     if source.columns == "same":
         columns = columns_of(a.inputs[:n], preparation.features, a.name)
@@ -59,11 +56,11 @@ def prepare_binned(
         raw = (a.inputs[:, columns], b.inputs[:, columns])
         inputs = inputs_of(raw, named, n, preparation, (a.name, b.name))
     else:
-        raw = (a.inputs, b.inputs)
-        inputs = inputs_of(raw, [], n, preparation, (a.name, b.name), b_fit_steps)
+        raw, own = (a.inputs, b.inputs), cuts.first_selection_cut
+        inputs = inputs_of(raw, [], n, preparation, (a.name, b.name), own)
         about["fitted_on"] += (
             "; session B's principal components, without targets, on its first "
-            f"{b_fit_steps} steps, because columns do not correspond"
+            f"{own} steps, because columns do not correspond"
         )
     if source.kind == "values":
         named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]

@@ -140,19 +140,9 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             a, b = nwb.read_session(path_a), nwb.read_session(path_b)
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
-        tail = self.parts.tail_steps
-        if self.source != "binned":
-            return prepare(a, b, self.preparation, tail_steps=tail, dataset=dataset)
-        cuts = parts(len(a.inputs), len(b.inputs), self.parts)
-        return prepare_binned(
-            a,
-            b,
-            self.binned,
-            self.preparation,
-            tail_steps=tail,
-            b_fit_steps=cuts.first_selection_cut,
-            dataset=dataset,
-        )
+        if self.source == "binned":
+            return prepare_binned(a, b, self.binned, self.preparation, self.parts, dataset)
+        return prepare(a, b, self.preparation, tail_steps=self.parts.tail_steps, dataset=dataset)
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]
