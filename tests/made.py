@@ -47,7 +47,7 @@ def by_hand_counts(session, edges, units):
 
 
 def arrays(**changes):
-    """Arguments of `matfile.write_session`."""
+    """Arguments of `mat_write.write_session`."""
     generator = np.random.default_rng(0)
     spikes = [
         [np.sort(generator.uniform(T[0], T[-1], 20)), np.array([T[0], T[-1]])],

@@ -14,6 +14,15 @@ class OrlaError(Exception):
 
 
 @contextmanager
+def naming(place: str | Path) -> Iterator[None]:
+    """Put `place`, such as a file, before the message of an `OrlaError` of the block."""
+    try:
+        yield
+    except OrlaError as error:
+        raise OrlaError(f"{place}: {error}") from error
+
+
+@contextmanager
 def one_line() -> Iterator[None]:
     """End the program with ``error: ...`` on stderr and exit status 1 on an `OrlaError`.
 

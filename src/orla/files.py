@@ -1,15 +1,12 @@
-"""Writing files whole or not at all, arrays with a digest, and digests of files."""
+"""Writing files whole or not at all, arrays of other programs, and digests of files."""
 
 import errno
 import hashlib
-import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -83,72 +80,21 @@ def load_arrays(
         The arrays, and the names of all arrays in the file.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no .npz or is damaged; an array holds objects, its header disagrees with
-            its stored size, or the arrays together take more than `MOST_BYTES`.
+        OrlaError: there is no such file; it is no .npz or is damaged; an array holds objects or
+            fewer numbers than its header says; or the arrays take more than `MOST_BYTES`.
     """
     try:
         with zipfile.ZipFile(path) as file:
-            names = [name.removesuffix(".npy") for name in file.namelist()]
-            chosen = [name for name in names if wanted is None or name in wanted]
-            total = 0
-            for name in chosen:
-                total += _stored_bytes(file, f"{name}.npy")
-                if total > MOST_BYTES:
-                    raise ValueError(
-                        f"{name} and those before it take more than {MOST_BYTES} bytes"
-                    )
+            sizes = {f.filename.removesuffix(".npy"): f.file_size for f in file.infolist()}
+        chosen = {n: size for n, size in sizes.items() if wanted is None or n in wanted}
+        if sum(chosen.values()) > MOST_BYTES:
+            raise ValueError(f"{', '.join(chosen)} take more than {MOST_BYTES} bytes")
         with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in chosen}, names
-    except (FileNotFoundError, ValueError):
-        raise
+            return {name: arrays[name] for name in chosen}, list(sizes)
+    except FileNotFoundError:
+        raise OrlaError(f"{path}: there is no such file; mend the path") from None
     except Exception as error:  # zipfile, zlib and numpy raise many kinds for a damaged file
-        raise ValueError(str(error) or type(error).__name__) from error
-
-
-def _stored_bytes(file: zipfile.ZipFile, member: str) -> int:
-    """Bytes of an array by its header; a header that disagrees with the stored size is refused."""
-    with file.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
-        if version[0] not in read:
-            raise ValueError(f"{member} is in version {version[0]} of the format")
-        shape, _, dtype = read[version[0]](stream)
-        size, stored = prod(shape) * dtype.itemsize, file.getinfo(member).file_size - stream.tell()
-    if size != stored and not dtype.hasobject:
-        raise ValueError(f"{member} says that it has {size} bytes and has {stored}")
-    return size
-
-
-def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], about: Any) -> None:
-    """Write arrays and `about` (anything JSON can hold) to an .npz, with a digest of both."""
-    text = json.dumps(about, sort_keys=True)
-    digest = np.array(digest_of_arrays(arrays, text))
-    with atomic(path) as partial, open(partial, "wb") as file:
-        np.savez(file, **arrays, meta=np.array(text), digest=digest)
-
-
-def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
-    """Read what `save_arrays` wrote: the arrays and `about`.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is another file, is damaged, or differs from its digest.
-    """
-    arrays, names = load_arrays(path)
-    if not {"meta", "digest"} <= set(names):
-        raise ValueError("it has no digest")
-    text, digest = str(arrays.pop("meta")), str(arrays.pop("digest"))
-    if digest != digest_of_arrays(arrays, text):
-        raise ValueError("its contents differ from its digest: the file is damaged")
-    return arrays, json.loads(text)
-
-
-def digest_of_arrays(arrays: Mapping[str, np.ndarray], text: str) -> str:
-    """SHA-256 of named arrays (their types, shapes and values) and a text, in hexadecimal."""
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
+        raise OrlaError(
+            f"{path}: not an .npz of numeric arrays, or cut short "
+            f"({str(error) or type(error).__name__}); save it with numpy.savez"
+        ) from error

@@ -204,7 +204,7 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
     ).stdout.split()  # fmt: skip
     modules = {Path(file).relative_to(HOME).as_posix() for file in loaded}
     silent = {name for name in modules if name[:-3].replace("/", ".").startswith(code.SILENT)}
-    assert len(modules) > 20 and len(silent) < 6
+    assert len(modules) > 20 and len(silent) < 10
     found = set(code.sources("orla.study.sweep"))
     assert modules - silent <= found and not silent & found
     assert "orla/programs/kernels.cpp" not in found

@@ -6,6 +6,7 @@ import pytest
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned, Boundaries, Source
 from orla.sessions.from_bins import prepare_binned
+from orla.sessions.parts import Sizes
 from orla.sessions.preparation import Features, Preparation
 
 DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
@@ -24,16 +25,13 @@ def binned_days(columns=(17, 15)):
     return days
 
 
-def made(a, b, source=Source(), method="pca", n_inputs=5, b_fit_steps=320, **preparation):  # noqa: B008
-    return prepare_binned(
-        a,
-        b,
-        source,
-        Preparation(**{"bin_s": 0.1, "features": Features(method, n_inputs)} | preparation),
-        tail_steps=0.3,
-        b_fit_steps=b_fit_steps,
-        dataset=DATASET,
-    )
+# Pretraining on the first 630 steps of A; B's own components are fitted on its first 320.
+SIZES = Sizes(10, tail_steps=0.3, tail_stream_steps=0.5, splits={"80-20": 0.8, "50-50": 0.5})
+
+
+def made(a, b, source=Source(), method="pca", n_inputs=5):  # noqa: B008
+    preparation = Preparation(bin_s=0.1, features=Features(method, n_inputs))
+    return prepare_binned(a, b, source, preparation, SIZES, DATASET)
 
 
 def test_days_with_other_columns_become_components():

@@ -142,13 +142,6 @@ def test_a_resting_cursor_is_named():
         make(a)
 
 
-def test_nan_positions_are_named():
-    b = session("day b", 2)
-    b.behavior["cursor_pos"][17, 0] = np.nan
-    with pytest.raises(OrlaError, match="day b: cursor_pos has NaN"):
-        make(b=b)
-
-
 def test_a_channel_missing_on_b_is_named():
     b = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
     with pytest.raises(OrlaError, match=r"day b: chan_names lacks 1 channels.*'M1 003'"):

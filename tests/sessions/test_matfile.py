@@ -10,7 +10,7 @@ import pytest
 from made import arrays
 
 from orla.errors import OrlaError
-from orla.sessions import matfile, nwb
+from orla.sessions import mat_read, mat_write, nwb
 
 GIGABYTE = 1 << 30
 
@@ -21,9 +21,9 @@ def mat(tmp_path):
 
 
 def test_convert_gives_what_read_session_gives(mat):
-    matfile.write_session(mat, **arrays())
-    matfile.convert(mat, mat.with_suffix(".nwb"), source="SIMULATED.")
-    direct, through = matfile.read_session(mat), nwb.read_session(mat.with_suffix(".nwb"))
+    mat_write.write_session(mat, **arrays())
+    nwb.write_session(mat_read.read_session(mat, source="SIMULATED."), mat.with_suffix(".nwb"))
+    direct, through = mat_read.read_session(mat), nwb.read_session(mat.with_suffix(".nwb"))
     assert (through.name, through.channels, through.areas) == (
         (direct.name, direct.channels, direct.areas)
     )
@@ -36,7 +36,7 @@ def test_convert_gives_what_read_session_gives(mat):
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(mat, monkeypatch):
-    matfile.write_session(mat, **arrays())
+    mat_write.write_session(mat, **arrays())
 
     def full(path, content):
         path.touch()
@@ -44,23 +44,23 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(mat, monkeypatch):
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OrlaError, match=r"out\.nwb: no space left .*free some space"):
-        matfile.convert(mat, mat.parent / "out.nwb")
+        nwb.write_session(mat_read.read_session(mat), mat.parent / "out.nwb")
     with pytest.raises(OrlaError, match=r"out\.mat: no space left .*free some space"):
-        matfile.write_session(mat.parent / "out.mat", **arrays())
+        mat_write.write_session(mat.parent / "out.mat", **arrays())
     assert list(mat.parent.iterdir()) == [mat]
 
 
 LIMITED = """
 import resource, sys
-from orla.sessions import matfile
+from orla.sessions import mat_read, nwb
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-matfile.convert(sys.argv[1], sys.argv[2])
+nwb.write_session(mat_read.read_session(sys.argv[1]), sys.argv[2])
 """
 
 
 def test_a_write_that_the_system_refuses_does_not_crash_the_program(mat):
     """HDF5 by itself ends in a segmentation fault when a write fails."""
-    matfile.write_session(mat, **arrays())
+    mat_write.write_session(mat, **arrays())
     run = [sys.executable, "-c", LIMITED, str(mat), str(mat.with_suffix(".nwb"))]
     ended = subprocess.run(run, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
@@ -88,7 +88,7 @@ def test_a_recording_of_full_size_is_converted_in_under_a_gigabyte(tmp_path):
     spikes = [[np.sort(generator.uniform(t[0], t[-1], 6000)) for _ in range(5)] for _ in range(96)]
     zeros = {"cursor_pos": np.zeros((k, 2)), "target_pos": np.zeros((k, 2))}
     names = [f"M1 {number:03d}" for number in range(1, 97)]
-    matfile.write_session(
+    mat_write.write_session(
         path, chan_names=names, t=t, finger_pos=np.zeros((k, 3)), spikes=spikes, **zeros
     )
     with h5py.File(path, "r+") as file:
@@ -96,7 +96,10 @@ def test_a_recording_of_full_size_is_converted_in_under_a_gigabyte(tmp_path):
         shape = (GIGABYTE // 8 // 48, 48)
         snippets = file["#refs#"].create_dataset("wf", shape, "f8", chunks=(65536, 48), fillvalue=1)
         file.create_dataset("wf", data=np.full((5, 96), snippets.ref), dtype=h5py.ref_dtype)
-    convert = "from orla.sessions import matfile; matfile.convert(sys.argv[1], sys.argv[2])"
+    convert = (
+        "from orla.sessions import mat_read, nwb;"
+        "nwb.write_session(mat_read.read_session(sys.argv[1]), sys.argv[2])"
+    )
     assert peak_bytes(convert, path, tmp_path / "a.nwb") < GIGABYTE
     read_waveforms = (
         "import h5py; file = h5py.File(sys.argv[1]); x = file[file['wf'][0, 0]][()]; x.sum()"

@@ -1,13 +1,11 @@
 import pytest
 
 from orla.errors import OrlaError
-from orla.sessions.parts import parts, pretraining_steps, stationary
-
-SPLITS = {"50-50": 0.5, "80-20": 0.8}
+from orla.sessions.parts import Sizes, parts, pretraining_steps, stationary
 
 
 def test_the_study_cuts_as_the_paper_counts():
-    p = parts(26_700, 16_500, splits=SPLITS)
+    p = parts(26_700, 16_500, Sizes())
     assert p.a_pretraining == slice(0, 20_450)
     assert p.a_tail_stream == slice(20_450, 25_450)
     assert p.a_heldout == slice(25_450, 26_700)
@@ -28,7 +26,7 @@ def brute_force_cut(fraction, steps, cut):
 @pytest.mark.parametrize("cut", [1, 7, 200])
 @pytest.mark.parametrize("fraction", [0.5, 0.8, 0.29])
 def test_parts_tile_both_sessions_and_cut_at_multiples(steps_b, cut, fraction):
-    p = parts(9_000, steps_b, cut=cut, splits={"s": fraction})
+    p = parts(9_000, steps_b, Sizes(cut, splits={"s": fraction}))
     assert p.a_pretraining.start == 0
     assert p.a_pretraining.stop == p.a_tail_stream.start
     assert p.a_tail_stream.stop == p.a_heldout.start
@@ -41,7 +39,7 @@ def test_parts_tile_both_sessions_and_cut_at_multiples(steps_b, cut, fraction):
 
 
 def test_sizes_may_be_fractions():
-    p = parts(895, 835, cut=50, tail_steps=0.3, tail_stream_steps=0.8, splits=SPLITS)
+    p = parts(895, 835, Sizes(cut=50, tail_steps=0.3, tail_stream_steps=0.8))
     assert p.a_pretraining == slice(0, 627)
     assert p.a_tail_stream == slice(627, 827)
     assert p.a_heldout == slice(827, 895)
@@ -55,38 +53,33 @@ def test_a_fraction_that_rounds_badly_keeps_its_step():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "names"),
+    ("steps_a", "steps_b", "sizes", "names"),
     [
-        (dict(steps_a=6_250, steps_b=16_500), "a_pretraining is empty"),
-        (dict(steps_a=26_700, steps_b=16_500, tail_stream_steps=6_250), "a_heldout is empty"),
-        (dict(steps_a=900, steps_b=800, tail_steps=0.2, tail_stream_steps=0.8), "a_tail_stream"),
-        (dict(steps_a=26_700, steps_b=300), "split 50-50: the adapt part is empty"),
-        (dict(steps_a=26_700, steps_b=16_500, splits={"all": 0.5, "x": 1.0}), "split x"),
-        (dict(steps_a=26_700, steps_b=16_500, splits={"x": 0.0}), "split x"),
-        (dict(steps_a=26_700, steps_b=400), "selection learns is empty"),
-        (dict(steps_a=26_700, steps_b=9_000, selection_fraction=1.0), "selection scores is empty"),
-        (dict(steps_a=26_700, steps_b=9_000, tail_steps=1.5), "tail_steps"),
-        (dict(steps_a=26_700, steps_b=9_000, tail_steps=0), "tail_steps"),
-        (dict(steps_a=26_700, steps_b=9_000, cut=0), "cut"),
-        (dict(steps_a=26_700, steps_b=9_000, splits={}), "splits"),
+        (6_250, 16_500, {}, "a_pretraining is empty"),
+        (26_700, 16_500, dict(tail_stream_steps=6_250), "a_heldout is empty"),
+        (900, 800, dict(tail_steps=0.2, tail_stream_steps=0.8), "a_tail_stream is empty"),
+        (26_700, 300, {}, "split 50-50: the adapt part is empty"),
+        (26_700, 400, {}, "selection learns is empty"),
+        (26_700, 9_000, dict(selection_fraction=1.0), "selection scores is empty"),
+        (26_700, 9_000, dict(tail_steps=1.5), "tail_steps"),
     ],
 )
-def test_an_empty_part_is_named_with_its_mend(arguments, names):
+def test_an_empty_part_is_named_with_its_mend(steps_a, steps_b, sizes, names):
     with pytest.raises(OrlaError, match=names) as caught:
-        parts(**{"splits": {"50-50": 0.5}, **arguments})
+        parts(steps_a, steps_b, Sizes(**{"splits": {"50-50": 0.5}} | sizes))
     assert "\n" not in str(caught.value)
 
 
 def test_what_barely_fits_is_no_error():
-    parts(6_251, 400, tail_steps=6_250, tail_stream_steps=6_249, cut=100, splits={"s": 0.5})
+    parts(6_251, 400, Sizes(100, tail_steps=6_250, tail_stream_steps=6_249, splits={"s": 0.5}))
 
 
 def test_the_stationary_control_adapts_to_the_tail_stream_of_a():
-    p = parts(26_700, 16_500, splits=SPLITS)
-    control = stationary(p, 200, 0.8)
+    p = parts(26_700, 16_500, Sizes())
+    control = stationary(p, Sizes())
     assert control.adapt == slice(20_450, 25_450)
     assert control.heldout == slice(25_450, 26_700)
     assert control.selection_cut == 4_000
-    assert stationary(p, 300, 0.8).selection_cut == 3_900
+    assert stationary(p, Sizes(300)).selection_cut == 3_900
     with pytest.raises(OrlaError, match="split stationary: the part on which selection learns"):
-        stationary(p, 4_500, 0.8)
+        stationary(p, Sizes(4_500))

@@ -1,9 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from orla.errors import OrlaError
+from orla.provenance.arrays import write_arrays
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
 
@@ -62,90 +61,10 @@ def test_the_same_streams_give_the_same_bytes(tmp_path):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"b": session(20, 2, X=np.ones((20, 3)))}, "give both the same inputs and targets"),
-        ({"b": session(20, 2, Y=np.ones((20, 1)))}, "give both the same inputs and targets"),
-        ({"b": session(20, 2, Y=np.arange(20))}, "give both the same inputs and targets"),
-        ({"categories": 2}, "categories is 2; give their number for categories, and None for val"),
-        ({"a": session(0, 1)}, "session A has no steps"),
-        ({"bin_s": 0.0}, "bin_s is 0.0"),
-        ({"bin_s": float("nan")}, "bin_s is nan"),
-        ({"a": session(30, 1, X=np.ones((2, 30, 4)), Y=np.ones((2, 30, 2)))}, "an axis of seeds"),
-    ],
-)
-def test_sessions_that_do_not_go_together_are_refused(changes, message):
-    with pytest.raises(OrlaError, match=message):
-        streams(**changes)
-
-
-@pytest.mark.parametrize("label", [-1, 3])
-def test_a_category_beyond_their_number_is_refused(label):
-    whole = categories()
-    Y = whole.b.Y.copy()
-    Y[7] = label
-    with pytest.raises(OrlaError, match=r"categor(y|ies) .* from 0"):
-        replace(whole, b=replace(whole.b, Y=Y))
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(OrlaError, match=r"absent\.npz.*no such file"):
-        Streams.load(tmp_path / "absent.npz")
-
-
-@pytest.mark.parametrize("keep", [0, 10, 400])
-def test_a_truncated_file_is_named(tmp_path, keep):
-    path = tmp_path / "short.npz"
-    streams().save(path)
-    path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(OrlaError, match=r"short\.npz.*not a streams file"):
-        Streams.load(path)
-
-
-def test_a_foreign_npz_is_named(tmp_path):
+def test_a_file_of_other_things_is_named(tmp_path):
     np.savez(tmp_path / "other.npz", counts=np.zeros(3))
-    with pytest.raises(OrlaError, match="not a streams file"):
+    with pytest.raises(OrlaError, match=r"other\.npz: written by another program"):
         Streams.load(tmp_path / "other.npz")
-
-
-def edited(path, **changes):
-    with np.load(path) as file:
-        held = {name: file[name] for name in file}
-    np.savez(path, **held | changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"a_X": np.ones((30, 4))},
-        {"b_scored": np.ones(20, dtype=bool)},
-        {"meta": np.array('{"bin_s": 0.1, "dataset": {}, "categories": null}')},
-    ],
-)
-def test_what_differs_from_its_digest_is_refused(tmp_path, changes):
-    path = tmp_path / "streams.npz"
-    streams().save(path)
-    edited(path)
-    Streams.load(path)
-    edited(path, **changes)
-    with pytest.raises(OrlaError, match=r"streams\.npz: .*differ from its digest"):
-        Streams.load(path)
-
-
-def test_no_flipped_byte_changes_what_is_loaded(tmp_path):
-    path, loaded = tmp_path / "streams.npz", 0
-    streams().save(path)
-    whole, refused = path.read_bytes(), 0
-    for place in range(0, len(whole), 37):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        try:
-            found = Streams.load(path)
-        except OrlaError:
-            refused += 1
-        else:  # a byte of the archive that says nothing of the arrays, such as a time stamp
-            loaded += 1
-            np.testing.assert_array_equal(found.a.X, streams().a.X)
-            np.testing.assert_array_equal(found.b.Y, streams().b.Y)
-            assert found.dataset == streams().dataset
-    assert refused > 10 * loaded
+    write_arrays({"a_X": np.ones((3, 2))}, tmp_path / "sweep.npz", {})
+    with pytest.raises(OrlaError, match=r"sweep\.npz: no streams \("):
+        Streams.load(tmp_path / "sweep.npz")

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.options import option_schema, options_of
-from orla.sessions import matfile, nwb
-from orla.sessions.parts import parts
+from orla.sessions import mat_read, nwb
+from orla.sessions.parts import Sizes, parts
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.stream import Stream
@@ -40,7 +40,7 @@ def span(stream):
 
 def test_a_split_adapts_to_b_and_its_reference_is_the_tail_of_a():
     episode = task().cut(streams(), "80-20")
-    cuts = parts(9_000, 4_321, splits={"80-20": 0.8})
+    cuts = parts(9_000, 4_321, Sizes(splits={"80-20": 0.8}))
     split = cuts.splits["80-20"]
     assert span(episode.pretraining) == (0, 0, 2_750)
     assert span(episode.adapt) == (1, 0, 3_400) == (1, 0, split.adapt.stop)
@@ -164,7 +164,7 @@ def test_simulated_sessions_become_streams(tmp_path):
     mats = [tmp_path / "one.mat", tmp_path / "two.mat"]
     made.simulate("day2", *mats)
     for mat in mats:
-        matfile.convert(mat, mat.with_suffix(".nwb"))
+        nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
     found = made.streams("day2", *(mat.with_suffix(".nwb") for mat in mats), study="tiny")
     assert found.a.X.shape == (1220, 6) and found.b.Y.shape == (820, 2)
     assert found.dataset["simulated"] and found.dataset["name"] == "tiny"

@@ -8,8 +8,9 @@ import pytest
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.options import options_of
+from orla.tasks.base import STATIONARY
 from orla.tasks.episode import Episode
-from orla.tasks.shift import STATIONARY, Shift
+from orla.tasks.shift import Shift
 
 STREAMS = ("pretraining", "adapt", "heldout", "reference")
 TASKS = [name for name, task in catalogue.parts("task").items() if not task.needs_files]

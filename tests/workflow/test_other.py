@@ -35,7 +35,7 @@ from orla.probes.past_gradient import PastGradient
 from orla.probes.update_ratio import UpdateRatio
 from orla.provenance import networks
 from orla.provenance.tables import read_table
-from orla.sessions import matfile, nwb, simulator
+from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.from_spikes import prepare
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.simulator import ArraySettings, DriftSettings, TaskSettings
@@ -106,7 +106,7 @@ def sessions(tmp_path_factory):
         paths = [folder / f"{pair}_{day}.mat" for day in "ab"]
         simulator.write(*paths, settings)
         for path in paths:
-            matfile.convert(path, path.with_suffix(".nwb"))
+            nwb.write_session(mat_read.read_session(path), path.with_suffix(".nwb"))
         found[pair] = tuple(nwb.read_session(path.with_suffix(".nwb")) for path in paths)
     return found
 

@@ -31,10 +31,10 @@ from orla.errors import one_line
 from orla.files import atomic
 from orla.options import settings
 from orla.programs import compiling
-from orla.sessions import matfile, nwb, simulator
+from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.from_spikes import prepare
-from orla.sessions.parts import parts
+from orla.sessions.parts import Sizes, parts
 from orla.sessions.preparation import Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -76,7 +76,7 @@ def sessions(settings: simulator.Settings) -> tuple[Session, Session]:
         mats = [Path(folder) / f"{name}.mat" for name in (simulator.SESSION_A, simulator.SESSION_B)]
         simulator.write(*mats, settings)
         for mat in mats:
-            matfile.convert(mat, mat.with_suffix(".nwb"))
+            nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
         a, b = (nwb.read_session(mat.with_suffix(".nwb")) for mat in mats)
     return a, b
 
@@ -94,7 +94,7 @@ def streams_of(a: Session, b: Session, config: dict[str, Any]) -> Streams:
 
 def network_figures(streams: Streams, config: dict[str, Any], networks: int) -> dict[str, float]:
     """Frozen and reference errors, and recovery by the immediate learner with adam."""
-    cuts = parts(len(streams.a), len(streams.b), **config["parts"])
+    cuts = parts(len(streams.a), len(streams.b), Sizes(**config["parts"]))
     rnn = architecture(
         "rnn",
         n_in=streams.a.X.shape[1],

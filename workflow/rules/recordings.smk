@@ -86,7 +86,7 @@ rule convert:
     params:
         source=lambda w: SOURCES[w.task],
         settings=lambda w: config["tasks"][w.task].get("odoherty", {}),
-        code=code("orla.sessions.matfile"),
+        code=code("orla.sessions.mat_read", "orla.sessions.nwb_write"),
     message:
         "Converting {input.recording} to NWB"
     script:

@@ -1,22 +1,15 @@
-"""Convert one recording to NWB in SI units."""
+"""Convert one recording to NWB in SI units; of an NWB file its longest stretch without gaps."""
 
 from orla.errors import logged
-from orla.sessions import matfile, nwb
+from orla.sessions import mat_read, nwb
 
 with logged(snakemake.log[0]):
-    source, settings = snakemake.params.source, snakemake.params.settings
-    recording, output = snakemake.input.recording, snakemake.output.nwb
+    recording, source = snakemake.input.recording, snakemake.params.source
+    settings = snakemake.params.settings
     if source == "nwb":
-        nwb.convert(
-            recording,
-            output,
-            cursor=settings.get("cursor"),
-            metres_per_unit=settings.get("metres_per_unit"),
-        )
+        asked = {key: settings.get(key) for key in ("cursor", "metres_per_unit")}
+        session = nwb.read_session(recording, trim=True, **asked)
     else:
-        matfile.convert(
-            recording,
-            output,
-            source=source,
-            spikes_outside=settings.get("spikes_outside", "refuse"),
-        )
+        outside = settings.get("spikes_outside", "refuse")
+        session = mat_read.read_session(recording, source=source, spikes_outside=outside)
+    nwb.write_session(session, snakemake.output.nwb)

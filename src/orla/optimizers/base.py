@@ -27,9 +27,9 @@ class Optimizer(Part, ABC):
     declares: ClassVar[Mapping[str, Any]] = {"grid": None}
     elementwise: ClassVar[bool] = False
 
-    @abstractmethod
     def init(self, params: Parameters) -> State:
-        """State before the first update: flat dict of tensors, all of them zero or constant."""
+        """State before the first update: flat dict of tensors, all zero or constant; none here."""
+        return {}
 
     @abstractmethod
     def update(

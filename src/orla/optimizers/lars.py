@@ -24,9 +24,6 @@ class LARS(
     zero learns.
     """
 
-    def init(self, params: Parameters) -> State:
-        return {}
-
     def update(
         self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
     ) -> tuple[Parameters, State]:

@@ -23,9 +23,6 @@ class SGD(
 
     elementwise: ClassVar[bool] = True
 
-    def init(self, params: Parameters) -> State:
-        return {}
-
     def update(
         self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
     ) -> tuple[Parameters, State]:

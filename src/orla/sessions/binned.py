@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from orla.catalogue import option
-from orla.errors import OrlaError
+from orla.errors import OrlaError, naming
 from orla.files import load_arrays
 
 
@@ -92,49 +92,56 @@ def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned
         OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
             (negative or fractional counts or categories, NaN, bin_s of 0).
     """
-    path = Path(path)
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
-    arrays = _load(path, [source.inputs, source.target, "bin_s", *order])
+    wanted = [source.inputs, source.target, "bin_s", *order]
+    arrays, present = load_arrays(path, wanted)
+    with naming(path):
+        if missing := [name for name in wanted if name not in arrays]:
+            raise OrlaError(
+                f"{', '.join(missing)} missing (the file has: {', '.join(present)}); "
+                "save them, or name the arrays there are under binned in the config"
+            )
+        _check(arrays, order, source, transform)
+    targets = arrays[source.target]
+    if source.kind == "values" and targets.ndim == 1:
+        targets = targets[:, None]
+    return Binned(
+        arrays[source.inputs].astype(np.float64),
+        targets.astype(np.int64 if source.kind == "categories" else np.float64),
+        float(arrays["bin_s"]),
+        _begins(len(targets), arrays, bounds) if order else None,
+        str(path),
+    )
+
+
+def _check(arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str) -> None:
+    """Refuse arrays whose shapes disagree or whose values cannot be."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
     steps = len(inputs) if inputs.ndim else 0
-    _require_shape(path, source.inputs, inputs, (steps, "units"))
+    _require_shape(source.inputs, inputs, (steps, "units"))
     if inputs.size == 0:
-        raise OrlaError(
-            f"{path}: {source.inputs}: the recording is empty; use a file with steps and units"
-        )
-    if targets.ndim == 1 and source.kind == "values":
-        targets = targets[:, None]
-    _require_shape(
-        path, source.target, targets, (steps, "outputs") if source.kind == "values" else (steps,)
-    )
-    _require_shape(path, "bin_s", bin_s, ())
+        raise OrlaError(f"{source.inputs}: the recording is empty; use a file with steps and units")
+    columns = ("outputs",) if source.kind == "values" and targets.ndim > 1 else ()
+    _require_shape(source.target, targets, (steps, *columns))
+    _require_shape("bin_s", bin_s, ())
     for name in (source.inputs, source.target, "bin_s"):
-        _require_finite(path, name, arrays[name])
+        _require_finite(name, arrays[name])
     if transform == "sqrt" and ((inputs < 0).any() or (inputs != np.floor(inputs)).any()):
         raise OrlaError(
-            f"{path}: {source.inputs}: negative or fractional values; give the spikes of each bin,"
+            f"{source.inputs}: negative or fractional values; give the spikes of each bin,"
             ' or set preparation.transform to "none"'
         )
     if float(bin_s) <= 0:
-        raise OrlaError(
-            f"{path}: bin_s: {float(bin_s):g} is no length of a bin; give it in seconds"
-        )
+        raise OrlaError(f"bin_s: {float(bin_s):g} is no length of a bin; give it in seconds")
     if source.kind == "categories" and (targets != np.floor(targets)).any():
         raise OrlaError(
-            f"{path}: {source.target}: fractional values are no categories; give whole numbers, or"
+            f"{source.target}: fractional values are no categories; give whole numbers, or"
             ' set binned.kind to "values"'
         )
     for name in order:
-        _require_shape(path, name, arrays[name], (steps,))
-        _require_finite(path, name, arrays[name])
-    return Binned(
-        inputs.astype(np.float64),
-        targets.astype(np.int64 if source.kind == "categories" else np.float64),
-        float(bin_s),
-        _begins(steps, arrays, bounds) if order else None,
-        str(path),
-    )
+        _require_shape(name, arrays[name], (steps,))
+        _require_finite(name, arrays[name])
 
 
 def _begins(steps: int, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
@@ -147,25 +154,7 @@ def _begins(steps: int, arrays: dict[str, np.ndarray], boundaries: Boundaries) -
     return begins
 
 
-def _load(path: Path, wanted: list[str]) -> dict[str, np.ndarray]:
-    try:
-        arrays, present = load_arrays(path, wanted)
-    except FileNotFoundError as error:
-        raise OrlaError(f"{path}: there is no such file; mend the path") from error
-    except ValueError as error:
-        raise OrlaError(
-            f"{path}: not an .npz of numeric arrays, or cut short ({error}); save it with "
-            "numpy.savez"
-        ) from error
-    if missing := [name for name in wanted if name not in arrays]:
-        raise OrlaError(
-            f"{path}: {', '.join(missing)} missing (the file has: {', '.join(present)}); "
-            "save them, or name the arrays there are under binned in the config"
-        )
-    return arrays
-
-
-def _require_shape(path: Path, name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
+def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
     """Refuse an array of another shape; a word in `shape` stands for any length."""
     fits = array.ndim == len(shape) and all(
         isinstance(size, str) or size == length
@@ -173,12 +162,12 @@ def _require_shape(path: Path, name: str, array: np.ndarray, shape: tuple[int | 
     )
     if not fits:
         wanted = ", ".join(map(str, shape))
-        raise OrlaError(f"{path}: {name}: shape {array.shape}, expected ({wanted}); mend the array")
+        raise OrlaError(f"{name}: shape {array.shape}, expected ({wanted}); mend the array")
 
 
-def _require_finite(path: Path, name: str, array: np.ndarray) -> None:
+def _require_finite(name: str, array: np.ndarray) -> None:
     if array.dtype.kind not in "biuf":
-        raise OrlaError(f"{path}: {name}: holds {array.dtype}, not numbers; save numbers")
+        raise OrlaError(f"{name}: holds {array.dtype}, not numbers; save numbers")
     bad = np.size(array) - np.count_nonzero(np.isfinite(array))
     if bad:
-        raise OrlaError(f"{path}: {name}: {bad} values are NaN or infinite; remove those bins")
+        raise OrlaError(f"{name}: {bad} values are NaN or infinite; remove those bins")

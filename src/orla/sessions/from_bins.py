@@ -8,18 +8,9 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned, Source
-from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import (
-    Pair,
-    Preparation,
-    columns_of,
-    component_names,
-    kept,
-    reduced,
-    transformed,
-)
-from orla.sessions.projection import Projection
-from orla.sessions.scaling import Scaling
+from orla.sessions.parts import Sizes, parts
+from orla.sessions.preparation import Preparation, columns_of, inputs_of, kept
+from orla.sessions.scaling import Pair, scaled
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
 
@@ -29,59 +20,57 @@ def prepare_binned(
     b: Binned,
     source: Source,
     preparation: Preparation,
-    *,
-    tail_steps: int | float,
-    b_fit_steps: int,
+    sizes: Sizes,
     dataset: dict[str, Any],
 ) -> Streams:
     """Make the streams of two binned sessions.
 
     Where column i of one session is not the unit of column i of the other (`columns: different`),
     no weights fitted on A can be applied to B's columns. Each session is then reduced to the
-    principal components of its own inputs: A's are fitted on its pretraining part, B's on its first
-    `b_fit_steps` steps, which no split scores. Targets are not used. Components are in order of
-    variance; the sum of the loadings fixes their sign. Scaling is by A alone. Where columns
-    correspond, channels or components are chosen on A's pretraining part and used on both.
+    principal components of its own inputs: A's are fitted on its pretraining part, B's on the
+    first steps, which every split may learn on and none scores. Targets are not used. Components
+    are in order of variance; the sum of the loadings fixes their sign. Scaling is by A alone. Where
+    columns correspond, channels or components are chosen on A's pretraining part and used on both.
 
     Args:
         a: the recording to pretrain on.
         b: the recording to adapt to.
         source: meaning of the files' columns and boundaries.
         preparation: bins, transform and features.
-        tail_steps: A's tail, as `parts.parts` takes it.
-        b_fit_steps: steps of B that its own components are fitted on;
-            `Parts.first_selection_cut` is what every split may learn on.
+        sizes: how both are cut into parts.
         dataset: as in `prepare`.
 
     Raises:
-        OrlaError: bins of another width than the config's, too few columns or steps, numbers of
+        OrlaError: bins of another width than the config's, too few columns or steps, an empty part,
             columns that cannot correspond, a constant input or target, or a category that A's
             pretraining part lacks.
     """
     _require_alike(a, b, source, preparation)
-    n = pretraining_steps(len(a.inputs), tail_steps)
+    cuts = parts(len(a.inputs), len(b.inputs), sizes)
+    n = cuts.a_pretraining.stop
     about: dict[str, Any] = {"fitted_on": "pretraining part of session A"}
     if source.columns == "same":
         columns = columns_of(a.inputs[:n], preparation.features, a.name)
         about["columns"] = columns.tolist()
         named = [f"{source.inputs} column {i}" for i in columns]
         raw = (a.inputs[:, columns], b.inputs[:, columns])
-        inputs, named = reduced(raw, named, n, preparation, a.name)
+        inputs = inputs_of(raw, named, n, preparation, (a.name, b.name))
     else:
-        inputs, named = _own_components(a, b, n, b_fit_steps, preparation)
+        raw, own = (a.inputs, b.inputs), cuts.first_selection_cut
+        inputs = inputs_of(raw, [], n, preparation, (a.name, b.name), own)
         about["fitted_on"] += (
             "; session B's principal components, without targets, on its first "
-            f"{b_fit_steps} steps, because columns do not correspond"
+            f"{own} steps, because columns do not correspond"
         )
-    x = Scaling.fit(inputs[0][:n], named, a.name)
     if source.kind == "values":
-        targets, known = _scaled(a, b, n, source), None
+        named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]
+        targets, known = scaled((a.targets, b.targets), n, named, a.name), None
     else:
         targets, known = _numbered(a, b, n, source)
         about["categories"] = known.tolist()
     streams, units = [], len(about.get("columns", ()))
     for recording, rows, target in zip((a, b), inputs, targets, strict=True):
-        streams.append(Stream(x(rows), target, *recording.masks(source.boundaries.state)))
+        streams.append(Stream(rows, target, *recording.masks(source.boundaries.state)))
     record = {
         "features": {
             "reduction": preparation.features.method,
@@ -121,24 +110,6 @@ def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparatio
             "of these recordings do not correspond across days; set it to pca, or binned.columns to"
             ' "same" where they do'
         )
-
-
-def _own_components(
-    a: Binned, b: Binned, n_pretraining: int, b_fit_steps: int, preparation: Preparation
-) -> tuple[Pair, list[str]]:
-    """Each session's own principal components."""
-    count = preparation.features.count
-    rows_a, rows_b = transformed(a.inputs, preparation), transformed(b.inputs, preparation)
-    on_a = Projection.fit(rows_a[:n_pretraining], count, a.name)
-    on_b = Projection.fit(rows_b[:b_fit_steps], count, b.name)
-    return (on_a(rows_a), on_b(rows_b)), component_names(count)
-
-
-def _scaled(a: Binned, b: Binned, n_pretraining: int, source: Source) -> Pair:
-    """Values, z-scored by A's pretraining part."""
-    named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]
-    y = Scaling.fit(a.targets[:n_pretraining], named, a.name)
-    return y(a.targets), y(b.targets)
 
 
 def _numbered(a: Binned, b: Binned, n_pretraining: int, source: Source) -> tuple[Pair, np.ndarray]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from orla.errors import OrlaError
 from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
 from orla.sessions.channels import same_channels
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import TARGETS, Pair, Preparation, columns_of, kept, reduced
-from orla.sessions.scaling import Scaling
+from orla.sessions.preparation import TARGETS, Preparation, columns_of, inputs_of, kept
+from orla.sessions.scaling import Pair, scaled
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -54,17 +52,16 @@ def prepare(
     columns_a = columns_of(counts_a[:n_pretraining], preparation.features, session_a.name)
     names = [session_a.channels[i] for i in columns_a]
     columns_b = same_channels(session_a, session_b, names)
-    inputs, input_names = reduced(
+    inputs = inputs_of(
         (counts_a[:, columns_a], counts_b[:, columns_b]),
         [f"channel '{name}'" for name in names],
         n_pretraining,
         preparation,
-        session_a.name,
+        (session_a.name, session_b.name),
     )
-    x = Scaling.fit(inputs[0][:n_pretraining], input_names, session_a.name)
-    y = Scaling.fit(velocity_a[:n_pretraining], ("velocity x", "velocity y"), session_a.name)
-    a = Stream(x(inputs[0]), y(velocity_a))
-    b = Stream(x(inputs[1]), y(velocity_b))
+    named = ("velocity x", "velocity y")
+    targets = scaled((velocity_a, velocity_b), n_pretraining, named, session_a.name)
+    a, b = Stream(inputs[0], targets[0]), Stream(inputs[1], targets[1])
     record = {
         "features": {
             "reduction": preparation.features.method,
@@ -99,10 +96,5 @@ def _binned(session: Session, preparation: Preparation) -> Pair:
         raise OrlaError(
             f"{session.name}: no {name} (there is {known}); choose another target in the config"
         )
-    position = session.behavior[name]
-    if not np.isfinite(position).all():
-        raise OrlaError(
-            f"{session.name}: {name} has NaN or infinite samples; choose another target or session"
-        )
     counts = channel_counts(session, edges, preparation.units)
-    return counts, bin_velocities(session.time_s, position, edges + lag_s)
+    return counts, bin_velocities(session.time_s, session.behavior[name], edges + lag_s)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import h5py
 
-from orla.errors import OrlaError
+from orla.errors import OrlaError, naming
 from orla.files import atomic
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -39,22 +41,39 @@ def whole(path: str | Path, user_block: bytes = b"", **options: Any) -> Iterator
 
 
 @contextmanager
-def damage_told(path: Path, form: str) -> Iterator[None]:
-    """Raise an OrlaError in place of the errors of HDF5 libraries on a damaged file.
+def reading(
+    path: Path, form: str, opened: Callable[[Path], AbstractContextManager[T]]
+) -> Iterator[T]:
+    """The content of a file, as `opened(path)` gives it; every error of the block names the file.
 
     Args:
         path: the file that is read in the block.
-        form: the expected format, such as NWB, for the message.
+        form: the expected format, such as NWB, for messages.
+        opened: opens the file.
+
+    Raises:
+        OrlaError: there is no such file, or it is of another format, cut short or damaged; and
+            every OrlaError of the block.
     """
-    try:
-        yield
-    except (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
-        raise OrlaError(
-            f"{path}: cannot be read as {form}, a part of it is damaged or of another kind "
-            f"({type(error).__name__}: {first_line(error)}); get the file again"
-        ) from error
+    if not path.is_file():
+        raise OrlaError(f"{path}: there is no such file; download it or mend the path")
+    with naming(path), ExitStack() as stack:
+        try:
+            file = stack.enter_context(opened(path))
+        except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
+            raise OrlaError(
+                f"cannot be read as {form}, it is another format, cut short or damaged "
+                f"({_first_line(error)}); get the file again"
+            ) from error
+        try:
+            yield file
+        except (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
+            raise OrlaError(
+                f"cannot be read as {form}, a part of it is damaged or of another kind "
+                f"({type(error).__name__}: {_first_line(error)}); get the file again"
+            ) from error
 
 
-def first_line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of a message, or the error's name where it has none."""
     return (str(error).splitlines() or [type(error).__name__])[0]

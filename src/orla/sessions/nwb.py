@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from orla.catalogue import option
 from orla.sessions.nwb_read import read_session
 from orla.sessions.nwb_write import write_session
 
-__all__ = ["Source", "convert", "read_session", "write_session"]
+__all__ = ["Source", "read_session", "write_session"]
 
 
 @dataclass(frozen=True)
@@ -23,19 +22,3 @@ class Source:
     metres_per_unit: float | None = option(
         None, "Length of the series' unit in metres; null where the file names one.", above=0
     )
-
-
-def convert(
-    path: str | Path,
-    nwb_path: str | Path,
-    *,
-    cursor: str | None = None,
-    metres_per_unit: float | None = None,
-) -> None:
-    """Convert any NWB file with units and a 2-D SpatialSeries to NWB as `write_session` writes it.
-
-    The longest stretch in which both spikes and position were recorded is kept. Arguments and
-    errors as in `read_session`.
-    """
-    session = read_session(path, cursor=cursor, metres_per_unit=metres_per_unit, trim=True)
-    write_session(session, nwb_path)

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pynwb
 from pynwb.behavior import SpatialSeries
-from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import hdf5
@@ -59,105 +58,76 @@ def read_session(
             gaps, NaN, and spikes outside the time base.
     """
     path = Path(path)
-    if metres_per_unit is not None and not 0 < metres_per_unit < np.inf:
-        raise OrlaError(
-            f"{path}: metres_per_unit: {metres_per_unit} is no length; give one above 0"
-        )
-    with _opened(path) as file:
-        units = _require_units(path, file)
-        series = _spatial_series(file)
-        chosen = _choose(path, series, cursor)
-        time_s = _timestamps(path, series[chosen])
-        behavior = _behavior(path, file, series, chosen, time_s, metres_per_unit)
-        channels, areas, unit_channel = channels_of(path, file, units)
+    with hdf5.reading(path, "NWB", _opened) as file:
+        units = file.units
+        if units is None or len(units) == 0 or "spike_times" not in units.colnames:
+            raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
+        series = _planar_series(file)
+        own = _cursor(path, series, cursor)
+        time_s = _timestamps(own)
+        behavior = _behavior(own, series, time_s, metres_per_unit)
+        channels, areas, unit_channel = channels_of(file, units)
         session = Session(
             name=file.session_id or path.stem,
             channels=channels,
-            unit_spikes=spike_times(path, units),
+            unit_spikes=spike_times(units),
             unit_channel=unit_channel,
-            unit_sorted=sorted_units(path, units),
+            unit_sorted=sorted_units(units),
             time_s=time_s,
             behavior=behavior,
             areas=areas,
             source=file.session_description or "",
-            cursor=_original_name(series[chosen]),
+            cursor=_original_name(own),
         )
-        recorded = recorded_samples(path, units, session)
-    if trim:
-        cut_to_longest(path, session, recorded)
-    require_whole(path, session)
+        if trim:
+            cut_to_longest(session, recorded_samples(units, session))
+        require_whole(session)
     return session
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
-    if not path.is_file():
-        raise OrlaError(f"{path}: there is no such file; mend the path")
-    try:
-        io = pynwb.NWBHDF5IO(str(path), mode="r", load_namespaces=True)
-        file = io.read()
-    except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
-        raise OrlaError(
-            f"{path}: cannot be read as NWB, it is another format, cut short or damaged "
-            f"({hdf5.first_line(error)}); get the file again"
-        ) from error
-    with io, hdf5.damage_told(path, "NWB"):
-        yield file
+    with pynwb.NWBHDF5IO(str(path), mode="r", load_namespaces=True) as io:
+        yield io.read()
 
 
-def _require_units(path: Path, file: pynwb.NWBFile) -> Units:
-    units = file.units
-    if units is None or len(units) == 0 or "spike_times" not in units.colnames:
-        raise OrlaError(f"{path}: units: no unit with spike_times; use a file with sorted spikes")
-    return units
+def _planar_series(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
+    """Series with two or three columns, by name (with the container's if need be).
 
-
-def _spatial_series(file: pynwb.NWBFile) -> dict[str, SpatialSeries]:
-    """Every SpatialSeries with two or three columns, by name (with its container's if need be)."""
-    found: dict[str, SpatialSeries] = {}
-    for item in _series(file):
-        if isinstance(item, SpatialSeries) and _is_planar(item):
-            name = f"{item.parent.name}/{item.name}" if item.name in found else item.name
-            found[name] = item
+    Each SpatialSeries, then each other TimeSeries whose name ends in _vel; both in the order of
+    their names, because pynwb lists them in no fixed order.
+    """
+    found: dict[str, pynwb.TimeSeries] = {}
+    series = [item for item in file.objects.values() if isinstance(item, pynwb.TimeSeries)]
+    for item in sorted(series, key=lambda item: (not _is_place(item), item.name, item.parent.name)):
+        shape = np.shape(item.data)
+        planar = len(shape) == 2 and shape[1] in (2, 3)
+        if planar and (_is_place(item) or item.name.endswith("_vel")):
+            found[f"{item.parent.name}/{item.name}" if item.name in found else item.name] = item
     return found
 
 
-def _series(file: pynwb.NWBFile) -> list[pynwb.TimeSeries]:
-    """Every TimeSeries of a file, by name, because pynwb lists them in no fixed order."""
-    series = [item for item in file.objects.values() if isinstance(item, pynwb.TimeSeries)]
-    return sorted(series, key=lambda item: (item.name, item.parent.name))
+def _is_place(series: pynwb.TimeSeries) -> bool:
+    return isinstance(series, SpatialSeries)
 
 
-def _is_planar(series: pynwb.TimeSeries) -> bool:
-    shape = np.shape(series.data)
-    return len(shape) == 2 and shape[1] in (2, 3)
-
-
-def _velocities(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
-    """Every plain TimeSeries with two or three columns whose name ends in _vel, by name."""
-    return {
-        item.name: item
-        for item in _series(file)
-        if not isinstance(item, SpatialSeries) and item.name.endswith("_vel") and _is_planar(item)
-    }
-
-
-def _choose(path: Path, series: Mapping[str, SpatialSeries], cursor: str | None) -> str:
-    names = ", ".join(series) or "none"
-    if cursor is not None:
-        if cursor not in series:
-            raise OrlaError(f"{path}: there is no 2-D SpatialSeries {cursor}; there are: {names}")
-        return cursor
-    if _CURSOR in series:
-        return _CURSOR
-    if len(series) != 1:
+def _cursor(
+    path: Path, series: Mapping[str, pynwb.TimeSeries], wanted: str | None
+) -> SpatialSeries:
+    """The SpatialSeries of that name; for None the one called cursor_pos, or the only one."""
+    places = {name: item for name, item in series.items() if _is_place(item)}
+    names = ", ".join(places) or "none"
+    if wanted is not None and wanted not in places:
+        raise OrlaError(f"there is no 2-D SpatialSeries {wanted}; there are: {names}")
+    if wanted is not None or _CURSOR in places:
+        return places[wanted or _CURSOR]
+    if len(places) != 1:
         raise OrlaError(
-            f"{path}: which 2-D SpatialSeries is the cursor's position? There are: {names}; "
-            + ("name one of them as cursor" if series else "use a file that has one")
+            f"which 2-D SpatialSeries is the cursor's position? There are: {names}; "
+            + ("name one of them as cursor" if places else "use a file that has one")
         )
-    [only] = series
-    print(f"{path}: {only}, the only 2-D SpatialSeries, is taken as the cursor", file=sys.stderr)
-    return only
+    print(f"{path}: {names}, the only 2-D SpatialSeries, is taken as the cursor", file=sys.stderr)
+    return places[names]
 
 
 def _original_name(series: SpatialSeries) -> str:
@@ -166,47 +136,42 @@ def _original_name(series: SpatialSeries) -> str:
     return name if found else series.name
 
 
-def _timestamps(path: Path, series: pynwb.TimeSeries) -> np.ndarray:
+def _timestamps(series: pynwb.TimeSeries) -> np.ndarray:
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = numbers(path, name, series.timestamps)
+        time_s = numbers(name, series.timestamps)
     elif not 0 < (series.rate or 0) < np.inf:
-        raise OrlaError(f"{path}: {series.name}: its rate is {series.rate}; give samples a second")
+        raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
         time_s = (series.starting_time or 0.0) + np.arange(len(series.data)) / series.rate
     if not np.isfinite(time_s).all() or (np.diff(time_s) <= 0).any():
-        raise OrlaError(f"{path}: {name}: not finite and ascending; restore the sample times")
+        raise OrlaError(f"{name}: not finite and ascending; restore the sample times")
     if len(time_s) != len(series.data) or len(time_s) < 2:
         raise OrlaError(
-            f"{path}: {series.name} has {len(series.data)} samples and {len(time_s)} times; "
+            f"{series.name} has {len(series.data)} samples and {len(time_s)} times; "
             "give each sample its time, and two samples or more"
         )
     return time_s
 
 
 def _behavior(
-    path: Path,
-    file: pynwb.NWBFile,
-    series: Mapping[str, SpatialSeries],
-    chosen: str,
+    own: SpatialSeries,
+    series: Mapping[str, pynwb.TimeSeries],
     time_s: np.ndarray,
     metres_per_unit: float | None,
 ) -> dict[str, np.ndarray]:
-    """(k, 2) positions in metres, the chosen one as cursor_pos; and velocities in metres per s."""
-    own = series[chosen]
+    """(k, 2) positions in metres, `own` as cursor_pos; and velocities in metres per second."""
     scale = _length(own) if metres_per_unit is None else metres_per_unit
     if scale is None:
-        raise OrlaError(
-            f"{path}: {own.name} is in '{own.unit}', which is no length; give metres_per_unit"
-        )
-    behavior = {_CURSOR: _metric(path, own, scale)}
-    for name, item in {**series, **_velocities(file)}.items():
+        raise OrlaError(f"{own.name} is in '{own.unit}', which is no length; give metres_per_unit")
+    behavior = {_CURSOR: _metric(own, scale)}
+    for name, item in series.items():
         # metres_per_unit is the cursor's and does not apply to series in other units.
         length = scale if item.unit == own.unit else _length(item)
-        if name in (chosen, _CURSOR) or length is None or len(item.data) != len(time_s):
+        if item is own or name == _CURSOR or length is None or len(item.data) != len(time_s):
             continue
-        if np.allclose(_timestamps(path, item), time_s, rtol=0, atol=1e-9):
-            behavior[name] = _metric(path, item, length)
+        if np.allclose(_timestamps(item), time_s, rtol=0, atol=1e-9):
+            behavior[name] = _metric(item, length)
     return behavior
 
 
@@ -218,7 +183,7 @@ def _length(series: pynwb.TimeSeries) -> float | None:
     )
 
 
-def _metric(path: Path, series: pynwb.TimeSeries, scale: float) -> np.ndarray:
+def _metric(series: pynwb.TimeSeries, scale: float) -> np.ndarray:
     """x and y of a series in metres (or metres per second)."""
-    values = numbers(path, series.name, series.data)[:, :2]
+    values = numbers(series.name, series.data)[:, :2]
     return scale * (values * series.conversion + (series.offset or 0.0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 from pynwb.misc import Units
@@ -14,15 +13,15 @@ from orla.sessions.nwb_fields import ragged
 from orla.sessions.session import Session
 
 
-def recorded_samples(path: Path, units: Units, session: Session) -> np.ndarray:
+def recorded_samples(units: Units, session: Session) -> np.ndarray:
     """(k,) where positions are finite and every unit was observed."""
     time_s = session.time_s
     recorded = np.all([np.isfinite(x).all(axis=1) for x in session.behavior.values()], axis=0)
     if "obs_intervals" not in units.colnames:
         return recorded
-    intervals = ragged(path, "units, obs_intervals", units["obs_intervals"], len(units))
+    intervals = ragged("units, obs_intervals", units["obs_intervals"], len(units))
     if any(x.shape[1:] != (2,) for x in intervals):
-        raise OrlaError(f"{path}: units, obs_intervals: give a start and a stop (s) each")
+        raise OrlaError("units, obs_intervals: give a start and a stop (s) each")
     distinct = {x.tobytes(): x for x in intervals if len(x)}
     step = np.median(np.diff(time_s))
     for observed in distinct.values():
@@ -42,7 +41,7 @@ def _breaks(time_s: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.abs(steps - usual) > 0.5 * usual)
 
 
-def cut_to_longest(path: Path, session: Session, recorded: np.ndarray) -> None:
+def cut_to_longest(session: Session, recorded: np.ndarray) -> None:
     """Cut a session, in place, to its longest stretch recorded without a gap."""
     changes = np.concatenate([_breaks(session.time_s), np.flatnonzero(np.diff(recorded))]) + 1
     edges = np.concatenate([[0], np.unique(changes), [len(recorded)]])
@@ -50,7 +49,7 @@ def cut_to_longest(path: Path, session: Session, recorded: np.ndarray) -> None:
     best = int(np.argmax(lengths))
     if lengths[best] < 2:
         raise OrlaError(
-            f"{path}: no stretch in which position and all units were recorded; use another file"
+            "no stretch in which position and all units were recorded; use another file"
         )
     kept = slice(edges[best], edges[best + 1])
     whole = session.time_s
@@ -66,24 +65,22 @@ def cut_to_longest(path: Path, session: Session, recorded: np.ndarray) -> None:
     )
     if 2 * count < len(whole):
         raise OrlaError(
-            f"{path}: less than half is {kept}; cut the recording to a stretch without gaps and "
+            f"less than half is {kept}; cut the recording to a stretch without gaps and "
             "NaN, or mend obs_intervals where units were observed throughout"
         )
-    print(f"{path}: kept {kept}", file=sys.stderr)
+    print(f"{session.name}: kept {kept}", file=sys.stderr)
     session.source += f" Cut to {kept}."
 
 
-def require_whole(path: Path, session: Session) -> None:
+def require_whole(session: Session) -> None:
     """Raise an OrlaError on gaps, NaN, spikes outside the time base, or no spikes at all."""
     time_s = session.time_s
-    gaps = _breaks(time_s)
-    if gaps.size:
-        usual = np.median(np.diff(time_s))
-        checks.require_steady(path, "behavior", time_s, usual, 0.5 * usual)
+    usual = np.median(np.diff(time_s))
+    checks.require_steady("behavior", time_s, usual, 0.5 * usual)
     for name, values in session.behavior.items():
-        checks.require_finite(path, name, values, time_s)
+        checks.require_finite(name, values, time_s)
     for channel, times in zip(session.unit_channel, session.unit_spikes, strict=True):
         variable = f"units on {session.channels[channel]}"
-        checks.require_inside(path, variable, times, time_s, "import the file with trim")
+        checks.require_inside(variable, times, time_s, "import the file with trim")
     if not any(times.size for times in session.unit_spikes):
-        raise OrlaError(f"{path}: units: the session is empty, no unit has a spike; use another")
+        raise OrlaError("units: the session is empty, no unit has a spike; use another")

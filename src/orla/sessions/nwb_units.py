@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pynwb
 from hdmf.common import VectorIndex
@@ -16,9 +14,7 @@ from orla.sessions.nwb_fields import indices, ragged, values_of
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
 
 
-def channels_of(
-    path: Path, file: pynwb.NWBFile, units: Units
-) -> tuple[list[str], list[str], np.ndarray]:
+def channels_of(file: pynwb.NWBFile, units: Units) -> tuple[list[str], list[str], np.ndarray]:
     """Names and areas of the channels, and each unit's (its first electrode).
 
     Labels that occur on several probes are prefixed with the name of their electrode group.
@@ -33,35 +29,35 @@ def channels_of(
     if len(set(names)) < len(names) and "group_name" in table.colnames:
         groups = [str(group) for group in table["group_name"].data[:]]
         names = [f"{group} {name}" for group, name in zip(groups, names, strict=True)]
-    checks.require_distinct(path, f"electrodes, {column}", names)
+    checks.require_distinct(f"electrodes, {column}", names)
     areas = [str(area) for area in table["location"].data[:]] if "location" in table else []
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
-        return names, areas, indices(path, where, electrodes.data, len(names) - 1)
-    held = indices(path, where, electrodes.target.data, len(names) - 1)
-    ends = indices(path, f"{where}_index", electrodes.data, len(held))
+        return names, areas, indices(where, electrodes.data, len(names) - 1)
+    held = indices(where, electrodes.target.data, len(names) - 1)
+    ends = indices(f"{where}_index", electrodes.data, len(held))
     starts = np.concatenate([[0], ends[:-1]])
     if len(ends) != len(ids) or (ends <= starts).any():
         raise OrlaError(
-            f"{path}: {where}_index: a unit has no electrode; give each unit one, or none to all"
+            f"{where}_index: a unit has no electrode; give each unit one, or none to all"
         )
     return names, areas, held[starts]
 
 
-def spike_times(path: Path, units: Units) -> list[np.ndarray]:
+def spike_times(units: Units) -> list[np.ndarray]:
     """Ascending spike times (s) of each unit."""
     ids = units.id[:]
-    spikes = ragged(path, "units, spike_times", units["spike_times"], len(ids))
+    spikes = ragged("units, spike_times", units["spike_times"], len(ids))
     for unit, train in zip(ids, spikes, strict=True):
-        checks.require_ascending(path, f"units, unit {unit}, spike_times", train)
+        checks.require_ascending(f"units, unit {unit}, spike_times", train)
     return spikes
 
 
-def sorted_units(path: Path, units: Units) -> np.ndarray:
+def sorted_units(units: Units) -> np.ndarray:
     """(units,) bool, False for unsorted threshold crossings."""
     if "sorted" not in units.colnames:
         return np.ones(len(units), dtype=bool)
-    values = values_of(path, "units, sorted", units["sorted"].data, "biu", "true or false")
+    values = values_of("units, sorted", units["sorted"].data, "biu", "true or false")
     if not np.isin(values, (0, 1)).all():
-        raise OrlaError(f"{path}: units, sorted: holds numbers but 0 and 1; give true or false")
+        raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
     return values.astype(bool)

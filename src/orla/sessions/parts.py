@@ -8,7 +8,6 @@ split, an adapt part and a held-out part; learning rates are selected inside the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orla.catalogue import option
@@ -19,7 +18,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Sizes:
-    """How the two sessions are cut; the arguments of `parts`."""
+    """How the two sessions are cut."""
 
     cut: int = option(
         200, "Steps of a window: session B is cut at multiples of this many steps.", least=1
@@ -78,11 +77,9 @@ class Parts:
 
 def _length(size: int | float, whole: int, name: str) -> int:
     """`size` in steps: an int is steps, a float in (0, 1) a fraction of `whole`."""
-    if isinstance(size, bool) or size <= 0:
-        raise OrlaError(f"{name}: {size} is not a size; give steps > 0 or a fraction in (0, 1)")
     if isinstance(size, int):
         return size
-    if size >= 1:
+    if not 0 < size < 1:
         raise OrlaError(f"{name}: {size} is not a fraction in (0, 1); give steps as an integer")
     return math.floor(size * whole + _ROUNDING)
 
@@ -110,86 +107,65 @@ def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
     return steps
 
 
-def _selection_cut(name: str, adapt: int, cut: int, selection_fraction: float) -> int:
-    selection_cut = _whole_windows(selection_fraction * adapt, cut)
+def _selection_cut(name: str, adapt: int, sizes: Sizes) -> int:
+    selection_cut = _whole_windows(sizes.selection_fraction * adapt, sizes.cut)
     if not 0 < selection_cut < adapt:
         side = "learns" if selection_cut == 0 else "scores"
         raise OrlaError(
-            f"split {name}: the part on which selection {side} is empty: {selection_fraction:g} of "
-            f"an adapt part of {adapt} steps, cut at multiples of {cut}, is {selection_cut}; "
+            f"split {name}: the part on which selection {side} is empty: "
+            f"{sizes.selection_fraction:g} of an adapt part of {adapt} steps, cut at multiples of "
+            f"{sizes.cut}, is {selection_cut}; "
             "lower cut or change selection_fraction"
         )
     return selection_cut
 
 
-def stationary(parts: Parts, cut: int, selection_fraction: float) -> Split:
+def stationary(parts: Parts, sizes: Sizes) -> Split:
     """The stationary control: it adapts to A's tail stream and is scored on A's held-out part.
 
     Raises:
         OrlaError: nothing is left to learn on or to score while rates are selected.
     """
     stream = parts.a_tail_stream
-    adapt = stream.stop - stream.start
-    selection_cut = _selection_cut("stationary", adapt, cut, selection_fraction)
+    selection_cut = _selection_cut("stationary", stream.stop - stream.start, sizes)
     return Split(stream, parts.a_heldout, selection_cut)
 
 
-def _split(name: str, fraction: float, steps_b: int, cut: int, selection_fraction: float) -> Split:
-    if not 0 < fraction < 1:
-        raise OrlaError(f"split {name}: {fraction} is not a fraction in (0, 1)")
-    adapt = _whole_windows(fraction * steps_b, cut)
+def _split(name: str, steps_b: int, sizes: Sizes) -> Split:
+    fraction = sizes.splits[name]
+    adapt = _whole_windows(fraction * steps_b, sizes.cut)
     if adapt == 0:
         raise OrlaError(
             f"split {name}: the adapt part is empty: {fraction:g} of {steps_b} steps is less than "
-            f"one window of {cut}; lower cut, raise the fraction, or take a longer session"
+            f"one window of {sizes.cut}; lower cut, raise the fraction, or take a longer session"
         )
     if adapt >= steps_b:
         raise OrlaError(
             f"split {name}: the held-out part is empty: all {steps_b} steps of session B adapt; "
             "lower the fraction"
         )
-    selection_cut = _selection_cut(name, adapt, cut, selection_fraction)
+    selection_cut = _selection_cut(name, adapt, sizes)
     return Split(slice(0, adapt), slice(adapt, steps_b), selection_cut)
 
 
-def parts(
-    steps_a: int,
-    steps_b: int,
-    *,
-    cut: int = 200,
-    tail_steps: int | float = 6250,
-    tail_stream_steps: int | float = 5000,
-    splits: Mapping[str, float],
-    selection_fraction: float = 0.8,
-) -> Parts:
-    """Cut two sessions into the parts of the study.
+def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
+    """Cut two sessions, of so many steps each, into the parts of the study.
 
-    Args:
-        steps_a: steps of session A.
-        steps_b: steps of session B.
-        cut: every cut on B lies at a multiple of this many steps.
-        tail_steps: A's tail, in steps (int) or as a fraction of session A (float in (0, 1)).
-        tail_stream_steps: the tail's first stretch, in steps (int) or as a fraction of the tail
-            (float in (0, 1)); a fraction is rounded down to a multiple of `cut`.
-        splits: name of a split -> fraction of session B to adapt on.
-        selection_fraction: share of the adapt part on which rate selection learns.
+    A size that is a fraction is rounded down: of the tail's stream and of the splits to a multiple
+    of `sizes.cut`.
 
     Raises:
         OrlaError: a part would be empty; the message names it and says what to change.
     """
-    if cut < 1:
-        raise OrlaError(f"cut: {cut} is not a number of steps; give an integer of at least 1")
-    if not splits:
-        raise OrlaError("splits: none given; name at least one, such as 50-50: 0.5")
-    pretraining = pretraining_steps(steps_a, tail_steps)
+    pretraining = pretraining_steps(steps_a, sizes.tail_steps)
     tail = steps_a - pretraining
-    stream = _length(tail_stream_steps, tail, "tail_stream_steps")
-    if isinstance(tail_stream_steps, float):
-        stream = _whole_windows(stream, cut)
+    stream = _length(sizes.tail_stream_steps, tail, "tail_stream_steps")
+    if isinstance(sizes.tail_stream_steps, float):
+        stream = _whole_windows(stream, sizes.cut)
     if stream == 0:
         raise OrlaError(
-            f"a_tail_stream is empty: {tail_stream_steps} of a tail of {tail} steps is less than "
-            f"one window of {cut}; raise tail_steps or tail_stream_steps, or lower cut"
+            f"a_tail_stream is empty: {sizes.tail_stream_steps} of a tail of {tail} steps is less "
+            f"than one window of {sizes.cut}; raise tail_steps or tail_stream_steps, or lower cut"
         )
     if stream >= tail:
         raise OrlaError(
@@ -200,8 +176,5 @@ def parts(
         a_pretraining=slice(0, pretraining),
         a_tail_stream=slice(pretraining, pretraining + stream),
         a_heldout=slice(pretraining + stream, steps_a),
-        splits={
-            name: _split(name, fraction, steps_b, cut, selection_fraction)
-            for name, fraction in splits.items()
-        },
+        splits={name: _split(name, steps_b, sizes) for name in sizes.splits},
     )

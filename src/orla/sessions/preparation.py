@@ -17,11 +17,10 @@ import numpy as np
 from orla.catalogue import option
 from orla.sessions.channels import require_enough, top_channels
 from orla.sessions.projection import Projection
+from orla.sessions.scaling import Pair, scaled
 from orla.tasks.stream import Stream
 
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
-
-Pair = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -69,26 +68,38 @@ def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.nd
     return np.arange(pretraining.shape[1])
 
 
-def transformed(rows: np.ndarray, preparation: Preparation) -> np.ndarray:
-    """Inputs as float64, or the square roots of counts."""
-    return np.sqrt(rows) if preparation.transform == "sqrt" else rows.astype(np.float64)
+def inputs_of(
+    raw: Pair,
+    names: list[str],
+    n_pretraining: int,
+    preparation: Preparation,
+    where: tuple[str, str],
+    b_fit_steps: int | None = None,
+) -> Pair:
+    """Inputs of both sessions, (steps, inputs) float64, z-scored by A's pretraining part.
 
+    Args:
+        raw: columns of both sessions, (steps, columns).
+        names: the columns' names.
+        n_pretraining: steps of A's pretraining part.
+        preparation: transform and features.
+        where: the sessions' names in messages.
+        b_fit_steps: first steps of B to which its own components are fitted, where its columns are
+            not those of A; None projects both sessions on the components of A.
 
-def component_names(count: int) -> list[str]:
-    """Names of principal components in errors."""
-    return [f"component {i + 1}" for i in range(count)]
-
-
-def reduced(
-    raw: Pair, names: list[str], n_pretraining: int, preparation: Preparation, where: str
-) -> tuple[Pair, list[str]]:
-    """Inputs of both sessions from columns that correspond, and the inputs' names."""
-    inputs = transformed(raw[0], preparation), transformed(raw[1], preparation)
-    if preparation.features.method != "pca":
-        return inputs, names
-    count = preparation.features.count
-    projection = Projection.fit(inputs[0][:n_pretraining], count, where)
-    return (projection(inputs[0]), projection(inputs[1])), component_names(count)
+    Raises:
+        OrlaError: too few columns or steps for the components, or an input that is constant.
+    """
+    root = preparation.transform == "sqrt"
+    a, b = (np.sqrt(rows) if root else rows.astype(np.float64) for rows in raw)
+    if preparation.features.method == "pca":
+        count = preparation.features.count
+        names = [f"component {i + 1}" for i in range(count)]
+        on_b = on_a = Projection.fit(a[:n_pretraining], count, where[0])
+        if b_fit_steps is not None:
+            on_b = Projection.fit(b[:b_fit_steps], count, where[1])
+        a, b = on_a(a), on_b(b)
+    return scaled((a, b), n_pretraining, names, where[0])
 
 
 def kept(stream: Stream, units: int, of_units: int) -> dict[str, Any]:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from orla.errors import OrlaError
-from orla.files import read_arrays, save_arrays
-from orla.tasks.stream import Stream
+from orla.tasks.stream import Sealed, Stream
 
 
 @dataclass(frozen=True)
-class Streams:
+class Streams(Sealed):
     """The two sessions of a pair.
 
     Attributes:
@@ -31,66 +26,7 @@ class Streams:
     dataset: dict[str, Any]
     categories: int | None = None
 
-    def __post_init__(self) -> None:
-        a, b = self.a, self.b
-        if a.own or b.own:
-            raise OrlaError("streams: X has an axis of seeds; a session has one stream for all")
-        if a.n_in != b.n_in or a.Y.shape[1:] != b.Y.shape[1:] or a.Y.dtype != b.Y.dtype:
-            raise OrlaError(
-                f"streams: session A has X {a.X.shape}, Y {a.Y.dtype} {a.Y.shape} and B X "
-                f"{b.X.shape}, Y {b.Y.dtype} {b.Y.shape}; give both the same inputs and targets"
-            )
-        if (self.categories is None) != (a.Y.ndim == 2):
-            raise OrlaError(
-                f"streams: Y is {a.Y.dtype} {a.Y.shape} and categories is {self.categories}; give "
-                "their number for categories, and None for values"
-            )
-        for name, stream in (("A", a), ("B", b)):
-            if len(stream) == 0:
-                raise OrlaError(f"streams: session {name} has no steps; take a longer recording")
-            if self.categories is not None and not (
-                stream.Y.min() >= 0 and stream.Y.max() < self.categories
-            ):
-                raise OrlaError(
-                    f"streams: session {name} has categories {stream.Y.min()} to {stream.Y.max()}, "
-                    f"of {self.categories}; number them from 0"
-                )
-        if not (np.isfinite(self.bin_s) and self.bin_s > 0):
-            raise OrlaError(f"streams: bin_s is {self.bin_s}; give seconds above 0")
-
     @property
     def n_out(self) -> int:
         """Outputs of a network: columns of Y, or the number of categories."""
         return self.a.Y.shape[1] if self.categories is None else self.categories
-
-    def save(self, path: Path | str) -> None:
-        """Write to an .npz file, whole or not at all, with a digest of its contents."""
-        arrays = {
-            f"{side}_{f.name}": np.ascontiguousarray(array)
-            for side in "ab"
-            for f in fields(Stream)
-            if (array := getattr(getattr(self, side), f.name)) is not None
-        }
-        about = {"bin_s": self.bin_s, "dataset": self.dataset, "categories": self.categories}
-        save_arrays(path, arrays, about)
-
-    @classmethod
-    def load(cls, path: Path | str) -> Streams:
-        """Read what `save` wrote.
-
-        Raises:
-            OrlaError: the file is missing, is not such a file, holds an invalid value, or differs
-                from its digest.
-        """
-        try:
-            held, about = read_arrays(path)
-            sides: dict[str, dict[str, np.ndarray]] = {"a": {}, "b": {}}
-            for name, array in held.items():
-                sides[name[0]][name[2:]] = array
-            return cls(**{side: Stream(**held) for side, held in sides.items()}, **about)
-        except FileNotFoundError:
-            raise OrlaError(f"{path}: no such file; run the sessions chapter first") from None
-        except (KeyError, TypeError, ValueError, OrlaError) as error:
-            raise OrlaError(
-                f"{path}: not a streams file ({error}); delete it and run the sessions chapter"
-            ) from None

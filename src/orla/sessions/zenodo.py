@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import requests
-from tqdm import tqdm
 
 from orla.catalogue import option
 from orla.errors import OrlaError
@@ -167,15 +166,12 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     status = answer.status_code
     if status == requests.codes.ok:
         return 0
-    if start and status == requests.codes.partial:
+    if start and status in (requests.codes.partial, _RANGE_NOT_SATISFIABLE):
         if answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             return start
+        # Another range than the one asked for, or the partial file is as long as the file or more.
         part.unlink()
-        raise _Interrupted("the server sent another range than the one asked for", pause_s=0.0)
-    if start and status == _RANGE_NOT_SATISFIABLE:
-        # The partial file is as long as the file or longer, so it is downloaded again.
-        part.unlink()
-        raise _Interrupted("the server has no more bytes to give", pause_s=0.0)
+        raise _Interrupted("the server cannot go on from what has arrived", pause_s=0.0)
     if status in _WORTH_RETRYING:
         raise _Interrupted(f"HTTP {status} {answer.reason}", _retry_after(answer))
     raise OrlaError(
@@ -188,7 +184,9 @@ def _save(part: Path, answer: requests.Response, start: int) -> None:
     left = answer.headers.get("Content-Length")
     total = start + int(left) if left and left.isdecimal() else None
     try:
-        with open(part, "ab" if start else "wb") as file, _progress(part, total, start) as shown:
+        shown = bar(total or 0, f"downloading {part.stem}", "B")
+        with open(part, "ab" if start else "wb") as file, shown:
+            shown.update(start)
             for chunk in answer.iter_content(_CHUNK_BYTES):
                 file.write(chunk)
                 shown.update(len(chunk))
@@ -202,12 +200,6 @@ def _save(part: Path, answer: requests.Response, start: int) -> None:
         raise
     if total is not None and size != total:
         raise _Interrupted(f"{size} of {total} bytes arrived")
-
-
-def _progress(part: Path, total: int | None, start: int) -> tqdm:
-    shown = bar(total or 0, f"downloading {part.stem}", "B")
-    shown.update(start)
-    return shown
 
 
 def _retry_after(answer: requests.Response) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ from orla.catalogue import Part
 
 
 @dataclass(frozen=True)
-class Start(Part, ABC):
+class Start(Part):
     """A change to the starting parameters of one network.
 
     pretrained (in the class statement): True: `apply` gets a pretrained network. False: it gets
@@ -24,11 +23,11 @@ class Start(Part, ABC):
     kind: ClassVar[str] = "start"
     declares: ClassVar[Mapping[str, Any]] = {"pretrained": True}
 
-    @abstractmethod
     def apply(
         self, architecture: Architecture, params: Parameters, generator: torch.Generator
     ) -> Parameters:
-        """The starting parameters, of the same shapes and precision as `params`.
+        """The starting parameters, of the shapes and precision of `params`; by default these.
 
         generator: Random numbers of this network's seed, for a start that needs them.
         """
+        return params

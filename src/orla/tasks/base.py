@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from orla.catalogue import Part
+from orla.errors import OrlaError
 from orla.tasks.episode import Episode
+
+STATIONARY = "stationary"  # the variant in which nothing changes: the control
 
 
 class Task(Part, ABC):
@@ -19,12 +22,18 @@ class Task(Part, ABC):
 
     kind: ClassVar[str] = "task"
     needs_files: ClassVar[bool] = False
-    declares: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def variants(self) -> list[str]:
         """Names of its episodes, such as the splits of a recording; results call them split."""
 
-    @abstractmethod
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds: one stream for all, or one a seed in their order."""
+        """The episode for these seeds: one stream for all, or one a seed in their order.
+
+        Raises:
+            OrlaError: The task needs files.
+        """
+        raise OrlaError(
+            f"task {self.part.name}: the episode {variant} is made from files that rules prepare; "
+            "load them and call cut"
+        )

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import atomic
-from orla.tasks.stream import Stream, joined
+from orla.tasks.stream import Sealed, Stream, joined
 
 _PARTS = ("pretraining", "adapt", "heldout", "reference")
-_DIGEST = hashlib.sha256().digest_size  # bytes at the end of a file
 
 
 @dataclass(frozen=True)
-class Episode:
+class Episode(Sealed):
     """All the data that a model sees: pretraining, a stream to adapt to, and a part held out.
 
     Attributes:
@@ -106,51 +100,3 @@ class Episode:
     def n_in(self) -> int:
         """Inputs of a network."""
         return self.adapt.n_in
-
-    def save(self, path: Path | str) -> None:
-        """Write to an .npz file, whole or not at all, with its SHA-256 at its end."""
-        meta = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _PARTS}
-        data = io.BytesIO()
-        np.savez(data, **self._arrays(), meta=np.array(json.dumps(meta, sort_keys=True)))
-        with atomic(Path(path)) as temporary, open(temporary, "wb") as file:
-            file.write(data.getbuffer())
-            file.write(hashlib.sha256(data.getbuffer()).digest())
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {}
-        for part in _PARTS:
-            stream = getattr(self, part)
-            if stream is None:
-                continue
-            for f in fields(Stream):
-                if (array := getattr(stream, f.name)) is not None:
-                    arrays[f"{part}_{f.name}"] = np.ascontiguousarray(array)
-        return arrays
-
-    @classmethod
-    def load(cls, path: Path | str) -> Episode:
-        """Read what `save` wrote.
-
-        Raises:
-            OrlaError: The file is missing, is no episode, or differs from its digest.
-        """
-        try:
-            data = memoryview(Path(path).read_bytes())
-            if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
-                raise ValueError("its contents differ from its digest: it is damaged")
-            with np.load(io.BytesIO(data[:-_DIGEST]), allow_pickle=False) as file:
-                held = {name: file[name] for name in file}
-            text = str(held.pop("meta"))
-            streams: dict[str, dict[str, np.ndarray]] = {}
-            for name, array in held.items():
-                part, _, of = name.partition("_")
-                streams.setdefault(part, {})[of] = array
-            return cls(**{p: Stream(**a) for p, a in streams.items()}, **json.loads(text))
-        except FileNotFoundError:
-            raise OrlaError(
-                f"{path}: no such file; let snakemake make it: snakemake {path}"
-            ) from None
-        except OrlaError as error:
-            raise OrlaError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError, OSError) as error:
-            raise OrlaError(f"{path}: not an episode ({error}); delete it and run again") from None

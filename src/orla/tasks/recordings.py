@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,13 +17,11 @@ from orla.sessions.binned import read as read_binned
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import prepare
 from orla.sessions.nwb import Source as NWBSource
-from orla.sessions.parts import Parts, Sizes, parts, stationary
+from orla.sessions.parts import Sizes, parts, stationary
 from orla.sessions.preparation import Preparation
 from orla.sessions.streams import Streams
-from orla.tasks.base import Task
+from orla.tasks.base import STATIONARY, Task
 from orla.tasks.episode import Episode
-
-STATIONARY = "stationary"
 
 _LABELS = {
     "simulated": "SIMULATED sessions in the layout of O'Doherty et al. (Zenodo 3854034)",
@@ -70,6 +67,8 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     def __post_init__(self) -> None:
         if not self.pairs:
             raise OrlaError('recordings: "pairs" is empty; name a pair: {day2: {a: ..., b: ...}}')
+        if not self.parts.splits:
+            raise OrlaError('recordings: "parts.splits" is empty; name one, such as 50-50: 0.5')
         if STATIONARY in self.parts.splits:
             raise OrlaError(
                 f'recordings: a split cannot be called "{STATIONARY}", as the control is; rename it'
@@ -85,24 +84,19 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                     f"recordings: {name!r} becomes part of a path; give a text of letters, digits, "
                     "_, - and ."
                 )
-        known = self.files
-        if known is not None:
-            for session in self.sessions:
-                if session not in known:
-                    what = "odoherty.md5" if self.source == "odoherty" else f"{self.source}.files"
-                    raise OrlaError(
-                        f'recordings: "{what}" has no session {session}; {nearest(session, known)}'
-                    )
-
-    @property
-    def files(self) -> Mapping[str, str] | None:
-        """File (or checksum) of each session of the source; None if simulated."""
-        return {
-            "simulated": None,
+        known = {
+            "simulated": dict.fromkeys(self.sessions, ""),
             "odoherty": self.odoherty.md5,
             "nwb": self.nwb.files,
             "binned": self.binned.files,
         }[self.source]
+        for session in self.sessions:
+            if session not in known:
+                what = "md5" if self.source == "odoherty" else "files"
+                raise OrlaError(
+                    f'recordings: "{self.source}.{what}" has no session {session}; '
+                    f"{nearest(session, known)}"
+                )
 
     @property
     def sessions(self) -> list[str]:
@@ -146,22 +140,9 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             a, b = nwb.read_session(path_a), nwb.read_session(path_b)
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
-        tail = self.parts.tail_steps
-        if self.source != "binned":
-            return prepare(a, b, self.preparation, tail_steps=tail, dataset=dataset)
-        cuts = self._parts(len(a.inputs), len(b.inputs))
-        return prepare_binned(
-            a,
-            b,
-            self.binned,
-            self.preparation,
-            tail_steps=tail,
-            b_fit_steps=cuts.first_selection_cut,
-            dataset=dataset,
-        )
-
-    def _parts(self, steps_a: int, steps_b: int) -> Parts:
-        return parts(steps_a, steps_b, **vars(self.parts))
+        if self.source == "binned":
+            return prepare_binned(a, b, self.binned, self.preparation, self.parts, dataset)
+        return prepare(a, b, self.preparation, tail_steps=self.parts.tail_steps, dataset=dataset)
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]
@@ -180,9 +161,9 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 f'recordings: "{variant}" is no variant; {nearest(variant, self.variants())}'
             )
         a, b, sizes = streams.a, streams.b, self.parts
-        cuts = self._parts(len(a), len(b))
+        cuts = parts(len(a), len(b), sizes)
         if variant == STATIONARY:
-            span = stationary(cuts, sizes.cut, sizes.selection_fraction)
+            span = stationary(cuts, sizes)
             adapted, reference, reference_from = a, None, 0
         else:
             span, adapted = cuts.splits[variant], b
@@ -201,15 +182,4 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             label=streams.dataset.get("label", ""),
             simulated=bool(streams.dataset.get("simulated", False)),
             dataset=streams.dataset,
-        )
-
-    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """Always raises: `cut` makes the episodes of a pair from its streams.
-
-        Raises:
-            OrlaError: always.
-        """
-        raise OrlaError(
-            f"recordings: the episode {variant} needs streams that rules prepare from files; load "
-            "them and call cut"
         )

@@ -11,11 +11,11 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.tasks.base import Task
+from orla.tasks.base import STATIONARY, Task
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
-CHANGES, STATIONARY = "shift", "stationary"
+CHANGES = "shift"
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.provenance.arrays import read_arrays, write_arrays
 
 
 @dataclass(frozen=True)
@@ -76,26 +79,54 @@ class Stream:
     def part(self, span: slice) -> Stream:
         """The steps of `span`, as views."""
         lead = (slice(None),) if self.own else ()
-        return Stream(
-            **{
-                f.name: None if (a := getattr(self, f.name)) is None else a[(*lead, span)]
-                for f in fields(self)
-            }
-        )
+        held = vars(self).items()
+        return Stream(**{name: a if a is None else a[(*lead, span)] for name, a in held})
 
 
 def joined(first: Stream, second: Stream) -> Stream:
     """Two streams of which the second follows the first."""
 
     def both(name: str) -> np.ndarray | None:
-        a, b = getattr(first, name), getattr(second, name)
-        if a is None and b is None:
+        pair = [(stream, getattr(stream, name)) for stream in (first, second)]
+        if all(array is None for _, array in pair):
             return None
         neutral = name == "scored"
-        a, b = (
-            np.full(s.X.shape[:-1], neutral) if m is None else m
-            for s, m in ((first, a), (second, b))
-        )
-        return np.concatenate([a, b], axis=1 if first.own else 0)
+        arrays = [np.full(s.X.shape[:-1], neutral) if a is None else a for s, a in pair]
+        return np.concatenate(arrays, axis=1 if first.own else 0)
 
-    return Stream(**{f.name: both(f.name) for f in fields(Stream)})
+    return Stream(**{name: both(name) for name in vars(first)})
+
+
+class Sealed:
+    """Base of dataclasses whose fields are streams or values that JSON can hold: their file."""
+
+    def save(self, path: Path | str) -> None:
+        """Write to an .npz file, whole or not at all, with a digest of itself."""
+        streams = {name: v for name, v in vars(self).items() if isinstance(v, Stream)}
+        arrays = {
+            f"{name}_{of}": np.ascontiguousarray(array)
+            for name, stream in streams.items()
+            for of, array in vars(stream).items()
+            if array is not None
+        }
+        others = {name: v for name, v in vars(self).items() if name not in streams}
+        write_arrays(arrays, path, {"fields": others})
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read what `save` wrote.
+
+        Raises:
+            OrlaError: The file is missing, is another one, or differs from its digest.
+        """
+        arrays, about = read_arrays(path)
+        streams: dict[str, dict[str, np.ndarray]] = {}
+        for name, array in arrays.items():
+            stream, _, of = name.partition("_")
+            streams.setdefault(stream, {})[of] = array
+        try:
+            made = {name: Stream(**held) for name, held in streams.items()}
+            return cls(**about["fields"], **made)
+        except (KeyError, TypeError, OrlaError) as error:
+            what = cls.__name__.lower()
+            raise OrlaError(f"{path}: no {what} ({error}); delete it and run again") from None

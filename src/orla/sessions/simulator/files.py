@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orla.sessions import matfile
+from orla.sessions.mat_write import write_session
 from orla.sessions.simulator.reaches import simulate_reaching
 from orla.sessions.simulator.settings import Settings
 from orla.sessions.simulator.spikes import simulate_spikes
@@ -35,7 +35,7 @@ def write(path_a: Path | str, path_b: Path | str, settings: Settings) -> None:
     names = [f"M1 {i + 1:03d}" for i in range(settings.array.n_channels)]
     for path, duration_s, units, reach_seed, spike_seed in days:
         reaching = simulate_reaching(task, duration_s, np.random.default_rng(reach_seed))
-        matfile.write_session(
+        write_session(
             path,
             chan_names=names,
             t=reaching.t,

@@ -90,25 +90,20 @@ def drifted(
     # All draws are made at every scale, so that runs of different scales have the same draws.
     rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
     replaced = rng.random(n) < min(1.0, drift.turnover * drift.scale)
-
-    def either(kept: np.ndarray, new: np.ndarray) -> np.ndarray:
-        return np.where(replaced.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
-
-    return Units(
-        channel=units.channel,
-        is_sorted=units.is_sorted,
-        log_rate=either(units.log_rate + drift.baseline_spread * baseline, others.log_rate),
-        channel_log_rate=units.channel_log_rate,
-        direction_rad=either(
-            units.direction_rad + drift.rotation_rad * rotation, others.direction_rad
-        ),
-        depth=either(units.depth * np.exp(drift.gain_spread * gain), others.depth),
-        speed=either(units.speed, others.speed),
-        position=either(units.position, others.position),
-        lag_s=either(units.lag_s, others.lag_s),
-        fast=either(units.fast, others.fast),
-        slow=either(units.slow, others.slow),
+    changed = replace(
+        units,
+        log_rate=units.log_rate + drift.baseline_spread * baseline,
+        direction_rad=units.direction_rad + drift.rotation_rad * rotation,
+        depth=units.depth * np.exp(drift.gain_spread * gain),
     )
+    return Units(
+        **{name: _where(replaced, vars(others)[name], kept) for name, kept in vars(changed).items()}
+    )
+
+
+def _where(of: np.ndarray, new: np.ndarray | float, kept: np.ndarray) -> np.ndarray:
+    """Rows of `kept`, one a unit, with those of `new` for the units `of` (units,) bool."""
+    return np.where(of.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
 
 
 def silent_channels(
@@ -131,15 +126,9 @@ def silenced(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
     gone = silent[units.channel]
     total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
     noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
-    return replace(
-        units,
-        log_rate=np.where(gone, noise, units.log_rate),
-        depth=np.where(gone, 0.0, units.depth),
-        speed=np.where(gone, 0.0, units.speed),
-        position=np.where(gone[:, None], 0.0, units.position),
-        fast=np.where(gone[:, None], 0.0, units.fast),
-        slow=np.where(gone[:, None], 0.0, units.slow),
-    )
+    tuned = {name: vars(units)[name] for name in ("depth", "speed", "position", "fast", "slow")}
+    untuned = {name: _where(gone, 0.0, weights) for name, weights in tuned.items()}
+    return replace(units, log_rate=np.where(gone, noise, units.log_rate), **untuned)
 
 
 def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tuple[Units, Units]:
