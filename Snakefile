@@ -26,6 +26,7 @@ include: "workflow/rules/pretraining.smk"
 include: "workflow/rules/sweeps.smk"
 include: "workflow/rules/statistics.smk"
 include: "workflow/rules/verdict.smk"
+include: "workflow/rules/truth.smk"
 include: "workflow/rules/reports.smk"
 
 

@@ -14,9 +14,7 @@ with logged(snakemake.log[0]):
     worlds: dict[str, list[pd.DataFrame]] = {}
     for table in tables.values():
         worlds.setdefault(table.attrs["provenance"]["world"], []).append(table)
-    settings = base.Settings.of(
-        {**params.statistics, "resamples": params.truth["resamples"]}, {}
-    )
+    settings = base.Settings.of({**params.statistics, "resamples": params.truth["resamples"]}, {})
     controls = verdicts.table(
         {world: pd.concat(parts, ignore_index=True) for world, parts in worlds.items()},
         params.truth["seeds"],

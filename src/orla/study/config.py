@@ -97,12 +97,37 @@ def _check_assumed(plan: Plan) -> None:
 _NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits"}
 
 
-def settled(values: Any, name: str = "") -> Any:
+def settled(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config with sorted keys, so that their order in a file changes nothing.
 
-    An entry of a mapping of names, such as a pair, is left out where an overlay sets it to null.
+    An entry of a mapping of names, such as a pair, is left out where an overlay sets it to null. A
+    task or network that is left out is left out of the blocks of conditions too, and a block whose
+    last one it was goes with it.
     """
+    kept = _sorted(config)
+    for section in ("tasks", "networks"):
+        given = config.get(section)
+        gone = {n for n, v in given.items() if v is None} if isinstance(given, Mapping) else set()
+        if gone:
+            _take_out(kept, section, gone)
+    return kept
+
+
+def _take_out(config: dict[str, Any], section: str, gone: set[str]) -> None:
+    blocks = []
+    for block in config.get("conditions", []):
+        named = block.get(section, [])
+        left = [name for name in named if name not in gone]
+        if left or not named:
+            blocks.append({**block, section: left})
+    config["conditions"] = blocks
+    of = config.get("pretraining", {}).get("of", {})
+    for name in gone if section == "networks" else ():
+        of.pop(name, None)
+
+
+def _sorted(values: Any, name: str = "") -> Any:
     if not isinstance(values, Mapping):
         return values
     kept = {k: v for k, v in values.items() if v is not None or name not in _NAMED}
-    return {key: settled(kept[key], key) for key in sorted(kept)}
+    return {key: _sorted(kept[key], key) for key in sorted(kept)}

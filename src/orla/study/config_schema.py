@@ -30,7 +30,7 @@ def config_schema(parts: Declared) -> dict[str, Any]:
         "plugins": _said(_LIST, "Folders of parts that are not in the package."),
         "registrations": _mapping(
             "What was registered before the results.",
-            folders=_said(_NAMES, "Folders of registrations, each with its own LOCK."),
+            folders=_said(_LIST, "Folders of registrations, each with its own LOCK."),
             assume=_mapping(
                 "Task and pair of a registration that names none.",
                 task=_said(_TEXT, "The task."),
@@ -100,6 +100,14 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             resamples=_said({"type": "integer", "minimum": 100}, "Samples of a bootstrap."),
             seed=_said({"type": "integer", "minimum": 0}, "Seed of the bootstrap."),
             main=_said(_TEXT, "Comparison that tables of one comparison are about."),
+        ),
+        "truth": _mapping(
+            "Made-up studies with known answers, judged as this one is.",
+            studies=_said({"type": "integer", "minimum": 0}, "Made-up studies of each kind."),
+            pairs=_said({"type": "integer", "minimum": 2}, "Pairs of sessions a study."),
+            seeds=_said(_WHOLE, "Networks a pair and learner."),
+            resamples=_said({"type": "integer", "minimum": 100}, "Samples of a bootstrap."),
+            jobs=_said(_WHOLE, "Jobs that the studies of one world are divided into."),
         ),
         "compute": _mapping(
             "How results are computed; another setting may change their last digits.",

@@ -125,7 +125,7 @@ def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame
 
 
 def planted(models: pd.DataFrame, gap_pp: float) -> pd.DataFrame:
-    """Models that recover `gap_pp` more, held out and stable; the choice of rates is not touched."""
+    """Models that recover `gap_pp` more, held out and stable; rates are chosen as before."""
     models = models.copy()
     spread = models["frozen_heldout_error"] - models["reference_error"]
     for name in ("heldout", "stable"):
