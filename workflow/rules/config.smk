@@ -1,5 +1,6 @@
 # The config, checked before anything runs: a mistake is one line that names the key.
 import re
+from functools import cache
 
 from orla.errors import one_line
 from orla.provenance.code import code_hash, files_of
@@ -27,6 +28,11 @@ def one_of(names):
 
 def code(*modules, parts=()):
     """A hash of the code that a rule's results depend on: modules, and parts as (kind, name)."""
+    return code_of(modules, tuple(parts))
+
+
+@cache
+def code_of(modules, parts):
     files = [file for kind, name in parts for file in files_of(kind, name)]
     return code_hash(*modules, *files)
 
