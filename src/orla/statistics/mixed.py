@@ -8,7 +8,8 @@ from scipy.optimize import minimize_scalar
 
 from orla.statistics.means import moments, t_interval
 
-_GRID = 200
+_GRID = np.linspace(0, 1, 200, endpoint=False)
+_PRECISE = {"xatol": 1e-10}
 
 
 @dataclass(frozen=True)
@@ -64,23 +65,24 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
         of_means = moments(means)
         return Mixed(of_means.mean, *of_means.interval(), of_means.sd, 0.0)
 
-    def fitted(share: float) -> tuple[float, float, float, float]:
-        """-2 log likelihood, mean, its variance and residual variance at a share between groups."""
-        ratio = share / (1 - share)
+    def fitted(share: ArrayLike) -> tuple[np.ndarray, ...]:
+        """-2 log likelihood, mean, its variance and residual variance at shares (n,) between."""
+        ratio = (share / (1 - np.asarray(share)))[..., None]
         weight = count / (1 + count * ratio)
-        mean = float(weight @ means / weight.sum())
-        residual = (within + float(weight @ (means - mean) ** 2)) / (values.size - 1)
-        loss = (values.size - 1) * np.log(residual) + np.log1p(count * ratio).sum()
-        return float(loss + np.log(weight.sum())), mean, residual / weight.sum(), residual
+        total = weight.sum(axis=-1)
+        mean = weight @ means / total
+        between = (weight * (means - mean[..., None]) ** 2).sum(axis=-1)
+        residual = (within + between) / (values.size - 1)
+        loss = (values.size - 1) * np.log(residual) + np.log1p(count * ratio).sum(axis=-1)
+        return loss + np.log(total), mean, residual / total, residual
 
-    grid = np.linspace(0, 1, _GRID, endpoint=False)
-    at = int(np.argmin([fitted(share)[0] for share in grid]))
-    bounds = grid[max(at - 1, 0)], grid[at + 1] if at + 1 < _GRID else 1 - 1e-12
+    at = int(fitted(_GRID)[0].argmin())
+    bounds = _GRID[max(at - 1, 0)], np.append(_GRID, 1 - 1e-12)[at + 1]
     best = minimize_scalar(
-        lambda share: fitted(share)[0], bounds=bounds, method="bounded", options={"xatol": 1e-10}
+        lambda share: float(fitted(share)[0]), bounds=bounds, method="bounded", options=_PRECISE
     )
-    share = min((0.0, float(best.x)), key=lambda one: fitted(one)[0])
-    _, mean, variance, residual = fitted(share)
+    share = float(best.x) if best.fun < fitted(0.0)[0] else 0.0
+    _, mean, variance, residual = (float(value) for value in fitted(share))
     low, high = t_interval(mean, float(np.sqrt(variance)), len(count) - 1)
     group_sd = np.sqrt(share / (1 - share) * residual)
     return Mixed(mean, low, high, float(group_sd), float(np.sqrt(residual)))
