@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from orla.results.base import Settings
+from orla.study import rates as rates_of
 
 COMPARISONS = {
     "paper": ("tbptt-200-200", "immediate"),
@@ -77,4 +78,92 @@ def models(
         for seed in range(seeds)
         for rate in RATES
     ]
+    return with_stable(pd.DataFrame(rows), drawn)
+
+
+def with_stable(frame, drawn=11):
+    """The columns of the choice of the rate and of the other estimands; "stable" has rate 2.
+
+    Validation errors mostly choose the rate that is marked.
+    """
+    generator = np.random.default_rng([drawn, 1])
+    n = len(frame)
+    first, second = frame["selected"], frame["selected_on_test"]
+    return frame.assign(
+        selected_stable=second,
+        edge_stable=True,
+        validation_error=generator.uniform(0.6, 0.8, n) + 0.1 * second,
+        validation_stable_error=generator.uniform(0.6, 0.8, n) + 0.1 * first,
+        adapt_error=generator.uniform(0.5, 0.9, n),
+        heldout_stable_error=generator.uniform(0.5, 0.9, n),
+        recovery_stable_percent=generator.normal(45, 5, n),
+        stable_r2_mean=generator.normal(0.35, 0.05, n),
+        stable_r2_weighted=generator.normal(0.45, 0.05, n),
+        frozen_adapt_error=generator.uniform(1.0, 1.2, n),
+        reference_error=generator.uniform(0.3, 0.4, n),
+        constant_error=generator.uniform(1.3, 1.4, n),
+        updates=13200,
+    )
+
+
+def varied(
+    seeds=(("a", 4), ("b", 3), ("c", 5)), rates=(("rtrl", 3), ("immediate", 4)), drawn=0, lost=0.2
+):
+    """Models whose errors, recoveries and marks belong together, at several rates, some diverged.
+
+    Args:
+        seeds: (pair, number of seeds) each.
+        rates: (learner, number of rates) each; the largest diverges most.
+        lost: share of models that diverge at the largest rate.
+    """
+    generator = np.random.default_rng(drawn)
+    rows = []
+    for pair, n in seeds:
+        frozen, adapting = generator.uniform(1.0, 1.2, n), generator.uniform(1.3, 1.5, n)
+        reference = generator.uniform(0.3, 0.4, n)
+        level = generator.normal(0, 0.05)
+        for learner, m in rates:
+            shape = n, m
+            gone = generator.uniform(size=shape) < lost * np.linspace(0, 1, m)
+            early = generator.uniform(size=shape) < 0.3
+            falling = 0.7 - 0.01 * np.arange(m)
+            at = {
+                "validation_error": falling + generator.normal(0, 0.02, shape),
+                "validation_stable_error": falling + generator.normal(0, 0.02, shape),
+                "heldout_error": 0.8 + level + generator.normal(0, 0.03, shape),
+                "heldout_stable_error": 0.8 + level + generator.normal(0, 0.03, shape),
+                "adapt_error": 0.9 + generator.normal(0, 0.03, shape),
+                "r2_mean": generator.normal(0.3, 0.05, shape),
+                "stable_r2_mean": generator.normal(0.3, 0.05, shape),
+            }
+            for name, values in at.items():
+                values[gone & (early if name.startswith("validation") else True)] = np.nan
+            for name, column, below in (
+                ("recovery_heldout_percent", "heldout_error", frozen),
+                ("recovery_stable_percent", "heldout_stable_error", frozen),
+                ("recovery_adapt_percent", "adapt_error", adapting),
+            ):
+                at[name] = 100 * (below[:, None] - at[column]) / (below - reference)[:, None]
+            best = {
+                name: rates_of.best({i: at[column][:, i] for i in range(m)})
+                for name, column in (
+                    ("selected", "validation_error"),
+                    ("selected_stable", "validation_stable_error"),
+                    ("selected_on_test", "heldout_error"),
+                )
+            }
+            rows += [
+                CONDITION
+                | {"learner": learner, "pair": pair, "seed": seed, "learning_rate": 10.0 ** (i - 4)}
+                | {"diverged": bool(gone[seed, i])}
+                | {name: i == chosen for name, chosen in best.items()}
+                | {"edge": best["selected"] in (0, m - 1)}
+                | {"edge_stable": best["selected_stable"] in (0, m - 1), "unreliable": False}
+                | {name: values[seed, i] for name, values in at.items()}
+                | {"frozen_heldout_error": frozen[seed], "frozen_adapt_error": adapting[seed]}
+                | {"reference_error": reference[seed], "constant_error": 1.6 + 0.01 * seed}
+                | {"updates": 13200 if learner == "rtrl" else 66}
+                for seed in range(n)
+                for i in range(m)
+            ]
     return pd.DataFrame(rows)

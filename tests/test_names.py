@@ -46,7 +46,8 @@ OTHERWISE = {
         "reports/tables/ratio_gap.py",
     },
     ("statistic", "conditions"): {"study/config_schema.py", "study/plan.py"},  # the key of a config
-    ("table", "heldout"): {  # a part of an episode
+    ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
+        "results/estimands.py",
         "study/study.py",
         "study/sweep.py",
         "tasks/episode.py",

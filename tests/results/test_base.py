@@ -65,7 +65,7 @@ def test_a_table_that_differs_from_its_declaration_is_refused(statistics):
         base.build("first", {"models": pd.DataFrame()}, settings())
 
 
-def test_the_studys_own_need_only_what_sweeps_make():
+def test_the_studys_own_need_what_sweeps_make_and_each_other():
     assert {name: base.needs(name) for name in base.in_order()} == {
         "conditions": ("models",),
         "gaps": ("models",),
@@ -74,4 +74,10 @@ def test_the_studys_own_need_only_what_sweeps_make():
         "ratio_gap": ("models",),
         "ratio_gap_order": ("models",),
         "horizon_gaps": ("horizon",),
+        "seed_gaps": ("models",),
+        "estimates": ("models",),
+        "over_pairs": ("models", "estimates"),
+        "selection": ("models",),
+        "conditions_over_pairs": ("models",),
+        "multiverse": ("estimates", "horizon_gaps"),
     }

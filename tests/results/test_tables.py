@@ -22,12 +22,24 @@ TABLES = {
     "ratio_gap": "gap_pp",
     "ratio_gap_order": "spearman",
     "horizon_gaps": "gap_pp",
+    "seed_gaps": "gap_pp",
+    "estimates": "gap_pp",
+    "over_pairs": "gap_pp",
+    "selection": "price_pp",
+    "conditions_over_pairs": "recovery_percent",
+    "multiverse": "gap",
 }
+RESAMPLED_CHOICE = ["estimates", "over_pairs", "selection"]
+WITHOUT_DRAWS = ["gap_seeds", "seed_gaps", "conditions_over_pairs", "multiverse", *RESAMPLED_CHOICE]
+OVER_PAIRS = ["over_pairs", "conditions_over_pairs"]
 
 
 def table(name, frame, given=None):
     """A statistic's table; for a horizon, all models are taken at one."""
-    return base.build(name, {"models": frame, "horizon": horizon(frame)}, given or settings())
+    tables = {"models": frame, "horizon": horizon(frame)}
+    for needed in base.in_order([name]):
+        tables[needed] = base.build(needed, tables, given or settings())
+    return tables[name]
 
 
 def horizon(frame, steps=5000):
@@ -110,6 +122,8 @@ def test_input_is_left_as_it_was(name):
 @pytest.mark.parametrize("key", [k for k in SETTING if k != "optimizer"])
 def test_each_key_keeps_rows_apart(name, key):
     """Two values of a key give the rows of each alone; an empty pair is a value as any other."""
+    if key == "pair" and name in OVER_PAIRS:
+        return
     given = settings(resamples=20)
     first = models(["immediate", "tbptt-200-200"], optimizers=["sgd", "adam", "lars"], seeds=2)
     second = first.assign(**{key: "other"})
@@ -168,12 +182,17 @@ def test_margin_alpha_resamples_and_seed_are_those_of_the_settings():
     assert len(seen) == 3
 
 
-@pytest.mark.parametrize("name", [n for n in TABLES if n != "gap_seeds"])
+@pytest.mark.parametrize("name", [n for n in TABLES if n not in WITHOUT_DRAWS])
 def test_every_interval_is_drawn_with_the_seed_and_number_of_the_settings(name):
     learners = ["tbptt-200-200", "immediate"]
     frame = models(learners, optimizers=list("abcdefgh"), seeds=6)
     usual = table(name, frame, settings(resamples=11))
-    ends = [c for c in usual if "low" in c or "high" in c if not c.startswith("t90")]
+    ends = [
+        c
+        for c in usual
+        if "low" in c or "high" in c
+        if not c.startswith(("t90", "t95", "adapt_t95"))
+    ]
     usual = usual.dropna(axis=1, how="all")
     for changed in (settings(resamples=11, seed=1), settings(resamples=23)):
         other = table(name, frame, changed)
@@ -202,7 +221,9 @@ def test_a_tight_gap_is_equivalent_and_a_wider_one_is_not():
     assert not row["equivalent"] and row["tost_p"] > 0.05
 
 
-@pytest.mark.parametrize("name", [n for n in TABLES if n != "selection_price"])
+@pytest.mark.parametrize(
+    "name", [n for n in TABLES if n not in ("selection_price", *RESAMPLED_CHOICE)]
+)
 def test_only_selected_models_count(name):
     frame = models(optimizers=["sgd", "adam", "lars"])
     before = table(name, frame)

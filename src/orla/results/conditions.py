@@ -5,6 +5,7 @@ import pandas as pd
 
 from orla.results import shared
 from orla.results.base import Settings, Statistic
+from orla.statistics.means import moments
 from orla.study.keys import KEYS
 
 
@@ -31,6 +32,10 @@ class Conditions(Statistic, name="conditions"):
         "recovery_vs_rtrl_percent": "Mean held-out recovery where that of full RTRL is 100 (%).",
         "recovery_vs_rtrl_low_percent": "Lower end of its interval (%).",
         "recovery_vs_rtrl_high_percent": "Upper end of its interval (%).",
+        "t95_low_percent": "Lower end of the 95 % t interval of held-out recovery (%).",
+        "t95_high_percent": "Upper end of that interval (%).",
+        "adapt_t95_low_percent": "Lower end of the 95 % t interval of recovery while adapting (%).",
+        "adapt_t95_high_percent": "Upper end of that interval (%).",
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
@@ -39,7 +44,10 @@ class Conditions(Statistic, name="conditions"):
             learning_rate = shared.one_rate(group, key, "selected")
             recovery = shared.measure(group, "recovery_heldout_percent")
             held_out = settings.mean(recovery)
-            adapting = settings.mean(shared.measure(group, "recovery_adapt_percent"))
+            low, high = moments(recovery).interval()
+            while_adapting = shared.measure(group, "recovery_adapt_percent")
+            adapting = settings.mean(while_adapting)
+            adapt_low, adapt_high = moments(while_adapting).interval()
             ratio = settings.mean(shared.measure(group, "update_ratio"))
             vs_rtrl = settings.mean(shared.measure(group, "recovery_vs_rtrl_percent"))
             rows.append(
@@ -64,6 +72,10 @@ class Conditions(Statistic, name="conditions"):
                     "recovery_vs_rtrl_percent": vs_rtrl.estimate,
                     "recovery_vs_rtrl_low_percent": vs_rtrl.low,
                     "recovery_vs_rtrl_high_percent": vs_rtrl.high,
+                    "t95_low_percent": low,
+                    "t95_high_percent": high,
+                    "adapt_t95_low_percent": adapt_low,
+                    "adapt_t95_high_percent": adapt_high,
                 }
             )
         return pd.DataFrame(rows, columns=list(self.columns))

@@ -6,6 +6,7 @@ import pandas as pd
 from orla.results import shared
 from orla.results.base import Settings, Statistic
 from orla.statistics.equivalence import tost_paired
+from orla.statistics.means import moments
 from orla.study.keys import SETTING
 
 
@@ -33,6 +34,12 @@ class Gaps(Statistic, name="gaps"):
             "unreliable": "Whether recovery's denominator is too small in any seed.",
             "r2_gap": "Mean over seeds of the difference of held-out R2 (mean over outputs).",
             "error_gap": "Mean over seeds of the difference of held-out mean squared error.",
+            "t95_low_pp": "Lower end of the 95 % t interval of the gap (pp).",
+            "t95_high_pp": "Upper end of that interval (pp).",
+            "alpha": "Level of each one-sided test.",
+            "adapt_gap_pp": "Mean over seeds of the difference of recovery while adapting (pp).",
+            "adapt_t95_low_pp": "Lower end of its 95 % t interval (pp).",
+            "adapt_t95_high_pp": "Upper end of that interval (pp).",
         }
     )
 
@@ -42,6 +49,9 @@ class Gaps(Statistic, name="gaps"):
             gap = pairs["gap_pp"].to_numpy(float)
             finite = gap[np.isfinite(gap)]
             interval = settings.mean(gap)
+            low, high = moments(gap).interval()
+            adapting = moments(shared.difference(pairs, "recovery_adapt_percent"))
+            adapt_low, adapt_high = adapting.interval()
             row = {
                 **key,
                 "n_seeds": finite.size,
@@ -58,6 +68,12 @@ class Gaps(Statistic, name="gaps"):
                 "unreliable": bool(shared.either(pairs, "unreliable").any()),
                 "r2_gap": shared.finite_mean(shared.difference(pairs, "r2_mean")),
                 "error_gap": shared.finite_mean(shared.difference(pairs, "heldout_error")),
+                "t95_low_pp": low,
+                "t95_high_pp": high,
+                "alpha": float(settings.alpha),
+                "adapt_gap_pp": adapting.mean,
+                "adapt_t95_low_pp": adapt_low,
+                "adapt_t95_high_pp": adapt_high,
             }
             if finite.size >= 2:
                 margin = settings.margin_pp

@@ -5,6 +5,7 @@ import pandas as pd
 
 from orla.results import shared
 from orla.results.base import Settings, Statistic
+from orla.statistics.means import moments
 from orla.study.keys import KEYS, SETTING
 
 
@@ -17,6 +18,8 @@ class HorizonGaps(Statistic, name="horizon_gaps", needs=("horizon",)):
         "gap_pp": "Mean over seeds of the difference of held-out recovery (pp).",
         "low_pp": "Lower end of its interval (pp).",
         "high_pp": "Upper end of its interval (pp).",
+        "t95_low_pp": "Lower end of its 95 % t interval (pp).",
+        "t95_high_pp": "Upper end of that interval (pp).",
     }
 
     def table(self, horizon: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
@@ -26,6 +29,7 @@ class HorizonGaps(Statistic, name="horizon_gaps", needs=("horizon",)):
             for key, pairs in shared.pairs(models, settings, [settings.main]):
                 gap = pairs["gap_pp"].to_numpy(float)
                 interval = settings.mean(gap)
+                low, high = moments(gap).interval()
                 rows.append(
                     {
                         **{name: key[name] for name in SETTING},
@@ -34,6 +38,8 @@ class HorizonGaps(Statistic, name="horizon_gaps", needs=("horizon",)):
                         "gap_pp": interval.estimate,
                         "low_pp": interval.low,
                         "high_pp": interval.high,
+                        "t95_low_pp": low,
+                        "t95_high_pp": high,
                     }
                 )
         table = pd.DataFrame(rows, columns=list(self.columns))

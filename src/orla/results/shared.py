@@ -3,8 +3,8 @@
 A difference or mean is over the seeds in which all of its values are finite; `n_diverged` counts
 the seeds in which a model diverged. Without a finite seed an estimate is null; with fewer than two
 there is no interval (null) and no equivalence (p = 1). Intervals are 95 % percentile bootstraps
-over seeds. Differences of recovery are in percentage points (pp). A comparison whose learners
-were not both run is absent.
+over seeds, but t intervals where a column's name has t90 or t95. Differences of recovery are in
+percentage points (pp). A comparison whose learners were not both run is absent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,6 +39,7 @@ COMPARED = {
 
 _PAIRED = [
     "recovery_heldout_percent",
+    "recovery_adapt_percent",
     "r2_mean",
     "heldout_error",
     "update_ratio",
@@ -118,7 +119,7 @@ def by_seed(rows: pd.DataFrame, key: Key) -> pd.DataFrame:
     repeated = rows["seed"][rows["seed"].duplicated()]
     if len(repeated):
         raise OrlaError(
-            f"{_name(key)}: seed {repeated.iloc[0]} occurs twice at the selected rate; "
+            f"{name_of(key)}: seed {repeated.iloc[0]} occurs twice at the selected rate; "
             "give one row a model"
         )
     return rows.set_index("seed").sort_index()[[name for name in _PAIRED if name in rows]]
@@ -133,7 +134,7 @@ def one_rate(rows: pd.DataFrame, key: Key, choice: str) -> float:
     rates = rows["learning_rate"].unique()
     if len(rates) != 1:
         raise OrlaError(
-            f"{_name(key)}: {choice} marks {len(rates)} learning rates; a condition has one"
+            f"{name_of(key)}: {choice} marks {len(rates)} learning rates; a condition has one"
         )
     by_seed(rows, key)
     return float(rates[0])
@@ -165,5 +166,6 @@ def demand(frame: pd.DataFrame, wanted: Sequence[str] = tuple(MODEL_COLUMNS)) ->
             )
 
 
-def _name(key: Key) -> str:
+def name_of(key: Key) -> str:
+    """A condition for a message: its values, joined by slashes."""
     return "/".join(str(value) for value in key.values() if value != "")

@@ -1,1 +1,1 @@
-"""Tests and intervals: thin names over scipy."""
+"""Tests, intervals and resampling: thin names over scipy and statsmodels."""

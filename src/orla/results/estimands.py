@@ -1,0 +1,59 @@
+"""What a comparison is about: which columns of the table of models each estimand reads."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """One way of scoring a model, and the choice of the rate that belongs to it.
+
+    Attributes:
+        selected: column that marks the models at the chosen rate.
+        validation: error that the rate is chosen by.
+        recovery: recovery (%).
+        error: the error behind the recovery.
+        r2: mean R2 over outputs; empty where there is none.
+        frozen: error of the network that does not adapt, on the same steps.
+        edge: column that says whether the chosen rate lies on the edge of its grid.
+    """
+
+    selected: str
+    validation: str
+    recovery: str
+    error: str
+    r2: str = ""
+    frozen: str = "frozen_heldout_error"
+    edge: str = "edge"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that a table of models must have; those of the loss may be missing."""
+        demanded = [self.selected, self.validation, self.recovery, self.error]
+        return [*demanded, self.frozen, self.edge]
+
+
+ESTIMANDS: dict[str, Estimand] = {
+    "heldout": Estimand(
+        "selected", "validation_error", "recovery_heldout_percent", "heldout_error", "r2_mean"
+    ),
+    "stable": Estimand(
+        "selected_stable",
+        "validation_stable_error",
+        "recovery_stable_percent",
+        "heldout_stable_error",
+        "stable_r2_mean",
+        edge="edge_stable",
+    ),
+    "adapt": Estimand(
+        "selected",
+        "validation_error",
+        "recovery_adapt_percent",
+        "adapt_error",
+        frozen="frozen_adapt_error",
+    ),
+}
+"""Name -> estimand: weights frozen at the end of the adapt part, after each of its last windows,
+and never (docs/protocol.md, Units, estimands, intervals)."""
+
+TEXT = 'Which recovery: "heldout", "stable" or "adapt" (docs/protocol.md).'
+"""What the column `estimand` of a table holds."""

@@ -1,0 +1,85 @@
+"""Means with their t intervals, and the prediction interval of a further unit."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+Ends = tuple[float, float]
+NO_ENDS: Ends = (np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and scatter of `n` values, in their unit.
+
+    `sd` (divisor n - 1) and `standard_error` are NaN with fewer than two values; `mean` is NaN
+    without any.
+    """
+
+    n: int
+    mean: float
+    sd: float
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean."""
+        return self.sd / np.sqrt(self.n) if self.n else np.nan
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom of the standard error: n - 1, and 0 without a value."""
+        return max(self.n - 1, 0)
+
+    def interval(self, confidence: float = 0.95) -> Ends:
+        """Ends of the t interval of the mean; see `t_interval`."""
+        return t_interval(self.mean, self.standard_error, self.dof, confidence)
+
+
+def moments(values: ArrayLike) -> Moments:
+    """Moments of the finite values of `values` (n,); the others are left out.
+
+    Equal values have exactly their own value as mean and a standard deviation of 0: a sum of equal
+    values can be off by a rounding, which would be a spurious spread.
+    """
+    values = np.asarray(values, dtype=float).ravel()
+    values = values[np.isfinite(values)]
+    n = values.size
+    if n == 0:
+        return Moments(0, np.nan, np.nan)
+    if values.min() == values.max():
+        return Moments(n, float(values[0]), 0.0 if n > 1 else np.nan)
+    return Moments(n, float(values.mean()), float(values.std(ddof=1)))
+
+
+def t_interval(mean: float, standard_error: float, dof: float, confidence: float = 0.95) -> Ends:
+    """Ends of a central t interval, in the unit of the mean.
+
+    Args:
+        mean, standard_error: of the estimate. A standard error of 0 gives an interval of no width.
+        dof: degrees of freedom of the standard error; below 1 there is no interval.
+        confidence: coverage aimed at, in (0, 1).
+
+    Returns:
+        (low, high); NaN where there is no interval.
+    """
+    if dof < 1 or not (np.isfinite(mean) and np.isfinite(standard_error)):
+        return NO_ENDS
+    half = upper_t((1 + confidence) / 2, dof) * standard_error
+    return float(mean - half), float(mean + half)
+
+
+def prediction_interval(mean: float, sd: float, n: int, confidence: float = 0.95) -> Ends:
+    """Ends of the interval for one further value, given n normal ones: mean -+ t sd sqrt(1 + 1/n).
+
+    Source: Hahn and Meeker, Statistical Intervals (1991), section 4.7. NaN with fewer than two.
+    """
+    return t_interval(mean, sd * np.sqrt(1 + 1 / n) if n else np.nan, n - 1, confidence)
+
+
+@lru_cache(maxsize=1024)
+def upper_t(probability: float, dof: float) -> float:
+    """The quantile of Student's t with `dof` degrees of freedom."""
+    return float(special.stdtrit(dof, probability))

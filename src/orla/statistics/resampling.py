@@ -1,0 +1,137 @@
+"""Resamples of seeds, and of pairs and then seeds; and the expanded percentile interval.
+
+A resample holds as many units as the sample, drawn with replacement. Few seeds have few different
+resamples (10 of 3 seeds, 126 of 5), so a statistic is computed for each different one, once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from orla.statistics.means import NO_ENDS, Ends, upper_t
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Resamples of n units.
+
+    Attributes:
+        different: (different, n) the different resamples, each in increasing order of units.
+        index: (resamples,) which of them each resample is.
+    """
+
+    different: np.ndarray
+    index: np.ndarray
+
+
+@dataclass(frozen=True)
+class NestedDraws:
+    """Resamples of pairs, with the seeds of each drawn pair resampled anew.
+
+    Attributes:
+        pair: (resamples, pairs) the pair in each place.
+        seeds: (resamples, pairs) which of the different resamples of its seeds it has.
+        different: for each pair (different, n) the different resamples of its n seeds.
+    """
+
+    pair: np.ndarray
+    seeds: np.ndarray
+    different: tuple[np.ndarray, ...]
+
+
+@lru_cache(maxsize=64)
+def draws(n: int, resamples: int, seed: int) -> Draws:
+    """Resamples of n units: ``default_rng(seed).integers(0, n, (resamples, n))``."""
+    drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
+    return Draws(*_different(drawn))
+
+
+@lru_cache(maxsize=64)
+def nested_draws(counts: tuple[int, ...], resamples: int, seed: int) -> NestedDraws:
+    """Resamples of pairs that have `counts` seeds.
+
+    The pairs of all resamples are drawn first; then, a pair after the other in their order, the
+    seeds for all places that this pair has been drawn for.
+    """
+    generator = np.random.default_rng(seed)
+    size = len(counts)
+    pair = generator.integers(0, size, size=(resamples, size))
+    seeds, different = np.empty_like(pair), []
+    for number, n in enumerate(counts):
+        places = pair == number
+        drawn = generator.integers(0, n, size=(int(places.sum()), n))
+        found, seeds[places] = _different(drawn)
+        different.append(found)
+    return NestedDraws(pair, seeds, tuple(different))
+
+
+def nested_means(nested: NestedDraws, values: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean over the places of each resample of pairs, (resamples,).
+
+    Args:
+        nested: the resamples.
+        values: for each pair (different,) its statistic in each of `nested.different`. A place
+            whose value is NaN is left out of the mean.
+
+    Returns:
+        (resamples,) means; NaN where every place is NaN.
+    """
+    width = max(len(one) for one in values)
+    table = np.full((len(values), width), np.nan)
+    for row, one in zip(table, values, strict=True):
+        row[: len(one)] = one
+    placed = table[nested.pair, nested.seeds]
+    finite = np.isfinite(placed)
+    if finite.all():
+        return placed.mean(axis=1)
+    count = finite.sum(axis=1)
+    total = np.where(finite, placed, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def expanded_percentiles(
+    resampled: np.ndarray, n: int, confidences: Sequence[float] = (0.95,)
+) -> list[Ends]:
+    """Expanded percentile intervals: percentiles at Phi(-+ sqrt(n / (n - 1)) t_{n-1}).
+
+    The percentile bootstrap of n units is too narrow by about the factor that this undoes.
+    Source: Hesterberg (2015), What teachers should know about the bootstrap, section 5.3.
+
+    Args:
+        resampled: (resamples,) the statistic in each resample; NaN is left out.
+        n: units that were resampled; with fewer than two there is no interval.
+        confidences: coverages aimed at, each in (0, 1).
+
+    Returns:
+        (low, high) for each confidence, NaN where there is no interval.
+    """
+    finite = resampled[np.isfinite(resampled)]
+    if n < 2 or finite.size == 0:
+        return [NO_ENDS] * len(confidences)
+    t = np.array([upper_t((1 + confidence) / 2, n - 1) for confidence in confidences])
+    tail = 100 * special.ndtr(-np.sqrt(n / (n - 1)) * t)
+    low, high = np.split(np.percentile(finite, np.concatenate([tail, 100 - tail])), 2)
+    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def spread(resampled: np.ndarray, n: int) -> float:
+    """Standard error from resampled means of n units: their sd times sqrt(n / (n - 1)).
+
+    The factor is the one that turns a standard deviation with divisor n into that with n - 1.
+    NaN with fewer than two units or finite resamples; 0 where the means differ by rounding alone.
+    """
+    finite = resampled[np.isfinite(resampled)]
+    if n < 2 or finite.size < 2:
+        return np.nan
+    if np.ptp(finite) <= 1e-12 * np.abs(finite).max():
+        return 0.0
+    return float(finite.std(ddof=1) * np.sqrt(n / (n - 1)))
+
+
+def _different(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of `drawn` (rows, n), whatever their order of units, and which each is."""
+    different, index = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+    return different, index.reshape(-1)

@@ -1,0 +1,335 @@
+"""Estimates over the seeds of a pair, against plain loops over rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import varied
+from results_by_hand import (
+    COLUMNS,
+    COMPARED,
+    FROZEN,
+    RECOVERY,
+    at,
+    best,
+    diverge_all,
+    expanded,
+    marked,
+    matrix,
+    resampled,
+    t_ends,
+    table,
+)
+from scipy import stats
+from statsmodels.stats.weightstats import ttost_paired
+
+from orla.errors import OrlaError
+from orla.results import guards
+from orla.results.estimands import ESTIMANDS
+
+
+def row(frame, estimand="heldout", pair="a", **changes):
+    found = table("estimates", frame, **changes)
+    found = found[(found["estimand"] == estimand) & (found["pair"] == pair)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+@pytest.mark.parametrize("estimand", COLUMNS)
+@pytest.mark.parametrize("drawn", [0, 1, 2])
+def test_every_number_of_a_row(estimand, drawn):
+    frame = varied(seeds=[("a", 6)], drawn=drawn, lost=0.3).sample(frac=1, random_state=drawn)
+    found = row(frame, estimand, resamples=150, seed=4, margin_pp=2.5, alpha=0.1)
+    full, immediate = (at(frame, one, RECOVERY[estimand], estimand) for one in COMPARED["per_step"])
+    gap = (full - immediate)[np.isfinite(full - immediate)]
+    n = len(gap)
+    lost = [at(frame, one, "diverged", estimand) == 1 for one in COMPARED["per_step"]]
+    assert (found["n_seeds"], found["n_diverged"]) == (n, (lost[0] | lost[1]).sum())
+    assert found["gap_pp"] == pytest.approx(gap.mean(), abs=1e-10)
+    assert found["standard_error_pp"] == pytest.approx(stats.sem(gap)) and found["dof"] == n - 1
+    assert (found["t90_low_pp"], found["t90_high_pp"]) == pytest.approx(t_ends(gap, 0.8))
+    assert (found["t95_low_pp"], found["t95_high_pp"]) == pytest.approx(t_ends(gap))
+    test = ttost_paired(gap, np.zeros(n), -2.5, 2.5)
+    assert found["tost_p"] == pytest.approx(test[0]) and found["equivalent"] == (test[0] < 0.1)
+    assert found["delta_star_pp"] == pytest.approx(np.abs(t_ends(gap, 0.8)).max())
+    assert (found["margin_pp"], found["alpha"]) == (2.5, 0.1)
+
+    draws = np.random.default_rng(4).integers(0, 6, (150, 6))
+    gaps, chosen = resampled(frame, estimand, "a", draws)
+    for confidence, name in ((0.95, "resampled"), (0.8, "resampled_90")):
+        ends = found[f"{name}_low_pp"], found[f"{name}_high_pp"]
+        assert ends == pytest.approx(expanded(gaps, n, confidence), abs=1e-9)
+    kept = [marked(frame, one, estimand) for one in COMPARED["per_step"]]
+    shares = (chosen != kept).mean(axis=0)
+    assert found["other_rate_share"] == pytest.approx(shares.max())
+
+    prices = []
+    for learner, rate in zip(COMPARED["per_step"], kept, strict=True):
+        recovery = matrix(frame, learner, RECOVERY[estimand])
+        on_test = best(matrix(frame, learner, COLUMNS[estimand][2]))
+        prices.append(np.nanmean(recovery[:, on_test] - recovery[:, rate]))
+    assert found["price_pp"] == pytest.approx(max(prices, key=abs), abs=1e-10)
+
+    scored = [np.where(gone, 0.0, r) for gone, r in zip(lost, (full, immediate), strict=True)]
+    frozen = scored[0] - scored[1]
+    assert found["gap_frozen_pp"] == pytest.approx(frozen.mean(), abs=1e-10)
+    ends = found["t90_low_frozen_pp"], found["t90_high_frozen_pp"]
+    assert ends == pytest.approx(t_ends(frozen, 0.8))
+
+    for name, column in (("error", COLUMNS[estimand][2]), ("r2", COLUMNS[estimand][3])):
+        if column is None:
+            assert found[[f"{name}_gap", f"{name}_t95_low", f"{name}_t95_high"]].isna().all()
+            continue
+        first, second = (at(frame, one, column, estimand) for one in COMPARED["per_step"])
+        assert found[f"{name}_gap"] == pytest.approx(np.nanmean(first - second), abs=1e-12)
+        ends = found[f"{name}_t95_low"], found[f"{name}_t95_high"]
+        assert ends == pytest.approx(t_ends(first - second))
+    for name, values in (("full", full), ("immediate", immediate)):
+        assert found[f"recovery_{name}_percent"] == pytest.approx(np.nanmean(values))
+        ends = found[f"recovery_{name}_low_percent"], found[f"recovery_{name}_high_percent"]
+        assert ends == pytest.approx(t_ends(values))
+
+    below = at(frame, "rtrl", FROZEN[estimand], estimand)
+    denominator = below - at(frame, "rtrl", "reference_error", estimand)
+    assert found["denominator"] == pytest.approx(denominator.mean())
+    assert found["denominator_se"] == pytest.approx(stats.sem(denominator))
+    frozen_error = at(frame, "rtrl", "frozen_heldout_error", estimand)
+    assert found["frozen_error"] == pytest.approx(frozen_error.mean())
+    assert found["constant_error"] == pytest.approx(1.6 + 0.01 * 2.5)
+    assert found["updates"] == 66
+
+
+def test_the_estimands_read_the_columns_they_are_said_to():
+    assert list(ESTIMANDS) == list(COLUMNS)
+    for name, (selected, validation, error, r2) in COLUMNS.items():
+        one = ESTIMANDS[name]
+        assert (one.selected, one.validation, one.recovery) == (
+            selected,
+            validation,
+            RECOVERY[name],
+        )
+        assert (one.error, one.r2 or None, one.frozen) == (error, r2, FROZEN[name])
+
+
+def test_both_learners_have_the_same_seeds_in_a_resample():
+    """A seed's own level, shared by both learners, leaves no trace in the gap."""
+    frame = varied(seeds=[("a", 5)], rates=[("rtrl", 1), ("immediate", 1)], lost=0)
+    level = frame["seed"].map(dict(enumerate([0.0, 30.0, -50.0, 80.0, 10.0])))
+    frame["recovery_heldout_percent"] = level + np.where(frame["learner"] == "rtrl", 3.0, 0.0)
+    found = row(frame)
+    ends = found[["resampled_low_pp", "resampled_high_pp"]].to_numpy(float)
+    assert ends == pytest.approx([3, 3], abs=1e-9)
+    frame.loc[frame["learner"] == "rtrl", "recovery_heldout_percent"] = 3.0
+    assert row(frame)["resampled_high_pp"] > 20
+
+
+def test_a_close_choice_widens_the_resampled_interval_and_not_that_of_t():
+    frame = varied(seeds=[("a", 6)], rates=[("rtrl", 2), ("immediate", 1)], lost=0, drawn=3)
+    full = frame["learner"] == "rtrl"
+    frame["recovery_heldout_percent"] = 40.0 + 0.1 * frame["seed"] * full
+    high = full & (frame["learning_rate"] > 2e-4)
+    frame.loc[high, "recovery_heldout_percent"] += 10.0
+    ways = {}
+    for name, noise in (("close", 0.05), ("clear", 0.0)):
+        wave = noise * np.where(frame["seed"] % 2 == 0, 1.0, -1.0)
+        frame["validation_error"] = np.where(high, 0.7 + wave, 0.701)
+        chosen = marked_by_validation(frame)
+        ways[name] = row(chosen)
+    close, clear = ways["close"], ways["clear"]
+    assert close["t95_high_pp"] - close["t95_low_pp"] < 1
+    assert close["resampled_high_pp"] - close["resampled_low_pp"] > 9
+    assert clear["resampled_high_pp"] - clear["resampled_low_pp"] < 1
+    assert close["other_rate_share"] > 0.2 > clear["other_rate_share"] == 0
+
+
+def marked_by_validation(frame):
+    """The frame with `selected` true at the rate that its validation errors choose."""
+    frame = frame.copy()
+    for (learner, pair), some in frame.groupby(["learner", "pair"]):
+        values = matrix(frame, learner, "validation_error", pair)
+        rate = sorted(some["learning_rate"].unique())[best(values)]
+        frame.loc[some.index, "selected"] = some["learning_rate"] == rate
+    return frame
+
+
+def test_a_row_does_not_depend_on_the_others():
+    frame = varied(seeds=[("a", 4), ("b", 4), ("c", 3)])
+    whole = table("estimates", frame)
+    alone = table("estimates", frame[frame["pair"] == "b"])
+    mine = whole[whole["pair"] == "b"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, alone)
+
+
+def test_the_seed_and_number_of_resamples_move_nothing_else():
+    frame = varied(seeds=[("a", 5)])
+    usual = table("estimates", frame)
+    other = table("estimates", frame, seed=1, resamples=77)
+    moved = [c for c in usual if c.startswith("resampled") or c in ("other_rate_share", "guards")]
+    pd.testing.assert_frame_equal(usual.drop(columns=moved), other.drop(columns=moved))
+    assert (usual["other_rate_share"] != other["other_rate_share"]).any()
+
+
+def test_seeds_are_those_that_both_ran():
+    frame = varied(seeds=[("a", 6)], lost=0)
+    frame = frame[~((frame["learner"] == "immediate") & frame["seed"].isin([1, 4]))]
+    found = row(frame)
+    full = at(frame, "rtrl", "recovery_heldout_percent", "heldout")[[0, 2, 3, 5]]
+    gap = full - at(frame, "immediate", "recovery_heldout_percent", "heldout")
+    assert found["n_seeds"] == 4 and found["gap_pp"] == pytest.approx(gap.mean())
+    low, high = found["resampled_low_pp"], found["resampled_high_pp"]
+    assert np.isfinite([low, high]).all()
+    assert table("estimates", frame[frame["learner"] == "rtrl"]).empty
+    apart = frame["seed"] + 100 * (frame["learner"] == "rtrl")
+    assert table("estimates", frame.assign(seed=apart)).empty
+
+
+def test_one_seed_has_a_gap_and_no_interval():
+    found = row(varied(seeds=[("a", 1)], lost=0), margin_pp=50)
+    assert np.isfinite(
+        found[["gap_pp", "r2_gap", "error_gap", "gap_frozen_pp", "price_pp"]].tolist()
+    ).all()
+    ends = [c for c in found.index if c.startswith(("t9", "resampled")) or "_t95_" in c]
+    ends += ["standard_error_pp", "delta_star_pp", "other_rate_share", "denominator_se"]
+    ends += [
+        f"recovery_{one}_{end}_percent" for one in ("full", "immediate") for end in ("low", "high")
+    ]
+    assert found[ends].isna().all()
+    assert (found["n_seeds"], found["dof"], found["tost_p"]) == (1, 0, 1.0)
+    assert not found["equivalent"] and found["guards"] == ""
+
+
+def test_equal_gaps_have_intervals_of_no_width():
+    frame = varied(seeds=[("a", 5)], lost=0)
+    frame["recovery_heldout_percent"] = 40.1 + 1.7 * (frame["learner"] == "rtrl")
+    found = row(frame)
+    ends = ["t90_low_pp", "t90_high_pp", "t95_low_pp", "t95_high_pp", "resampled_low_pp"]
+    assert found[ends].tolist() == pytest.approx([1.7] * 5) and found["standard_error_pp"] == 0
+    assert found["equivalent"] and found["tost_p"] == 0
+    found = row(frame, margin_pp=1.0)
+    assert not found["equivalent"] and found["tost_p"] == 1
+
+
+def test_a_learner_that_always_diverges_has_no_gap_but_one_as_the_frozen_network():
+    frame = diverge_all(varied(seeds=[("a", 4)], lost=0), "rtrl", "a")
+    found = row(frame)
+    assert (found["n_seeds"], found["n_diverged"]) == (0, 4)
+    assert found[["gap_pp", "t90_low_pp", "resampled_low_pp", "r2_gap"]].isna().all()
+    assert found["tost_p"] == 1 and not found["equivalent"]
+    immediate = at(frame, "immediate", "recovery_heldout_percent", "heldout")
+    assert found["gap_frozen_pp"] == pytest.approx(-immediate.mean())
+    ends = found["t90_low_frozen_pp"], found["t90_high_frozen_pp"]
+    assert ends == pytest.approx(t_ends(-immediate, 0.9))
+    assert found["other_rate_share"] < 1
+
+
+SOUND = {
+    "updates": 20,
+    "price_pp": 3.0,
+    "other_rate_share": 0.5,
+    "margin_pp": 3.0,
+    "frozen_error": 1.0,
+    "constant_error": 1.0,
+    "denominator": 0.05,
+    "denominator_se": 0.016,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"updates": 19}, "fewer than 20 updates: adapt"),
+        ({"price_pp": 3.1}, "the choice of the rate failed: run"),
+        ({"price_pp": -3.1}, "the choice of the rate failed"),
+        ({"other_rate_share": 0.51}, "the choice of the rate failed"),
+        ({"frozen_error": 1.01}, "worse than predicting the mean: pretrain"),
+        ({"denominator": 0.049, "denominator_se": 0.0}, "recovery has no meaning, because"),
+        ({"denominator_se": 0.017}, "recovery has no meaning, because"),
+        ({"denominator": -1.0}, "recovery has no meaning, because"),
+        ({"denominator": np.nan}, "recovery has no meaning without a reference"),
+    ],
+)
+def test_each_guard_has_its_reason_and_what_to_do(change, words):
+    assert guards.reasons(**SOUND) == ""
+    found = guards.reasons(**SOUND | change)
+    assert found.startswith(words) or words in found
+    assert ": " in found and "; " not in found
+    unknown = {"price_pp": np.nan, "other_rate_share": np.nan, "denominator_se": np.nan}
+    assert guards.reasons(**SOUND | unknown) == ""
+
+
+def test_several_guards_stand_together():
+    changed = SOUND | {"updates": 3, "frozen_error": 2.0}
+    assert [one.split(":")[0] for one in guards.reasons(**changed).split("; ")] == [
+        "fewer than 20 updates",
+        "the frozen network is worse than predicting the mean",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [("updates", 12, "updates"), ("constant_error", 0.9, "predicting the mean")],
+)
+def test_the_table_is_guarded(column, value, words):
+    frame = varied(seeds=[("a", 3), ("b", 3)], lost=0, drawn=5)
+    clean = table("estimates", frame, margin_pp=50)
+    found = table("estimates", frame.assign(**{column: value}), margin_pp=50)
+    assert not clean["guards"].str.contains(words).any()
+    assert found["guards"].str.contains(words).all()
+
+
+def test_a_small_denominator_takes_all_recovery_away():
+    frame = varied(seeds=[("a", 4), ("b", 4)], lost=0)
+    small = frame.assign(reference_error=frame["frozen_heldout_error"] - 0.04)
+    found, usual = row(small), row(frame)
+    assert "no meaning" in found["guards"] and "no meaning" not in usual["guards"]
+    kept = {"r2_gap", "r2_t95_low", "r2_t95_high", "error_gap", "error_t95_low", "error_t95_high"}
+    kept |= {"n_seeds", "n_diverged", "dof", "margin_pp", "alpha", "other_rate_share", "updates"}
+    kept |= {"denominator", "denominator_se", "frozen_error", "constant_error", "guards"}
+    numbers = [c for c in found.index[found.index.get_loc("n_seeds") :] if c not in kept]
+    lost = [c for c in numbers if c not in ("tost_p", "equivalent")]
+    assert found[lost].isna().all() and len(lost) == 21 and usual[lost].notna().all()
+    assert found["tost_p"] == 1 and not found["equivalent"]
+    noisy = frame["frozen_heldout_error"] - np.where(frame["seed"] == 0, 1.5, 0.01)
+    found = row(frame.assign(reference_error=noisy))
+    assert found["denominator"] > 0.05 and np.isnan(found["gap_pp"])
+
+
+def test_without_a_reference_there_are_gaps_of_errors_alone():
+    frame = varied(seeds=[("a", 4)], lost=0).assign(reference_error=np.nan)
+    frame[list(RECOVERY.values())] = np.nan
+    frame = frame.drop(columns=["r2_mean", "stable_r2_mean"])
+    found = row(frame)
+    assert np.isnan(found["gap_pp"]) and np.isfinite(found["error_gap"]) and found["n_seeds"] == 0
+    assert "without a reference" in found["guards"] and np.isnan(found["r2_gap"])
+    frame.loc[frame["seed"] == 1, ["diverged"]] = True
+    assert np.isnan(row(frame)["gap_frozen_pp"])
+
+
+@pytest.mark.parametrize("name", ["estimates", "seed_gaps", "selection", "conditions_over_pairs"])
+def test_tables_without_the_stable_columns_are_refused(name):
+    frame = varied(seeds=[("a", 2)])
+    for column in ("selected_stable", "heldout_stable_error", "constant_error", "updates"):
+        with pytest.raises(OrlaError, match=f"lacks the column {column}; rebuild it"):
+            table(name, frame.drop(columns=column))
+    with pytest.raises(OrlaError, match=r"/rtrl/.*: selected_stable marks 3 learning rates"):
+        table(name, frame.assign(selected_stable=frame["learner"] == "rtrl"))
+    with pytest.raises(OrlaError, match=r"seed 1 occurs twice at the rate 0.001"):
+        table(
+            name, pd.concat([frame, frame[(frame["seed"] == 1) & (frame["learning_rate"] == 1e-3)]])
+        )
+
+
+def test_a_condition_without_a_marked_rate_is_absent_for_that_estimand_alone():
+    frame = varied(seeds=[("a", 2)]).assign(selected_stable=False)
+    assert list(table("estimates", frame)["estimand"]) == ["heldout", "adapt"]
+
+
+def test_a_model_that_is_missing_scores_as_one_that_diverged():
+    frame = varied(seeds=[("a", 3)], lost=0)
+    high = frame["learning_rate"] > 9e-3
+    frame = frame[~((frame["learner"] == "rtrl") & high & (frame["seed"] == 2))]
+    gone = varied(seeds=[("a", 3)], lost=0)
+    where = (gone["learner"] == "rtrl") & high & (gone["seed"] == 2)
+    gone.loc[where, [c for c in gone if "error" in c or "recovery" in c]] = np.nan
+    columns = ["gap_pp", "resampled_low_pp", "resampled_high_pp", "other_rate_share"]
+    if not frame.loc[high & (frame["learner"] == "rtrl"), "selected"].any():
+        assert row(frame)[columns].tolist() == row(gone)[columns].tolist()

@@ -1,0 +1,92 @@
+"""Estimates worked out from rows by plain loops, for the tests of results."""
+
+import numpy as np
+from made_up import settings
+from scipy import stats
+
+from orla.results import base
+from orla.study import rates
+
+COMPARED = {"per_step": ("rtrl", "immediate")}
+COLUMNS = {  # written out, so that the declared estimands are held to something
+    "heldout": ("selected", "validation_error", "heldout_error", "r2_mean"),
+    "stable": ("selected_stable", "validation_stable_error", "heldout_stable_error",
+               "stable_r2_mean"),
+    "adapt": ("selected", "validation_error", "adapt_error", None),
+}  # fmt: skip
+RECOVERY = {name: f"recovery_{name}_percent" for name in COLUMNS}
+FROZEN = {"heldout": "frozen_heldout_error", "stable": "frozen_heldout_error",
+          "adapt": "frozen_adapt_error"}  # fmt: skip
+
+
+def given(**changes):
+    return settings(COMPARED, main="per_step", **changes)
+
+
+def table(name, frame, **changes):
+    return base.build(name, {"models": frame}, given(**changes))
+
+
+def matrix(frame, learner, column, pair="a"):
+    """A column (seeds, rates) of one learner."""
+    some = frame[(frame["learner"] == learner) & (frame["pair"] == pair)]
+    return some.pivot(index="seed", columns="learning_rate", values=column).to_numpy(float)
+
+
+def marked(frame, learner, estimand, pair="a"):
+    (at,) = np.flatnonzero(matrix(frame, learner, COLUMNS[estimand][0], pair).any(axis=0))
+    return at
+
+
+def at(frame, learner, column, estimand, pair="a"):
+    """A column (seeds,) at the marked rate."""
+    return matrix(frame, learner, column, pair)[:, marked(frame, learner, estimand, pair)]
+
+
+def best(values):
+    return rates.best({i: values[:, i] for i in range(values.shape[1])})
+
+
+def resampled(frame, estimand, pair, draws, frozen=False):
+    """Mean gap and both choices of each resample of seeds, one resample at a time."""
+    gaps, chosen = [], []
+    arrays = []
+    for learner in COMPARED["per_step"]:
+        recovery = matrix(frame, learner, RECOVERY[estimand], pair)
+        if frozen:
+            recovery = np.where(matrix(frame, learner, "diverged", pair) == 1, 0.0, recovery)
+        arrays.append((matrix(frame, learner, COLUMNS[estimand][1], pair), recovery))
+    for draw in draws:
+        each = []
+        for validation, recovery in arrays:
+            rate = best(validation[draw])
+            each.append((rate, recovery[draw, rate]))
+        (first, full), (second, immediate) = each
+        gap = full - immediate
+        gaps.append(gap[np.isfinite(gap)].mean() if np.isfinite(gap).any() else np.nan)
+        chosen.append((first, second))
+    return np.array(gaps), np.array(chosen)
+
+
+def expanded(values, n, confidence):
+    t = stats.t.ppf((1 + confidence) / 2, n - 1)
+    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * t)
+    return np.nanpercentile(values, [100 * tail, 100 * (1 - tail)])
+
+
+def t_ends(values, confidence=0.95):
+    values = values[np.isfinite(values)]
+    return stats.t.interval(confidence, len(values) - 1, values.mean(), stats.sem(values))
+
+
+def diverge_all(frame, learner, pair):
+    """The frame with all models of a learner at a pair diverged; its smallest rate is chosen."""
+    frame = frame.copy()
+    lost = (frame["learner"] == learner) & (frame["pair"] == pair)
+    gone = [c for c in frame if c.startswith(("validation", "heldout", "adapt", "recovery"))]
+    frame.loc[lost, [*gone, "r2_mean", "stable_r2_mean"]] = np.nan
+    frame.loc[lost, "diverged"] = True
+    smallest = frame.loc[lost, "learning_rate"] == frame.loc[lost, "learning_rate"].min()
+    for choice in ("selected", "selected_stable"):
+        frame.loc[lost, choice] = smallest
+    return frame

@@ -1,0 +1,175 @@
+"""The choice of the rate and resamples of seeds and pairs, against the study's rule and loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from orla.statistics import choice, resampling
+from orla.statistics.means import moments, t_interval
+from orla.study import rates
+
+
+def errors(seed, seeds, width):
+    """Errors (seeds, rates) with ties, NaN and infinities among them."""
+    generator = np.random.default_rng(seed)
+    values = generator.choice([0.1, 0.2, 0.3, 0.7, np.nan, np.inf], (seeds, width))
+    if generator.uniform() < 0.5:
+        values = np.where(generator.uniform(size=values.shape) < 0.1, np.nan, 0.0)
+        values = values + generator.uniform(0.5, 0.6, values.shape)
+    return values
+
+
+def by_the_study(values):
+    return rates.best({i: values[:, i] for i in range(values.shape[1])})
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 10**6), st.integers(1, 21), st.integers(1, 7))
+def test_the_choice_is_that_of_the_study(seed, seeds, width):
+    values = errors(seed, seeds, width)
+    assert choice.best_rate(values) == by_the_study(values)
+    draws = np.random.default_rng(seed).integers(0, seeds, (5, seeds))
+    expected = [by_the_study(values[draw]) for draw in draws]
+    assert choice.chosen_rates(values, draws).tolist() == expected
+
+
+def test_a_rate_at_which_a_seed_diverges_is_worst_and_ties_go_to_the_smallest():
+    assert choice.best_rate(np.array([[np.nan, 9.0], [0.1, 9.0]])) == 1
+    assert choice.best_rate(np.full((3, 4), np.nan)) == 0
+    assert choice.best_rate(np.array([[0.5, 0.2, 0.2]])) == 1
+
+
+def test_at_rates_takes_the_seeds_of_the_resample_at_its_rate():
+    values = np.arange(12.0).reshape(4, 3)
+    found = choice.at_rates(values, np.array([[0, 0, 3, 1], [2, 1, 1, 0]]), np.array([2, 0]))
+    assert found.tolist() == [[2, 2, 11, 5], [6, 3, 3, 0]]
+
+
+def test_finite_means():
+    values = np.array([[1.0, np.nan, 4.0], [np.nan, np.inf, -np.inf], [2.0, 3.0, 7.0]])
+    assert choice.finite_means(values) == pytest.approx([2.5, np.nan, 4.0], nan_ok=True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 20])
+def test_different_resamples_stand_for_all(n):
+    drawn = resampling.draws(n, 300, 7)
+    given = np.random.default_rng(7).integers(0, n, (300, n))
+    assert (drawn.different[drawn.index] == np.sort(given, axis=1)).all()
+    assert len(drawn.different) == len({tuple(row) for row in np.sort(given, axis=1)})
+    assert len(resampling.draws(3, 10_000, 0).different) == 10
+
+
+def test_another_seed_draws_otherwise():
+    assert (resampling.draws(5, 50, 1).index != resampling.draws(5, 50, 2).index).any()
+
+
+def nested_by_loops(counts, resamples, seed):
+    """For each resample and place: the pair and the seeds drawn for it."""
+    generator = np.random.default_rng(seed)
+    pair = generator.integers(0, len(counts), (resamples, len(counts)))
+    seeds = {}
+    for number, n in enumerate(counts):
+        for place in np.argwhere(pair == number):
+            seeds[tuple(place)] = generator.integers(0, n, n)
+    return pair, seeds
+
+
+@pytest.mark.parametrize("counts", [(3,), (4, 3, 5), (1, 2), (3, 3, 3, 3)])
+def test_pairs_then_seeds_are_drawn_as_by_loops(counts):
+    nested = resampling.nested_draws(counts, 60, 3)
+    pair, seeds = nested_by_loops(counts, 60, 3)
+    assert (nested.pair == pair).all()
+    for place, drawn in seeds.items():
+        found = nested.different[pair[place]][nested.seeds[place]]
+        assert found.tolist() == sorted(drawn)
+    values = [np.random.default_rng(i).normal(size=len(d)) for i, d in enumerate(nested.different)]
+    expected = [
+        np.mean([values[p][nested.seeds[b, k]] for k, p in enumerate(row)])
+        for b, row in enumerate(pair)
+    ]
+    assert resampling.nested_means(nested, values) == pytest.approx(expected, abs=1e-12)
+
+
+def test_places_without_a_value_are_left_out_of_their_resample():
+    nested = resampling.nested_draws((2, 2), 40, 0)
+    values = [np.full(len(nested.different[0]), np.nan), np.full(len(nested.different[1]), 6.0)]
+    found = resampling.nested_means(nested, values)
+    none = (nested.pair == 0).all(axis=1)
+    assert 0 < none.sum() < 40
+    assert np.isnan(found[none]).all() and (found[~none] == 6).all()
+
+
+def test_a_pairs_places_have_seeds_of_their_own():
+    nested = resampling.nested_draws((3, 3), 200, 0)
+    both = (nested.pair == 0).all(axis=1)
+    assert len({tuple(row) for row in nested.seeds[both]}) > 20
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 12])
+def test_expanded_percentiles(n):
+    values = np.random.default_rng(n).normal(size=999)
+    ends = resampling.expanded_percentiles(np.append(values, np.nan), n, (0.95, 0.9))
+    for (low, high), confidence in zip(ends, (0.95, 0.9), strict=True):
+        t = stats.t.ppf((1 + confidence) / 2, n - 1)
+        tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * t)
+        expected = np.percentile(values, [100 * tail, 100 * (1 - tail)])
+        assert (low, high) == pytest.approx(expected, abs=1e-12)
+        plain = np.percentile(values, [50 * (1 - confidence), 50 * (1 + confidence)])
+        assert low < plain[0] and high > plain[1]
+
+
+def test_no_interval_of_one_unit_or_of_no_resample():
+    assert np.isnan(resampling.expanded_percentiles(np.arange(9.0), 1)).all()
+    assert np.isnan(resampling.expanded_percentiles(np.full(9, np.nan), 5)).all()
+
+
+def test_an_expanded_interval_of_a_mean_is_that_of_hesterberg():
+    # For a mean of normal values the expanded percentiles are about the t interval.
+    x = stats.norm.ppf((np.arange(12) + 0.5) / 12)
+    drawn = resampling.draws(12, 20_000, 0)
+    ((low, high),) = resampling.expanded_percentiles(
+        x[drawn.different].mean(axis=1)[drawn.index], 12
+    )
+    expected = stats.t.interval(0.95, 11, x.mean(), stats.sem(x))
+    assert (low, high) == pytest.approx(expected, rel=0.06)
+
+
+def test_the_standard_error_from_resampled_means_is_that_of_the_mean():
+    x = np.random.default_rng(5).normal(size=6)
+    drawn = resampling.draws(6, 40_000, 0)
+    means = x[drawn.different].mean(axis=1)[drawn.index]
+    assert resampling.spread(means, 6) == pytest.approx(stats.sem(x), rel=0.02)
+    assert np.isnan(resampling.spread(means, 1)) and np.isnan(resampling.spread(means[:1], 6))
+    assert resampling.spread(np.array([1.0, np.nan, 3.0]), 2) == pytest.approx(2.0)
+
+
+def test_means_that_differ_by_rounding_have_no_spread():
+    assert resampling.spread(np.array([0.3, 0.1 + 0.2, 0.3]), 3) == 0
+    assert resampling.spread(np.zeros(4), 3) == 0
+
+
+def test_the_t_interval_over_pairs_covers_what_it_says():
+    """Made-up studies of 6 pairs with 3 seeds: the larger standard error holds the truth more."""
+    generator = np.random.default_rng(1)
+    nested = resampling.nested_draws((3,) * 6, 200, 0)
+    plain, larger, percentile = 0, 0, 0
+    for _ in range(400):
+        gaps = 2 + generator.normal(0, 4, (6, 1)) + generator.normal(0, 3, (6, 3))
+        means = [gap[d].mean(axis=1) for gap, d in zip(gaps, nested.different, strict=True)]
+        resampled = resampling.nested_means(nested, means)
+        over = moments(gaps.mean(axis=1))
+        error = max(over.standard_error, resampling.spread(resampled, 6))
+        for name, (low, high) in {
+            "plain": over.interval(),
+            "larger": t_interval(over.mean, error, 5),
+            "percentile": tuple(np.percentile(resampled, [2.5, 97.5])),
+        }.items():
+            inside = low <= 2 <= high
+            plain += inside and name == "plain"
+            larger += inside and name == "larger"
+            percentile += inside and name == "percentile"
+    assert plain / 400 == pytest.approx(0.95, abs=0.025)
+    assert plain <= larger and larger / 400 > 0.945
+    assert percentile / 400 < 0.93
