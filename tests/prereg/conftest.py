@@ -13,7 +13,7 @@ DOCUMENT = {
     "hypothesis": "The gap lies within 3 pp.",
     "existing_data": {"status": "not-generated", "statement": "Nothing was known."},
     "data": "Sessions A and B.",
-    "conditions": {"optimizer": "adam", "learner": ["rtrl", "immediate"]},
+    "conditions": {"optimizer": ["adam", "lars"], "learner": ["rtrl", "immediate"]},
     "criteria": [
         {
             "result": "gaps",
@@ -26,7 +26,7 @@ DOCUMENT = {
                 "diverged": "n_diverged",
                 "unreliable": "unreliable",
             },
-            "interval": "90 % t interval",
+            "interval": "95 % bootstrap interval over seeds",
             "unit": "pp",
             "region": {"between": [-3, 3], "strict": True},
         }

@@ -8,10 +8,14 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
+from orla.prereg import claim_rows, claims, decide, intervals, rows
 from orla.prereg import judge as judging
 from orla.prereg import registration
-from orla.prereg.judge import VERDICT_COLUMNS, judge, verdicts
+from orla.prereg.amendments import Amendment
+from orla.prereg.intervals import judge
+from orla.prereg.judge import verdicts
 from orla.prereg.lock import Locked
+from orla.prereg.verdict import VERDICT_COLUMNS
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def test_the_interval_decides(judged, tables, document, low, high, outcome):
     assert verdict.meaning == document["outcomes"][outcome]
     assert (verdict.low, verdict.high, verdict.n) == (low, high, 20)
     assert verdict.threshold == "strictly between -3 and 3 pp"
-    assert "90 % t interval" in verdict.reason and "n = 20" in verdict.reason
+    assert "95 % bootstrap interval over seeds" in verdict.reason and "n = 20" in verdict.reason
 
 
 def test_strictness_decides_on_the_bound(judged, tables, document):
@@ -68,7 +72,8 @@ def lose(table, column, values):
 
 def put(table, row, column, value):
     def change(tables):
-        tables[table][column] = tables[table][column].astype(object)
+        known = tables[table].get(column)
+        tables[table][column] = None if known is None else known.astype(object)
         tables[table].loc[row, column] = value
 
     return change
@@ -81,12 +86,29 @@ def put(table, row, column, value):
         (lose("gaps", "optimizer", ["adam"]), "gaps has no row with optimizer = adam"),
         (lose("conditions", "learner", ["rtrl"]), "conditions has no row with learner = rtrl"),
         (put("gaps", 0, "n_seeds", 17), "n = 17, fewer than the 18 registered"),
-        (put("gaps", 0, "n_seeds", np.nan), "n = 0, fewer than the 18 registered"),
+        (put("gaps", 0, "n_seeds", np.nan), "n_seeds is nan, no count"),
+        (put("gaps", 0, "n_seeds", 19.5), "n_seeds is 19.5, no count"),
+        (put("gaps", 0, "n_seeds", 500), "n = 500 and 0 diverged: not the 20 registered"),
+        (put("gaps", 0, "n_seeds", 19), "n = 19 and 0 diverged: not the 20 registered"),
+        (put("gaps", 0, "n_diverged", 1), "n = 20 and 1 diverged: not the 20 registered"),
+        (put("gaps", 0, "n_diverged", np.nan), "n_diverged is nan, no count"),
+        (put("gaps", 0, "n_diverged", -1), "n_diverged is -1, no count"),
+        (put("gaps", 0, "alpha", 0.45), "gaps was made at alpha 0.45, and 0.05 is registered"),
+        (
+            put("gaps", 0, "learner_full", "tbptt-50-50"),
+            "gaps compares tbptt-50-50, and rtrl and immediate are registered",
+        ),
         (put("gaps", 0, "n_diverged", 3), "3 diverged, more than the 2 registered"),
         (put("gaps", 0, "unreliable", True), "gap_pp is unreliable"),
-        (put("gaps", 0, "low_pp", np.nan), "gap_pp has no finite 90 % t interval"),
-        (put("gaps", 0, "gap_pp", None), "gap_pp has no finite 90 % t interval"),
-        (put("gaps", 0, "high_pp", np.inf), "gap_pp has no finite 90 % t interval"),
+        (
+            put("gaps", 0, "low_pp", np.nan),
+            "gap_pp has no finite 95 % bootstrap interval over seeds",
+        ),
+        (put("gaps", 0, "gap_pp", None), "gap_pp has no finite 95 % bootstrap interval over seeds"),
+        (
+            put("gaps", 0, "high_pp", np.inf),
+            "gap_pp has no finite 95 % bootstrap interval over seeds",
+        ),
         (
             put("conditions", 1, "low_percent", -2.0),
             'check "both adapt" fails: low_percent is -2 where optimizer = adam, '
@@ -138,6 +160,7 @@ def test_an_untestable_verdict_holds_the_numbers_of_the_criterion_that_is_blocke
         {**document["criteria"][0], "where": second, "region": {"at_least": 40, "strict": True}}
     )
     put("gaps", 2, "n_seeds", 19)(tables)
+    put("gaps", 2, "n_diverged", 1)(tables)
     assert judged().outcome == "supported"
     put("gaps", blocked, "unreliable", True)(tables)
     verdict = judged()
@@ -214,6 +237,7 @@ def test_a_supported_verdict_holds_the_first_criterions_numbers(judged, tables, 
         {**document["criteria"][0], "where": {"optimizer": "lars", "split": "50-50"}}
     )
     tables["gaps"]["n_seeds"] = [20, 20, 19]
+    tables["gaps"]["n_diverged"] = [0, 0, 1]
     set_interval(tables, -2.0, 0.5, row=2)
     verdict = judged()
     assert verdict.outcome == "supported"
@@ -261,20 +285,32 @@ def test_a_registration_that_cannot_be_read_off_is_refused(judged, tables, docum
         judged()
 
 
+SEEN = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True)
+
+
 def test_the_table_of_verdicts(document, write, tables):
     first = registration.read(write(document))
-    document["criteria"][0]["where"]["optimizer"] = "rmsprop"
+    document["criteria"][0]["where"]["split"] = "30-70"
     second = registration.read(write(document, "another"))
     day = datetime.date(2026, 11, 21)
     locks = {
-        "small-gap": Locked("small-gap.yaml", "a" * 64, day, amended=True),
-        "another": Locked("another.yaml", "b" * 64, day),
+        "small-gap": Locked("small-gap.yaml", "a" * 64, day, "c" * 64, (SEEN,), "git"),
+        "another": Locked("another.yaml", "b" * 64, day, "b" * 64),
     }
     table = verdicts([first, second], tables, locks)
     assert list(table.columns) == VERDICT_COLUMNS
     assert list(table["outcome"]) == ["supported", "untestable"]
     assert list(table["amended"]) == [True, False]
     assert list(table["lock_sha256"]) == ["a" * 64, "b" * 64]
+    assert list(table["judged_sha256"]) == ["c" * 64, "b" * 64]
+    assert list(table["history"]) == ["git", "not checked"]
+    assert list(table["results_seen"]) == [
+        "when locked: not-generated (Nothing was known.); amended on 2026-11-22: results had been "
+        "seen",
+        "when locked: not-generated (Nothing was known.)",
+    ]
+    assert table["p"].isna().all() and not table["primary"].any()
+    assert "over seeds, of one pair, one freezing step" in table["limits"][0]
     assert table["reason"][0].endswith(". The full gradient buys nothing.")
     assert table["registered_on"].eq("2026-11-21").all()
     assert table["estimate"].isna().tolist() == [False, True] and table["n"].tolist() == [20, 0]
@@ -286,9 +322,88 @@ def test_the_judge_has_no_branch_for_a_single_hypothesis():
     import inspect
     from pathlib import Path
 
-    source = inspect.getsource(judging)
+    modules = (judging, intervals, claims, claim_rows, decide, rows)
+    source = "".join(map(inspect.getsource, modules))
     folder = Path(__file__).parents[2] / "prereg"
     names = [path.stem for path in folder.glob("*.yaml")]
     assert names
-    words = [*names, "adam", "lars", "sgd", "adafactor", "rtrl", "immediate", "gap_pp", "tost"]
+    words = [*names, "adam", "lars", "sgd", "adafactor", "rtrl", "tbptt", "recordings"]
     assert not [word for word in words if word in source]
+
+
+def test_an_estimate_outside_its_own_interval_is_refused(judged, tables, document):
+    set_interval(tables, -1.0, 1.5, estimate=50.0)
+    with pytest.raises(OrlaError, match=r"gap_pp 50 outside its own interval \[-1, 1\.5\]"):
+        judged()
+    tables["gaps"]["spearman"] = 1.0
+    tables["gaps"].loc[0, ["low_pp", "high_pp"]] = [0.2, 0.8]
+    document["criteria"][0]["columns"]["estimate"] = "spearman"
+    verdict = judged()
+    assert verdict.outcome == "untestable" and "outside its own interval" in verdict.reason
+
+
+def test_alpha_is_read_from_the_provenance_where_the_table_has_no_column(judged, tables):
+    for alpha, outcome in ((0.05, "supported"), (0.45, "untestable")):
+        tables["gaps"].attrs["provenance"] = {"config": {"statistics": {"alpha": alpha}}}
+        assert judged().outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("interval", "99.9 % Bayesian interval", "are the ends of the 95 % bootstrap interval"),
+        ("unit", "%", 'are in pp, not in "%"'),
+    ],
+)
+def test_a_label_that_the_columns_do_not_have_is_refused(judged, document, key, value, words):
+    document["criteria"][0][key] = value
+    with pytest.raises(OrlaError, match=words):
+        judged()
+
+
+def test_the_guards_of_the_estimates_hold_for_version_1(judged, tables, document):
+    """Both learners' guards; of one learner, only what is not the other learner's."""
+    row = {"optimizer": "adam", "split": "50-50", "estimand": "heldout", "comparison": "per_step"}
+    pair = {"learner_full": "rtrl", "learner_immediate": "immediate", "guards": "few: run more"}
+    other = {"learner_full": "immediate", "learner_immediate": "last-layer"}
+    estimates = pd.DataFrame([row | pair, row | pair | other | {"guards": "flat; few: run more"}])
+    tables["estimates"] = estimates
+    verdict = judged()
+    assert verdict.outcome == "untestable"
+    assert verdict.reason == "adam, per_step: few: run more"
+    estimates["estimand"] = "stable"
+    assert judged().outcome == "supported"
+    estimates["estimand"] = "heldout"
+    document["conditions"]["learner"] = "immediate"
+    assert judged().reason == "few: run more"
+    estimates["guards"] = ["few: run more", ""]
+    assert judged().outcome == "supported"
+    estimates["guards"] = [None, "few"]
+    document["conditions"]["learner"] = ["rtrl", "immediate"]
+    assert "its guards are missing" in judged().reason
+
+
+def test_mixed_provenance_leaves_nothing_supported(document, write, tables):
+    known = registration.read(write(document))
+    locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, datetime.date(2026, 11, 21))}
+    table = verdicts([known], tables, locks, mixed="results of different data")
+    assert list(table["outcome"]) == ["untestable"]
+    assert table["reason"][0] == "results of different data. The runs cannot tell."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "interval", "shown"),
+    [
+        ("supported", (-1.0, 1.5), "shown in simulation"),
+        ("falsified", (5.0, 6.0), "not shown in simulation"),
+        ("inconclusive", (-5.0, 6.0), "inconclusive"),
+    ],
+)
+def test_on_simulated_data_the_words_say_so(document, write, tables, outcome, interval, shown):
+    set_interval(tables, *interval)
+    known = registration.read(write(document))
+    locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, datetime.date(2026, 11, 21))}
+    data = {"mine/indy/50-50": {"simulated": True}, "real/indy/50-50": {"simulated": False}}
+    for task, words in (("mine", shown), ("real", outcome)):
+        table = verdicts([known], tables, locks, {"task": task}, datasets=data)
+        assert (table["outcome"][0], table["words"][0]) == (outcome, words)

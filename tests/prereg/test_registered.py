@@ -9,7 +9,7 @@ import pytest
 from made_up import CONDITION, settings
 
 from orla.prereg import lock, registration
-from orla.prereg.judge import judge
+from orla.prereg.intervals import judge
 from orla.results import base
 from orla.statistics.equivalence import tost_power
 
@@ -59,12 +59,13 @@ RECOVERY = {
     ("tbptt-200-200", "lars"): 38.0,
     ("last-layer", "adam"): 22.0,
 }
+SEEDS = {"50-50": 20, "80-20": 5}
 RATIO = {"sgd": 4.30, "adafactor": 4.82, "adam": 6.20, "lars": 10.49}
 
 
-def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, **columns):
+def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, drawn=3, **columns):
     """Tables of a made-up study whose recoveries are given, by the functions that build ours."""
-    generator = np.random.default_rng(3)
+    generator = np.random.default_rng(drawn)
     models = pd.DataFrame(
         {
             **CONDITION,
@@ -87,7 +88,7 @@ def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, **columns):
         | columns
         for (learner, optimizer), value in recovery.items()
         for split in ("50-50", "80-20")
-        for seed in range(seeds)
+        for seed in range(min(seeds, SEEDS[split]))
     )
     named = ("conditions", "gaps", "ratio_gap_order")
     return {name: base.build(name, {"models": models}, settings(resamples=300)) for name in named}
@@ -98,7 +99,7 @@ STUDIES = {
     "edge": {"edge": True},
     "unreliable": {"unreliable": True},
     "few seeds": {"seeds": 3},
-    "wide scatter": {"scatter": 60.0},
+    "wide scatter": {"scatter": 60.0, "drawn": 4},
 }
 
 

@@ -1,11 +1,18 @@
 # Registrations, and their verdicts.
 
+from orla.prereg import binding, registration
+
 FOLDERS = [Path(folder) for folder in config["registrations"]["folders"]]
 REGISTERED = ["heldout", *STATISTICS]
 # Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {
     key: value for key, value in config["registrations"]["assume"].items() if value is not None
 }
+# Hashes of the config and code of this study, for registrations that bind theirs.
+with one_line():
+    BINDINGS = binding.of_all(
+        PLAN, [known for folder in FOLDERS for known in registration.read_all(folder)]
+    )
 
 
 rule verdict:
@@ -26,7 +33,9 @@ rule verdict:
     resources:
         mem_mb=500,
     params:
+        study=config["name"],
         assumed=ASSUMED,
+        bindings=BINDINGS,
         allow_mixed=config["provenance"]["allow_mixed"],
         code=code("orla.prereg.judge", "orla.prereg.lock"),
     message:

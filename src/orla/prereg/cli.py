@@ -1,49 +1,158 @@
-"""``python -m orla prereg``: lock registrations and verify their locks."""
+"""``python -m orla prereg``: bind and lock registrations, verify their locks, tell their power."""
 
 import argparse
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyarrow.parquet
 
 from orla import catalogue
-from orla.prereg import lock, registration
+from orla.errors import OrlaError
+from orla.prereg import agreement, amendments, existing, lock, registration
+from orla.prereg.claimed import ClaimRegistration, check_primary
 from orla.results.base import columns as declared
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add ``prereg lock FILE...`` and ``prereg verify`` to a program's subcommands."""
-    parser = subparsers.add_parser("prereg", help="lock registrations and verify their locks")
+    """Add ``prereg bind``, ``lock``, ``verify`` and ``power`` to a program's subcommands."""
+    parser = subparsers.add_parser("prereg", help="bind, lock and verify registrations")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    locking = commands.add_parser("lock", help="add registrations to LOCK, with today's date")
+    binding = commands.add_parser("bind", help="write hashes of config and code into a file")
+    binding.add_argument("file", type=Path, metavar="FILE")
+    binding.add_argument(
+        "--configfile",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="overlays of config.yaml, as snakemake is given them",
+    )
+    binding.set_defaults(run=_bind)
+    locking = commands.add_parser("lock", help="add files to LOCK, with today's date")
     locking.add_argument("files", nargs="+", type=Path, metavar="FILE")
     locking.set_defaults(run=_lock)
     verifying = commands.add_parser("verify", help="check every registration against its lock")
     verifying.set_defaults(run=_verify)
-    for command in (locking, verifying):
-        command.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
+    powering = commands.add_parser("power", help="power against the true gap, and units for 80 %%")
+    powering.add_argument("file", type=Path, metavar="FILE")
+    powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap in pp")
+    powering.set_defaults(run=_power)
+    for command in (locking, verifying, powering):
         command.add_argument(
             "--results", type=Path, default=Path("results"), help="default: results"
         )
+    for command in (locking, verifying):
+        command.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
         command.add_argument(
             "--plugins", type=Path, nargs="+", default=[], help="folders of further statistics"
         )
 
 
+def _bind(arguments: argparse.Namespace) -> None:
+    from orla.prereg import binding  # imports the study, which the other commands do not need
+
+    known = _claim(arguments.file)
+    plan = binding.plan_of(arguments.configfile)
+    binding.demand(plan, known)
+    hashes = binding.of(plan, known)
+    binding.write(arguments.file, hashes)
+    for name, value in hashes.items():
+        print(f"{name} {value}")
+
+
 def _lock(arguments: argparse.Namespace) -> None:
-    columns = _columns(arguments)
+    columns, locked = _columns(arguments), lock.read(arguments.folder)
     for path in arguments.files:
-        registration.check_columns(registration.read(path), columns)
-    for line in lock.write(arguments.folder, arguments.files):
+        if path.parent.name == amendments.AMENDMENTS:
+            _check_amendment(path, arguments)
+            continue
+        known = registration.read(path)
+        registration.check_columns(known, columns)
+        if path.name not in locked:
+            agreement.check_lockable(known)
+            _refuse_seen(known, arguments.results)
+    check_primary(arguments.folder, registration.read_all(arguments.folder))
+    added = lock.write(arguments.folder, arguments.files)
+    for line in added:
         print(f"locked {line.file} {line.sha256} {line.date}")
+    if added:
+        print(f"commit {arguments.folder / lock.LOCK} and these files today")
 
 
 def _verify(arguments: argparse.Namespace) -> None:
     locks = lock.verify(arguments.folder)
-    columns = _columns(arguments)
-    for known in registration.read_all(arguments.folder):
+    columns, registrations = _columns(arguments), registration.read_all(arguments.folder)
+    check_primary(arguments.folder, registrations)
+    for known in registrations:
         registration.check_columns(known, columns)
+        agreement.check(known)
         line = locks[known.name]
-        print(f"{line.date} {known.name}{' (amended)' if line.amended else ''}")
+        amended = " (amended)" if line.amended else ""
+        print(f"{line.date} {known.name}{amended}; history: {line.history}")
+
+
+def _power(arguments: argparse.Namespace) -> None:
+    from orla.prereg import power  # imports SciPy's distributions
+
+    known = _claim(arguments.file)
+    path = arguments.results / f"{known.result}.parquet"
+    tables = {known.result: pd.read_parquet(path)} if path.is_file() else {}
+    sd = power.scatter(known, tables) if arguments.sd is None else arguments.sd
+    if np.isnan(sd):
+        raise OrlaError(
+            f"{arguments.file}: {path} has no row of it to take the scatter from; give --sd, the "
+            f"standard deviation in pp of a {known.unit}'s gap"
+        )
+    others = [
+        each
+        for each in registration.read_all(arguments.file.parent)
+        if isinstance(each, ClaimRegistration)
+        and not each.primary
+        and set(each.studies) & set(known.studies)
+    ]
+    family = 1 if known.primary else max(1, len(others))
+    found = power.against_gap(known, sd, family)
+    first = found.iloc[0]
+    print(
+        f"{known.name}: {known.claim.region.describe('pp')}, {first['n']} {known.unit}s, standard "
+        f"deviation {sd:.3g} pp, alpha {first['alpha']:.3g}"
+    )
+    print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {known.unit + 's for 80 %':>14}")
+    for row in found.to_dict("records"):
+        needed = "never" if np.isnan(row["n_80"]) else f"{row['n_80']:.0f}"
+        print(
+            f"{row['true_gap_pp']:9.2f} {row['supported']:9.3f} {row['falsified']:9.3f} "
+            f"{needed:>14}"
+        )
+
+
+def _claim(path: Path) -> ClaimRegistration:
+    known = registration.read(path)
+    if not isinstance(known, ClaimRegistration):
+        raise OrlaError(f"{path}: a registration of version 1; this is for version: 2")
+    return known
+
+
+def _refuse_seen(known: registration.Registration | ClaimRegistration, results: Path) -> None:
+    """Refuse to lock what results exist for already."""
+    if found := existing.results(known, results):
+        raise OrlaError(
+            f"registration {known.name}: {found[0]} exists, which it would read"
+            f"{f', and {len(found) - 1} more' if len(found) > 1 else ''}; a registration is locked "
+            "before its results"
+        )
+
+
+def _check_amendment(path: Path, arguments: argparse.Namespace) -> None:
+    """Refuse an amendment that says that no result was seen where one exists."""
+    amendment = amendments.read(path)
+    known = registration.read(arguments.folder / amendment.registration)
+    found = existing.results(known, arguments.results)
+    if found and not amendment.saw_something:
+        raise OrlaError(
+            f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
+            "been seen in results_seen"
+        )
 
 
 def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:

@@ -28,11 +28,12 @@ def load(path: Path, schema: Path) -> dict[str, Any]:
         When the file is missing, is no YAML, does not fit the schema, or holds a `date` that
         the calendar does not have.
     """
-    document = _parse(path)
+    document = parse(path)
     if isinstance(document, dict) and isinstance(document.get("date"), datetime.date):
         document["date"] = document["date"].isoformat()
-    validate(document, _parse(schema), str(path))
-    day(document["date"], f'{path}: "date"')
+    validate(document, parse(schema), str(path))
+    if "date" in document:
+        day(document["date"], f'{path}: "date"')
     return document
 
 
@@ -44,7 +45,14 @@ def day(text: str, name: str) -> datetime.date:
         raise OrlaError(f"{name} is {text}, not a date; write it as 2026-11-21") from None
 
 
-def _parse(path: Path) -> Any:
+def parse(path: Path) -> Any:
+    """Read a YAML file without a check against a schema.
+
+    Raises
+    ------
+    OrlaError
+        When the file is missing, is not UTF-8, or is no YAML.
+    """
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,38 +1,46 @@
-"""The lock: the digest and date of each registration, and its later amendments.
+"""The lock: digest and date of each registration and of each amendment, in one chain.
 
-A line of LOCK is ``SHA-256  date  file``. A registration that differs from its line is refused
-unless a dated file in ``amendments/`` names it and the SHA-256 that it now has; once amended it
-stays amended, even where it is changed back.
+A registration that differs from its line is refused unless an amendment, itself locked, names it
+and the SHA-256 that it now has; once amended it stays amended, even where it is changed back.
 """
 
 import datetime
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
-from orla.prereg.documents import SCHEMAS, day, load
+from orla.prereg import chain, history
+from orla.prereg.amendments import AMENDMENTS, Amendment, read_all
+from orla.prereg.chain import Line
 
 LOCK = "LOCK"
-AMENDMENTS = "amendments"
-_LINE = re.compile(r"(?P<sha256>[0-9a-f]{64}) +(?P<date>\d{4}-\d{2}-\d{2}) +(?P<file>\S+\.yaml)")
 
 
 @dataclass(frozen=True)
 class Locked:
-    """A registration's line in the lock: its file, SHA-256 and date, and whether it was amended."""
+    """A registration that was verified.
+
+    `sha256` and `date` are those of its line in LOCK, `judged` is the SHA-256 of the file as it
+    stands, `history` one of "git", "not committed" and "not checked".
+    """
 
     file: str
     sha256: str
     date: datetime.date
-    amended: bool = False
+    judged: str = ""
+    amendments: tuple[Amendment, ...] = ()
+    history: str = history.UNCHECKED
+
+    @property
+    def amended(self) -> bool:
+        """Whether it was ever amended."""
+        return bool(self.amendments)
 
 
-def read(folder: str | Path) -> dict[str, Locked]:
-    """Read LOCK without looking at the registrations.
+def read(folder: str | Path) -> dict[str, Line]:
+    """Read LOCK and check its chain, without looking at the registrations.
 
     Parameters
     ----------
@@ -42,40 +50,30 @@ def read(folder: str | Path) -> dict[str, Locked]:
     Returns
     -------
     dict
-        File name -> its line.
+        File, relative to the folder -> its line.
 
     Raises
     ------
     OrlaError
-        On a line that is not one, or a file that is locked twice.
+        As in `orla.prereg.chain.parse`.
     """
     path = Path(folder) / LOCK
-    entries: dict[str, Locked] = {}
-    for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], start=1):
-        match = _LINE.fullmatch(line.rstrip())
-        if match is None:
-            raise OrlaError(
-                f'{path}: line {number} is not "SHA-256 date file"; restore it from git'
-            )
-        name = match["file"]
-        if name in entries:
-            raise OrlaError(f"{path}: line {number} locks {name} again; keep the first line")
-        date = day(match["date"], f"{path}: line {number}, date")
-        entries[name] = Locked(name, match["sha256"], date)
-    return entries
+    text = path.read_text() if path.exists() else ""
+    return {line.file: line for line in chain.parse(text, path)}
 
 
 def write(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
-) -> list[Locked]:
-    """Add registrations to LOCK.
+) -> list[Line]:
+    """Add registrations or amendments to LOCK.
 
     Parameters
     ----------
     folder
         The folder of registrations.
     files
-        Registrations in that folder. One that is locked already with the same content is skipped.
+        Registrations in that folder, or amendments in its ``amendments``. One that is locked
+        already with the same content is skipped.
     date
         The day of locking; today if not given.
 
@@ -87,36 +85,38 @@ def write(
     Raises
     ------
     OrlaError
-        When a file is missing, lies elsewhere, or was locked with other content. Then nothing is
-        added.
+        When a file is missing, lies elsewhere, was locked with other content, or LOCK holds a later
+        date. Then nothing is added.
     """
     folder = Path(folder)
-    entries = read(folder)
+    path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
+    text = path.read_text() if path.exists() else ""
     added = []
-    for path in map(Path, files):
-        if not path.is_file():
-            raise OrlaError(f"{path}: no such registration to lock; check the path")
-        if path.suffix != ".yaml" or path.resolve().parent != folder.resolve():
-            raise OrlaError(f"{path}: a registration is a .yaml file in {folder}; move it there")
-        known, content = entries.get(path.name), sha256(path)
+    for file in map(Path, files):
+        name, content = _name(folder, file), sha256(file)
+        known = entries.get(name)
         if known is None:
-            line = Locked(path.name, content, date or datetime.date.today())
-            entries[path.name] = line
+            line = Line(name, content, date)
+            if entries and date < (last := list(entries.values())[-1].date):
+                raise OrlaError(
+                    f"{path}: its last line is dated {last}, after today ({date}); set the "
+                    "computer's clock"
+                )
+            text, entries[name] = chain.extended(text, line), line
             added.append(line)
         elif known.sha256 != content:
             raise OrlaError(
-                f"{path}: locked on {known.date} with other content and never locked again; undo "
+                f"{file}: locked on {known.date} with other content and never locked again; undo "
                 f"the change, or say it in {folder / AMENDMENTS} with sha256 {content}"
             )
     if added:
-        with atomic(folder / LOCK) as partial:
-            lines = (f"{line.sha256}  {line.date}  {line.file}\n" for line in entries.values())
-            partial.write_text("".join(lines))
+        with atomic(path) as partial:
+            partial.write_text(text)
     return added
 
 
 def verify(folder: str | Path) -> dict[str, Locked]:
-    """Check every registration of a folder against its lock and its amendments.
+    """Check LOCK, and every registration of a folder against it and its amendments.
 
     Parameters
     ----------
@@ -126,40 +126,36 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     Returns
     -------
     dict
-        Name (file name without suffix) -> its line as locked, marked where amended.
+        Name (file name without suffix) -> what was verified.
 
     Raises
     ------
     OrlaError
-        On a registration that is not locked or differs from its lock and last amendment, a line
-        without its file, or an amendment that does not fit.
+        On a broken chain, a LOCK that disagrees with git, a file that is not locked or differs from
+        its lock (a registration: and from its last amendment), a line without its file, or an
+        amendment that does not fit.
     """
     folder = Path(folder)
-    entries = read(folder)
-    amendments = _amendments(folder, entries)
-    present = {path.name: path for path in sorted(folder.glob("*.yaml"))}
-    for name, path in present.items():
-        if name not in entries:
-            raise OrlaError(
-                f"{path}: not in {folder / LOCK}; add it with: python -m orla prereg lock {path}"
-            )
+    path, entries = folder / LOCK, read(folder)
+    _all_there(folder, entries)
+    amendments = read_all(folder, entries)
+    told = history.compare(path, list(entries.values())) if path.exists() else history.History()
     verified = {}
-    for name, line in entries.items():
-        if name not in present:
+    for number, line in enumerate(entries.values()):
+        if line.file.startswith(f"{AMENDMENTS}/"):
+            continue
+        file = folder / line.file
+        known, content = tuple(amendments.get(line.file, ())), sha256(file)
+        if content != (known[-1].sha256 if known else line.sha256):
             raise OrlaError(
-                f"{folder / name}: locked on {line.date} but missing; restore it from git"
+                f"{file}: differs from its {'last amendment' if known else 'lock'}; undo the "
+                f"change, or add a dated file to {folder / AMENDMENTS} that names {line.file}, "
+                f"sha256 {content}, what changed, why, and whether results had been seen, and "
+                "lock that file"
             )
-        history = amendments.get(name, [])
-        expected = history[-1]["sha256"] if history else line.sha256
-        content = sha256(present[name])
-        if content != expected:
-            last = "last amendment" if history else "lock"
-            raise OrlaError(
-                f"{present[name]}: differs from its {last}; undo "
-                f"the change, or add a dated file to {folder / AMENDMENTS} that names {name}, "
-                f"sha256 {content}, what changed, why, and whether results had been seen"
-            )
-        verified[Path(name).stem] = Locked(name, line.sha256, line.date, amended=bool(history))
+        verified[file.stem] = Locked(
+            line.file, line.sha256, line.date, content, known, told.of(number)
+        )
     return verified
 
 
@@ -177,17 +173,29 @@ def digest(folder: str | Path) -> str:
     return sha256(path)
 
 
-def _amendments(folder: Path, entries: dict[str, Locked]) -> dict[str, list[dict[str, Any]]]:
-    """Amendments of each registration, the latest last (by date, then by file name)."""
-    by_file: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted((folder / AMENDMENTS).glob("*.yaml")):
-        amendment = load(path, SCHEMAS / "amendment.schema.yaml")
-        name = amendment["registration"]
-        if name not in entries:
-            raise OrlaError(f'{path}: amends "{name}", which is not in {folder / LOCK}')
-        if day(amendment["date"], str(path)) < entries[name].date:
-            raise OrlaError(f"{path}: dated before {name} was locked ({entries[name].date})")
-        by_file.setdefault(name, []).append(amendment)
-    for history in by_file.values():
-        history.sort(key=lambda amendment: amendment["date"])
-    return by_file
+def _name(folder: Path, file: Path) -> str:
+    """A file's name in LOCK."""
+    if not file.is_file():
+        raise OrlaError(f"{file}: no such registration to lock; check the path")
+    place, home = file.resolve().parent, folder.resolve()
+    if file.suffix != ".yaml" or place not in (home, home / AMENDMENTS):
+        raise OrlaError(
+            f"{file}: a registration is a .yaml file in {folder}, an amendment one in "
+            f"{folder / AMENDMENTS}; move it there"
+        )
+    return file.resolve().relative_to(home).as_posix()
+
+
+def _all_there(folder: Path, entries: dict[str, Line]) -> None:
+    """Refuse a file without a line, and a line without a file."""
+    present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
+    for path in present:
+        if path.relative_to(folder).as_posix() not in entries:
+            raise OrlaError(
+                f"{path}: not in {folder / LOCK}; add it with: python -m orla prereg lock {path}"
+            )
+    for name, line in entries.items():
+        if folder / name not in present:
+            raise OrlaError(
+                f"{folder / name}: locked on {line.date} but missing; restore it from git"
+            )

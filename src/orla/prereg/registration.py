@@ -3,13 +3,16 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orla.errors import OrlaError
 from orla.prereg import region
-from orla.prereg.documents import SCHEMAS, load
+from orla.prereg.documents import SCHEMAS, load, parse
 from orla.prereg.region import Region
 from orla.schema import nearest
+
+if TYPE_CHECKING:
+    from orla.prereg.claimed import ClaimRegistration
 
 Value = str | float | int | bool
 
@@ -57,9 +60,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Registration:
-    """A registration that fits its schema; `name` is its file name without the suffix."""
+    """A registration of version 1 that fits its schema.
+
+    `name` is its file name without the suffix, `folder` the folder that it lies in.
+    """
 
     name: str
+    folder: Path
     title: str
     date: str
     question: str
@@ -75,6 +82,12 @@ class Registration:
     outcomes: Mapping[str, str]
 
     @property
+    def seen(self) -> str:
+        """What was known of the data when it was written, in words."""
+        known = self.existing_data
+        return f"when locked: {known['status']} ({' '.join(known['statement'].split())})"
+
+    @property
     def results(self) -> list[str]:
         """Names of the results that judging needs, sorted."""
         return sorted({part.result for part in self.parts})
@@ -85,57 +98,74 @@ class Registration:
         return (*self.criteria, *self.checks)
 
 
-def read(
-    path: str | Path, schema: str | Path = SCHEMAS / "registration.schema.yaml"
-) -> Registration:
-    """Read one registration.
+def read(path: str | Path) -> "Registration | ClaimRegistration":
+    """Read one registration, of version 1 or 2 (`version: 2`).
 
     Parameters
     ----------
     path
         A YAML file.
-    schema
-        The JSON schema, kept as YAML.
 
     Raises
     ------
     OrlaError
-        When the file does not fit the schema, a region is malformed, or more units are asked
-        for than are to be run.
+        When the file does not fit the schema of its version, a region is malformed, more units are
+        asked for than are to be run, or criteria contradict the conditions.
     """
     path = Path(path)
-    document = load(path, Path(schema))
+    document = parse(path)
+    if isinstance(document, dict) and "version" in document:
+        from orla.prereg import claimed  # which takes its checks from here
+
+        return claimed.read(path)
+    document = load(path, SCHEMAS / "registration.schema.yaml")
     sample = document["sample"]
     if sample["minimum"] > sample["size"]:
         raise OrlaError(
             f'{path}: "sample.minimum" is {sample["minimum"]}, more than "sample.size" '
             f"{sample['size']}; lower it"
         )
+    for i, criterion in enumerate(document["criteria"]):
+        _agree(document["conditions"], criterion["where"], f"{path}: criteria[{i}]")
     return Registration(
         name=path.stem,
+        folder=path.parent,
         criteria=tuple(
             _criterion(criterion, f"{path}: criteria[{i}]")
             for i, criterion in enumerate(document.pop("criteria"))
         ),
         checks=tuple(
-            _check(check, f"{path}: manipulation_checks[{i}]")
+            check_of(check, f"{path}: manipulation_checks[{i}]")
             for i, check in enumerate(document.pop("manipulation_checks"))
         ),
         **document,
     )
 
 
-def read_all(folder: str | Path) -> list[Registration]:
+def _agree(conditions: Mapping[str, Any], where: Mapping[str, Value], name: str) -> None:
+    """Refuse a criterion that reads a row of other conditions than those registered."""
+    for key, value in where.items():
+        known = conditions.get(key, value)
+        if value not in (known if isinstance(known, list) else [known]):
+            raise OrlaError(
+                f'{name}.where: {key} is {value}, and "conditions.{key}" is {known}; make them '
+                "agree"
+            )
+
+
+def read_all(folder: str | Path) -> "list[Registration | ClaimRegistration]":
     """Read every registration of a folder, in the order of their names."""
     return [read(path) for path in sorted(Path(folder).glob("*.yaml"))]
 
 
-def results(registrations: Iterable[Registration]) -> list[str]:
+def results(registrations: "Iterable[Registration | ClaimRegistration]") -> list[str]:
     """Names of the results that judging these registrations needs, sorted."""
     return sorted({result for registration in registrations for result in registration.results})
 
 
-def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
+def check_columns(
+    registration: "Registration | ClaimRegistration", columns: Mapping[str, Collection[str]]
+) -> None:
     """Refuse a registration that names a result or a column that does not exist.
 
     Parameters
@@ -176,7 +206,8 @@ def _criterion(document: dict[str, Any], name: str) -> Criterion:
     )
 
 
-def _check(document: dict[str, Any], name: str) -> Check:
+def check_of(document: dict[str, Any], name: str) -> Check:
+    """A manipulation check from its document; `name` names it in an error."""
     wanted = document["region"]
     return Check(
         name=document["name"],

@@ -1,0 +1,114 @@
+"""What a registration must agree with: labels, units and natural ranges of the columns it reads."""
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from orla.errors import OrlaError
+from orla.prereg.claimed import RESULT, ClaimRegistration
+from orla.prereg.region import Region
+from orla.prereg.registration import Registration
+
+ALPHA = 0.05
+"""Level at which the tables of a registration of version 1 must have been made."""
+
+# Intervals that are neither of a mean nor over seeds, by result and lower column.
+_OWN = {
+    (
+        "ratio_gap_order",
+        "low",
+    ): "95 % bootstrap interval (seeds resampled jointly, both means formed anew)"
+}
+_KINDS = [
+    (r"(^|_)t90_", "90 % t interval"),
+    (r"(^|_)t95_", "95 % t interval"),
+    (r"(^|_)resampled_90_", "90 % bootstrap interval"),
+    (r"(^|_)resampled_", "95 % bootstrap interval"),
+    (r"(^|_)prediction_", "95 % prediction interval"),
+    (r"(^|_)mixed_", "95 % interval of a mixed model"),
+]
+_RANGES = [
+    (r"_gap|gap_", -np.inf, np.inf),
+    (r"^n_|^updates|ratio|norm|(^|_)error|^sd_|_sd_|delta_star|learning_rate", 0, np.inf),
+    (r"_p$|_share$", 0, 1),
+    (r"^spearman$|^rho$", -1, 1),
+    (r"^r2_", -np.inf, 1),
+]
+
+
+def label(result: str, column: str) -> str:
+    """What the interval is of which `column` is an end, such as "90 % t interval over seeds"."""
+    own = _OWN.get((result, column.replace("high", "low")))
+    kind = next((text for pattern, text in _KINDS if re.search(pattern, column)), None)
+    plain = "95 % t interval" if result in RESULT.values() else "95 % bootstrap interval"
+    over = "pairs" if result.endswith("over_pairs") else "seeds"
+    return own or f"{kind or plain} over {over}"
+
+
+def natural_range(column: str) -> tuple[float, float]:
+    """The values that a column can hold whatever the results: a ratio of norms, from 0 up."""
+    return next(
+        ((low, high) for pattern, low, high in _RANGES if re.search(pattern, column)),
+        (-np.inf, np.inf),
+    )
+
+
+def check(registration: Registration | ClaimRegistration) -> None:
+    """Refuse criteria whose label or unit is not that of the columns they read.
+
+    Raises
+    ------
+    OrlaError
+        Naming the registration, the columns, and the label or unit that they have.
+    """
+    for criterion in getattr(registration, "criteria", ()):
+        name = f"registration {registration.name}: {criterion.low} and {criterion.high} of"
+        name += f" {criterion.result}"
+        wanted = {label(criterion.result, column) for column in (criterion.low, criterion.high)}
+        if wanted != {criterion.interval}:
+            raise OrlaError(
+                f'{name} are the ends of the {" and of the ".join(sorted(wanted))}, not of the "'
+                f'{criterion.interval}"; correct "interval"'
+            )
+        unit = "pp" if criterion.low.endswith("_pp") else "%"
+        if criterion.low.endswith(("_pp", "_percent")) and criterion.unit != unit:
+            raise OrlaError(f'{name} are in {unit}, not in "{criterion.unit}"; correct "unit"')
+
+
+def check_lockable(registration: Registration | ClaimRegistration) -> None:
+    """Refuse what may not be locked: no binds, or a check or criterion that is always true.
+
+    Raises
+    ------
+    OrlaError
+        Also as in `check`.
+    """
+    check(registration)
+    name = f"registration {registration.name}"
+    if isinstance(registration, ClaimRegistration) and not registration.binds:
+        raise OrlaError(
+            f"{name}: binds neither config nor code; run: python -m orla prereg bind "
+            f"{registration.folder / registration.name}.yaml --configfile ..."
+        )
+    for what, column, region in _regions(registration):
+        if region is not None and _always(column, region):
+            raise OrlaError(
+                f"{name}: {what} is always true: {column} cannot be other than "
+                f"{region.describe()}; name a value that it could miss"
+            )
+
+
+def _regions(
+    registration: Registration | ClaimRegistration,
+) -> Iterable[tuple[str, str, Region | None]]:
+    for known in registration.checks:
+        yield f'manipulation check "{known.name}"', known.column, known.region
+    for criterion in getattr(registration, "criteria", ()):
+        yield "a criterion", criterion.estimate, criterion.region
+
+
+def _always(column: str, region: Region) -> bool:
+    """Whether a region holds the inside of a column's natural range."""
+    low, high = natural_range(column)
+    return region.contains(np.nextafter(low, np.inf), np.nextafter(high, -np.inf))

@@ -1,0 +1,112 @@
+"""Amendments: dated files that say how a locked registration was changed, or what had been seen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.files import sha256
+from orla.prereg.chain import Line
+from orla.prereg.documents import SCHEMAS, day, load
+
+AMENDMENTS = "amendments"
+Seen = bool | list[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """An amendment of the file `registration`, which then had the SHA-256 `sha256`.
+
+    The two are equal to those of the locked file where only `results_seen` is stated.
+    """
+
+    registration: str
+    sha256: str
+    date: str
+    changed: str
+    why: str
+    results_seen: Seen
+
+    @property
+    def seen(self) -> str:
+        """In words, what had been seen when it was written."""
+        return f"amended on {self.date}: {seen_in_words(self.results_seen)}"
+
+    @property
+    def saw_something(self) -> bool:
+        """Whether any result had been seen."""
+        return saw_something(self.results_seen)
+
+
+def read(path: Path) -> Amendment:
+    """Read one amendment.
+
+    Raises
+    ------
+    OrlaError
+        When the file does not fit its schema.
+    """
+    return Amendment(**load(path, SCHEMAS / "amendment.schema.yaml"))
+
+
+def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
+    """Amendments of each registration, in the order of LOCK.
+
+    Parameters
+    ----------
+    folder
+        The folder of registrations.
+    entries
+        File -> its line in LOCK.
+
+    Raises
+    ------
+    OrlaError
+        On an amendment that differs from its lock, amends a file that is not locked before it, or
+        is dated before that file was locked or after it was locked itself.
+    """
+    found: dict[str, list[Amendment]] = {}
+    earlier: set[str] = set()
+    for name, line in entries.items():
+        if name.startswith(f"{AMENDMENTS}/"):
+            path = folder / name
+            if sha256(path) != line.sha256:
+                raise OrlaError(
+                    f"{path}: differs from its lock; undo the change, and write a further amendment"
+                )
+            amendment = read(path)
+            if amendment.registration not in earlier:
+                raise OrlaError(
+                    f'{path}: amends "{amendment.registration}", which is not in '
+                    f"{folder / 'LOCK'} before it"
+                )
+            locked = entries[amendment.registration].date
+            if not locked <= day(amendment.date, str(path)) <= line.date:
+                raise OrlaError(
+                    f"{path}: dated {amendment.date}, not between the days on which "
+                    f"{amendment.registration} and the amendment were locked ({locked} and "
+                    f"{line.date})"
+                )
+            found.setdefault(amendment.registration, []).append(amendment)
+        earlier.add(name)
+    return found
+
+
+def seen_in_words(seen: Seen) -> str:
+    """What had been seen, in words: one clause a data set."""
+    if isinstance(seen, bool):
+        return "results had been seen" if seen else "no result had been seen"
+    return "; ".join(
+        f"{each['data']}: {each['seen']} seen by {each['by']} ({_line(each['statement'])})"
+        for each in seen
+    )
+
+
+def saw_something(seen: Seen) -> bool:
+    """Whether any result had been seen."""
+    return seen if isinstance(seen, bool) else any(each["seen"] != "none" for each in seen)
+
+
+def _line(text: Any) -> str:
+    return " ".join(str(text).split())

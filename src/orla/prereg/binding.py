@@ -1,0 +1,162 @@
+"""What a registration of version 2 binds: the config and the code that its results depend on."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orla.errors import OrlaError
+from orla.files import atomic
+from orla.prereg.claimed import ClaimRegistration
+from orla.prereg.documents import parse
+from orla.prereg.registration import Registration
+from orla.provenance.code import code_hash, files_of
+from orla.study.config import checked, settled
+from orla.study.plan import Condition, Plan
+
+# What is only measured beside: it changes no held-out result.
+_BESIDE = ("observers", "probes", "horizons")
+_BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
+
+
+def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
+    """Hashes of the config and the code that a registration's results depend on.
+
+    The config: the task with its pairs and source, the settings of pretraining for the network, the
+    comparison, the statistics, and for each condition its network, learner, optimizer, start,
+    rates, their growth, and seeds. The code: all that makes the task's episodes, the simulator
+    included. Neither holds anything of reports, of how fast it is computed, or of other conditions.
+
+    Parameters
+    ----------
+    plan
+        The plan of the study's config.
+    registration
+        The registration; one whose conditions the study does not run has a hash of its own too.
+
+    Returns
+    -------
+    dict
+        `config_sha256` and `code_sha256`, in hexadecimal.
+
+    Raises
+    ------
+    OrlaError
+        When a part that the config names is no file of the package or of a plug-in.
+    """
+    config = plan.config
+    task = config["tasks"].get(registration.task)
+    comparison = config["comparisons"].get(registration.comparison, {})
+    jobs = [plan.job(condition) for condition in conditions(plan, registration)]
+    bound = {
+        "task": task,
+        "jobs": [{k: v for k, v in job.items() if k not in _BESIDE} for job in jobs],
+        "pretraining": _pretraining(config["pretraining"], registration),
+        "stable_windows": config.get("stable_windows"),
+        "comparison": comparison.get("minus"),
+        "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
+    }
+    text = json.dumps(settled(bound), sort_keys=True)
+    files = files_of("task", task["kind"]) if task else []
+    return {
+        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "code_sha256": code_hash("orla.tasks.episode", *files),
+    }
+
+
+def of_all(
+    plan: Plan, registrations: Iterable[Registration | ClaimRegistration]
+) -> dict[str, dict[str, str]]:
+    """`of` each registration of version 2 that is for the plan's study, by name."""
+    return {
+        known.name: of(plan, known)
+        for known in registrations
+        if isinstance(known, ClaimRegistration) and plan.config["name"] in known.studies
+    }
+
+
+def conditions(plan: Plan, registration: ClaimRegistration) -> list[Condition]:
+    """The conditions of a plan that a registration compares, of all its pairs."""
+    wanted = {k: v for k, v in registration.where.items() if k not in ("comparison", "estimand")}
+    return [
+        condition
+        for condition in plan.conditions
+        if condition.learner in registration.minus and wanted.items() <= condition.keys.items()
+    ]
+
+
+def demand(plan: Plan, registration: ClaimRegistration) -> None:
+    """Refuse a registration that the study would not answer as it says.
+
+    Raises
+    ------
+    OrlaError
+        Naming what differs: the study, the comparison, the pairs, the learners or the seeds.
+    """
+    name, config = f"registration {registration.name}", plan.config
+    if config["name"] not in registration.studies:
+        raise OrlaError(
+            f'{name}: study "{config["name"]}" is not among its studies '
+            f"({', '.join(registration.studies)}); name the config that it is for"
+        )
+    minus = config["comparisons"].get(registration.comparison, {}).get("minus")
+    if minus != list(registration.minus):
+        raise OrlaError(
+            f"{name}: the config's comparison {registration.comparison} is {minus}, not "
+            f'{list(registration.minus)}; correct "minus" or "comparison"'
+        )
+    found = conditions(plan, registration)
+    wanted = registration.pairs * 2
+    if len(found) != wanted or {c.seeds for c in found} != {registration.seeds}:
+        told = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in found})
+        raise OrlaError(
+            f"{name}: the config runs {len(found)} of the {wanted} conditions, two learners on "
+            f"each of {registration.pairs} pairs with {registration.seeds} seeds "
+            f'({"; ".join(told[:4]) or "none"}); correct "sample" or the config'
+        )
+
+
+def write(path: Path, hashes: Mapping[str, str]) -> None:
+    """Write ``binds`` into a registration's file, in place of an older one."""
+    text = _BLOCK.sub("", path.read_text(encoding="utf-8"))
+    block = yaml.safe_dump({"binds": dict(hashes)}, sort_keys=False)
+    with atomic(path) as partial:
+        partial.write_text(text.rstrip("\n") + "\n" + block, encoding="utf-8")
+
+
+def plan_of(files: Iterable[Path]) -> Plan:
+    """The plan of ``config.yaml`` with overlays, as Snakemake reads them with --configfile.
+
+    Parameters
+    ----------
+    files
+        Overlays, a later one first where they differ. ``config.yaml`` itself may be among them.
+
+    Raises
+    ------
+    OrlaError
+        When a file is missing or the config has a mistake.
+    """
+    base = Path("config.yaml")
+    config: dict[str, Any] = {}
+    for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
+        _lay_over(config, parse(path) or {})
+    return checked(settled(config))
+
+
+def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
+    for key, value in overlay.items():
+        if isinstance(value, Mapping) and isinstance(config.get(key), dict):
+            _lay_over(config[key], value)
+        else:
+            config[key] = value
+
+
+def _pretraining(given: Mapping[str, Any], registration: ClaimRegistration) -> dict[str, Any]:
+    """Settings of pretraining for the registration's network."""
+    own = given.get("of", {}).get(registration.conditions["architecture"], {})
+    return {k: v for k, v in given.items() if k != "of"} | own

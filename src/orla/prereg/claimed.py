@@ -1,0 +1,191 @@
+"""A registration of version 2: a claim about one mean gap, over pairs of sessions or over seeds."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.prereg.amendments import seen_in_words
+from orla.prereg.documents import SCHEMAS, load
+from orla.prereg.region import Region
+from orla.prereg.registration import Check, Value, check_of
+from orla.study.keys import DEFAULTS, SETTING
+
+PAIR, SEED = "pair", "seed"
+RESULT = {PAIR: "over_pairs", SEED: "estimates"}
+"""Unit -> the result whose row is judged."""
+
+_ROW = [
+    *(name for name in SETTING if name != "pair"),
+    *("comparison", "learner_full", "learner_immediate", "estimand", "alpha"),
+    *("n_seeds", "n_diverged", "gap_pp", "standard_error_pp", "dof"),
+    *("t90_low_pp", "t90_high_pp", "gap_frozen_pp", "t90_low_frozen_pp", "t90_high_frozen_pp"),
+    *("recovery_full_low_percent", "recovery_immediate_low_percent"),
+]
+_READ = {
+    "estimates": [*_ROW, "pair", "guards"],
+    "over_pairs": [
+        *_ROW,
+        *("n_pairs", "n_failing", "gap_without_failing_pp"),
+        *("t90_low_without_failing_pp", "t90_high_without_failing_pp"),
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim about a mean in pp: `kind` is equivalent_within, more_than or less_than."""
+
+    kind: str
+    value: float
+
+    @property
+    def region(self) -> Region:
+        """Where the mean lies if the claim is true."""
+        if self.kind == "more_than":
+            return Region(low=self.value, strict=True)
+        if self.kind == "less_than":
+            return Region(high=self.value, strict=True)
+        return Region(-self.value, self.value, strict=True)
+
+
+@dataclass(frozen=True)
+class Read:
+    """Columns of a result that are read."""
+
+    result: str
+    columns: list[str]
+
+
+@dataclass(frozen=True)
+class ClaimRegistration:
+    """A registration of version 2 that fits its schema; `name` is its file name without suffix."""
+
+    name: str
+    folder: Path
+    title: str
+    question: str
+    hypothesis: str
+    studies: tuple[str, ...]
+    primary: bool
+    results_seen: list[Mapping[str, str]]
+    task: str
+    pair: str
+    estimand: str
+    unit: str
+    pairs: int
+    seeds: int
+    conditions: Mapping[str, str]
+    comparison: str
+    minus: tuple[str, str]
+    claim: Claim
+    alpha: float
+    binds: Mapping[str, str]
+    max_diverged: int
+    max_failing: int
+    checks: tuple[Check, ...]
+    outcomes: Mapping[str, str]
+
+    @property
+    def result(self) -> str:
+        """The result whose row is judged."""
+        return RESULT[self.unit]
+
+    @property
+    def results(self) -> list[str]:
+        """Names of the results that judging needs, sorted."""
+        return sorted({part.result for part in self.parts})
+
+    @property
+    def parts(self) -> tuple[Read | Check, ...]:
+        """Everything that reads a result."""
+        own = {RESULT[self.unit], RESULT[SEED]}
+        return (*(Read(name, _READ[name]) for name in sorted(own)), *self.checks)
+
+    @property
+    def assumed(self) -> dict[str, Value]:
+        """Column -> value, for columns that a manipulation check does not name."""
+        pair = {"pair": self.pair} if self.unit == SEED else {}
+        return DEFAULTS | {"task": self.task, "estimand": self.estimand} | pair
+
+    @property
+    def where(self) -> dict[str, Value]:
+        """Column -> value, of the row that is judged."""
+        return self.assumed | dict(self.conditions) | {"comparison": self.comparison}
+
+    @property
+    def seen(self) -> str:
+        """What had been seen when it was written, in words."""
+        return seen_in_words(list(self.results_seen))
+
+
+def read(path: Path) -> ClaimRegistration:
+    """Read one registration of version 2.
+
+    Raises
+    ------
+    OrlaError
+        When the file does not fit its schema, or the parts that a unit has are missing or too many.
+    """
+    document = load(path, SCHEMAS / "registration-2.schema.yaml")
+    unit, sample, exclusions = document["unit"], document["sample"], document["exclusions"]
+    _demand(path, unit, "pair", "pair" in document, unit == SEED)
+    _demand(path, unit, "sample.pairs", "pairs" in sample, unit == PAIR)
+    _demand(path, unit, "exclusions.max_failing", "max_failing" in exclusions, unit == PAIR)
+    if document["minus"][0] == document["minus"][1]:
+        raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
+    [(kind, value)] = document["claim"].items()
+    taken = {"title", "question", "hypothesis", "primary", "results_seen", "task", "estimand"}
+    taken |= {"unit", "conditions", "comparison", "alpha", "outcomes"}
+    return ClaimRegistration(
+        name=path.stem,
+        folder=path.parent,
+        studies=tuple(document["studies"]),
+        pair=document.get("pair", ""),
+        pairs=sample.get("pairs", 1),
+        seeds=sample["seeds"],
+        minus=tuple(document["minus"]),
+        claim=Claim(kind, float(value)),
+        binds=document.get("binds", {}),
+        max_diverged=exclusions["max_diverged"],
+        max_failing=exclusions.get("max_failing", 0),
+        checks=tuple(
+            check_of(check, f"{path}: manipulation_checks[{i}]")
+            for i, check in enumerate(document.get("manipulation_checks", []))
+        ),
+        **{name: document[name] for name in taken},
+    )
+
+
+def check_primary(folder: Path, registrations: Iterable[Any]) -> None:
+    """Refuse a folder in which a study has claims and not exactly one primary.
+
+    Parameters
+    ----------
+    folder
+        The folder, for an error.
+    registrations
+        Its registrations; those of version 1 have no say.
+
+    Raises
+    ------
+    OrlaError
+        Naming the study and the registrations.
+    """
+    claims = [known for known in registrations if isinstance(known, ClaimRegistration)]
+    for study in sorted({study for known in claims for study in known.studies}):
+        primary = [k.name for k in claims if k.primary and study in k.studies]
+        if len(primary) != 1:
+            raise OrlaError(
+                f'{folder}: study "{study}" has {len(primary)} primary registrations '
+                f"({', '.join(primary) or 'none'}); exactly one must have primary: true"
+            )
+
+
+def _demand(path: Path, unit: str, name: str, given: bool, wanted: bool) -> None:
+    if given != wanted:
+        order = "add it" if wanted else "remove it"
+        raise OrlaError(
+            f'{path}: with unit {unit}, "{name}" is {"missing" if wanted else "too much"}; {order}'
+        )

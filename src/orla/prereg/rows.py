@@ -1,0 +1,120 @@
+"""Rows of results: found by their columns, read as numbers, and held against checks."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orla.errors import OrlaError
+from orla.prereg.registration import Check, Value
+
+
+def matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
+    """Rows that hold these values."""
+    for column, value in where.items():
+        table = table[table[column] == value]
+    return table
+
+
+def assuming(
+    table: pd.DataFrame, where: Mapping[str, Any], assumed: Mapping[str, Value]
+) -> pd.DataFrame:
+    """Rows that hold the assumed values, of columns that exist and that `where` does not name."""
+    silent = {c: v for c, v in assumed.items() if c in table and c not in where}
+    return matching(table, silent)
+
+
+def one_row(
+    table: pd.DataFrame, where: Mapping[str, Value], registration: str, result: str
+) -> pd.Series | None:
+    """The row that holds these values; None where there is none.
+
+    Raises
+    ------
+    OrlaError
+        When there are several; columns in which they differ are named.
+    """
+    rows = matching(table, where)
+    if len(rows) > 1:
+        differing = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
+        raise OrlaError(
+            f"registration {registration}: {len(rows)} rows of {result} have "
+            f"{where_in_words(where)}; name one by {' or '.join(differing[:3]) or 'its seed'} too"
+        )
+    return None if rows.empty else rows.iloc[0]
+
+
+def number(value: Any, column: str, registration: str, result: str) -> float:
+    """A value as a number; NaN where it is missing.
+
+    Raises
+    ------
+    OrlaError
+        When it is text.
+    """
+    if pd.isna(value):
+        return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise OrlaError(
+            f'registration {registration}: column "{column}" of {result} holds '
+            f"{value!r}, not a number; name a column of numbers"
+        ) from None
+
+
+def count(value: float) -> int | None:
+    """A number as a count; None where it is missing, infinite, negative or no whole number."""
+    whole = bool(np.isfinite(value)) and value >= 0 and value == int(value)
+    return int(value) if whole else None
+
+
+def failures(check: Check, table: pd.DataFrame) -> list[str]:
+    """How a manipulation check fails, one sentence a row; [] where it holds on every row named."""
+    found = []
+    for values in product(*check.where.values()):
+        where = dict(zip(check.where, values, strict=True))
+        rows = matching(table, where)
+        if rows.empty:
+            found.append(missing(check.result, where, table))
+        found += [
+            f'manipulation check "{check.name}" fails: {check.column} is {show(value)} '
+            f"where {where_in_words(where)}, not {_wanted(check)}"
+            for value in rows[check.column].drop_duplicates()
+            if not _holds(check, value)
+        ]
+    return found
+
+
+def missing(result: str, where: Mapping[str, Value], table: pd.DataFrame) -> str:
+    """Why no row of a result holds these values."""
+    for column, value in where.items():
+        present = sorted(map(str, table[column].unique()))
+        if str(value) not in present:
+            return f"{result} has no row with {column} = {value} (it has {', '.join(present[:9])})"
+    return f"{result} has no row with {where_in_words(where)}"
+
+
+def where_in_words(where: Mapping[str, Value]) -> str:
+    """Columns and their values, in words."""
+    return ", ".join(f"{column} = {value}" for column, value in where.items())
+
+
+def show(value: Value | None) -> str:
+    """A value in words, numbers with four digits."""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _holds(check: Check, value: Value) -> bool:
+    if check.region is None:
+        return bool(value == check.equals)
+    found = pd.to_numeric(pd.Series([value]), errors="coerce").iloc[0]
+    return bool(np.isfinite(found)) and check.region.contains(found, found)
+
+
+def _wanted(check: Check) -> str:
+    return show(check.equals) if check.region is None else check.region.describe()

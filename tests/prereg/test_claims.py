@@ -1,0 +1,340 @@
+"""Registrations of version 2: every outcome and every reason for it is reached."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_claims import BINDS, document, estimate, gaps, seed_document, tables
+
+from orla.errors import OrlaError
+from orla.prereg import registration
+from orla.prereg.claims import judge
+from orla.prereg.judge import verdicts
+from orla.prereg.lock import Locked
+from orla.prereg.verdict import VERDICT_COLUMNS
+
+
+@pytest.fixture
+def judged(write):
+    """Judge one document by tables, with the binding that it names."""
+
+    def judged(document, tables, binding=BINDS):
+        known = registration.read(write(document))
+        return judge([known], tables, {"small-gap": binding})[0]
+
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("claim", "mean", "sd", "outcome"),
+    [
+        ({"equivalent_within": 3}, 0.5, 2, "supported"),
+        ({"equivalent_within": 3}, 6, 2, "falsified"),
+        ({"equivalent_within": 3}, -6, 2, "falsified"),
+        ({"equivalent_within": 3}, 2.5, 2, "inconclusive"),
+        ({"equivalent_within": 3}, 0, 15, "inconclusive"),
+        ({"more_than": 10}, 14, 2, "supported"),
+        ({"more_than": 10}, 6, 2, "falsified"),
+        ({"more_than": 10}, 10.5, 2, "inconclusive"),
+        ({"less_than": 0}, -4, 2, "supported"),
+        ({"less_than": 0}, 4, 2, "falsified"),
+        ({"less_than": 0}, -0.5, 2, "inconclusive"),
+    ],
+)
+def test_the_interval_over_pairs_decides(judged, claim, mean, sd, outcome):
+    verdict = judged(document(claim=claim), tables(gaps(mean, sd)))
+    assert (verdict.outcome, verdict.n, verdict.primary) == (outcome, 12, True)
+    assert verdict.estimate == pytest.approx(mean) and verdict.low < mean < verdict.high
+    assert (verdict.p < 0.05) == (outcome == "supported") and verdict.p == verdict.p_holm
+    assert "90 % t interval over 12 pairs" in verdict.reason
+    assert "over pairs of sessions of many-arrays" in verdict.limits
+    assert verdict.meaning == document()["outcomes"][outcome]
+
+
+@pytest.mark.parametrize(
+    ("mean", "outcome"), [(0.2, "supported"), (8, "falsified"), (2.5, "inconclusive")]
+)
+def test_the_seeds_of_one_pair_may_be_the_unit(judged, mean, outcome):
+    table = pd.DataFrame([estimate(gaps(mean, 2, 5))])
+    verdict = judged(seed_document(), {"estimates": table})
+    assert (verdict.outcome, verdict.n) == (outcome, 5)
+    assert "over seeds of the pair indy" in verdict.limits
+    assert "none of the variation between pairs" in verdict.limits
+
+
+def put(table, column, value, row=0):
+    def change(given):
+        found = given[table][column].astype(object)
+        found[row] = value
+        given[table][column] = found
+
+    return change
+
+
+def drop(row):
+    def change(given):
+        given["estimates"] = given["estimates"].drop(index=row)
+
+    return change
+
+
+def more_seeds(given):
+    given["estimates"]["n_seeds"] = 500
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (put("over_pairs", "optimizer", "lars"), "over_pairs has no row with optimizer = adam"),
+        (put("over_pairs", "estimand", "heldout"), "over_pairs has no row with estimand = stable"),
+        (put("over_pairs", "n_pairs", np.nan), "n_pairs is nan, no count"),
+        (put("over_pairs", "n_pairs", 30), "over_pairs and estimates disagree on pairs"),
+        (put("over_pairs", "n_failing", np.nan), "over_pairs and estimates disagree"),
+        (put("over_pairs", "n_diverged", np.nan), "over_pairs and estimates disagree"),
+        (drop(3), "11 pairs: not the 12 registered"),
+        (more_seeds, "pair pair-0: 500 seeds and 0 diverged: not the 3 registered"),
+        (put("estimates", "n_seeds", 2, 4), "pair pair-4: 2 seeds and 0 diverged: not the 3 reg"),
+        (put("estimates", "n_diverged", np.nan, 4), "pair pair-4: n_seeds or n_diverged is no co"),
+        (put("over_pairs", "alpha", 0.45), "over_pairs was made at alpha 0.45, and 0.05 is"),
+        (put("over_pairs", "learner_full", "tbptt-200-200"), "per_step is tbptt-200-200 minus im"),
+        (put("over_pairs", "recovery_full_low_percent", 1.0), "rtrl is not shown to adapt: the"),
+        (put("over_pairs", "recovery_immediate_low_percent", 19.9), "immediate is not shown to"),
+        (put("over_pairs", "recovery_full_low_percent", np.nan), "of its recovery is nan %"),
+        (put("over_pairs", "gap_pp", np.nan), "gap_pp has no finite t interval"),
+        (put("over_pairs", "dof", 0), "gap_pp has no finite t interval"),
+        (put("estimates", "guards", None), "over_pairs and estimates disagree on pairs, failing"),
+    ],
+)
+def test_every_obstacle_makes_it_untestable(judged, change, reason):
+    given = tables(gaps(0.5))
+    assert judged(document(), given).outcome == "supported"
+    change(given)
+    verdict = judged(document(), given)
+    assert verdict.outcome == "untestable" and reason in verdict.reason
+    assert np.isnan(verdict.p) and np.isnan(verdict.p_holm)
+    assert verdict.meaning == "The runs cannot tell."
+
+
+def test_both_learners_recovering_one_percent_are_not_called_equivalent(judged):
+    verdict = judged(document(), tables(gaps(0.0, 0.1), recovery=1.0))
+    assert verdict.outcome == "untestable"
+    assert "rtrl is not shown to adapt: the lower 95 % end of its recovery is 1 %" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("binding", "reason"),
+    [
+        (None, "the study does not say which config and code it ran"),
+        (BINDS | {"config_sha256": "c" * 64}, "the config that its conditions depend on is not"),
+        (BINDS | {"code_sha256": "c" * 64}, "the task's code is not the one registered"),
+        ({"config_sha256": "a" * 64}, "the task's code is not the one registered (none, regist"),
+    ],
+)
+def test_another_config_or_code_makes_it_untestable(judged, binding, reason):
+    verdict = judged(document(), tables(gaps(0.5)), binding)
+    assert verdict.outcome == "untestable" and reason in verdict.reason
+
+
+def test_a_registration_that_binds_nothing_is_untestable(judged):
+    given = document()
+    del given["binds"]
+    verdict = judged(given, tables(gaps(0.5)))
+    assert "binds neither config nor code" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put("over_pairs", "gap_pp", 50.0), "gap_pp 50 outside its own interval"),
+        (put("over_pairs", "standard_error_pp", 0.01), "and its standard error gives"),
+        (put("over_pairs", "dof", 10), "and its standard error gives"),
+        (put("estimates", "gap_pp", 9.0), "over_pairs has gap_pp 0.5, and the mean of its pairs"),
+        (put("over_pairs", "gap_pp", "much"), "holds 'much', not a number"),
+    ],
+)
+def test_a_row_that_contradicts_itself_is_refused(judged, change, words):
+    given = tables(gaps(0.5))
+    change(given)
+    with pytest.raises(OrlaError, match=words):
+        judged(document(), given)
+
+
+def test_more_degrees_of_freedom_than_units_are_refused(judged):
+    given = tables(gaps(0.5))
+    table = tables(gaps(0.5, 2, 40))["over_pairs"]
+    given["over_pairs"] = table.assign(n_pairs=12)
+    with pytest.raises(OrlaError, match="39 degrees of freedom over 12 units"):
+        judged(document(), given)
+
+
+def test_two_rows_are_refused(judged):
+    given = tables(gaps(0.5))
+    given["over_pairs"] = pd.concat([given["over_pairs"]] * 2)
+    with pytest.raises(OrlaError, match="2 rows of over_pairs"):
+        judged(document(), given)
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "fewer than 20 updates: adapt for longer, or update more often",
+        "the choice of the rate failed: run more seeds, or a longer selection part",
+        "the frozen network is worse than predicting the mean: pretrain it for longer",
+        "recovery has no meaning: choose a pair that drifts more",
+    ],
+)
+def test_a_guard_of_the_pair_makes_seeds_untestable(judged, guard):
+    table = pd.DataFrame([estimate(gaps(0.2, 2, 5), guards=guard)])
+    verdict = judged(seed_document(), {"estimates": table})
+    assert verdict.outcome == "untestable" and verdict.reason == guard
+
+
+def test_pairs_that_fail_are_counted(judged):
+    verdict = judged(document(), tables(gaps(0.2), failing=(1, 5)))
+    assert verdict.outcome == "supported" and "2 of 12 pairs fail a guard" in verdict.reason
+    verdict = judged(document(), tables(gaps(0.2), failing=(1, 5, 7)))
+    assert verdict.outcome == "untestable"
+    assert "3 pairs fail a guard, more than the 2 registered as the most" in verdict.reason
+    assert "pair-1: fewer than 20 updates: adapt for longer" in verdict.reason
+
+
+def test_a_pair_without_a_gap_fails(judged):
+    given = tables(gaps(0.2, n=11))
+    lost = estimate([0.0, 0.0, 0.0], seeds=3, pair="lost", guards="no meaning: read the error")
+    lost |= {"gap_pp": np.nan, "gap_frozen_pp": np.nan}
+    given["estimates"] = pd.concat([given["estimates"], pd.DataFrame([lost])])
+    given["over_pairs"]["n_failing"] = 1
+    assert judged(document(), given).outcome == "supported"
+    verdict = judged(document(exclusions={"max_diverged": 2, "max_failing": 0}), given)
+    assert verdict.outcome == "untestable" and "lost: no meaning" in verdict.reason
+
+
+def test_a_verdict_that_depends_on_failing_pairs_is_inconclusive(judged):
+    given = tables([*gaps(0.2, 1, 10), 9.0, 9.0], failing=(10, 11))
+    assert given["over_pairs"]["gap_without_failing_pp"][0] == pytest.approx(0.2)
+    verdict = judged(document(), given)
+    assert verdict.outcome == "inconclusive"
+    given = tables([*gaps(0.2, 1, 10), 2.0, 2.0], failing=(10, 11))
+    assert judged(document(), given).outcome == "supported"
+    given["over_pairs"]["gap_without_failing_pp"] = np.nan
+    verdict = judged(document(), given)
+    assert verdict.outcome == "inconclusive"
+    assert "it would be inconclusive without the pairs that fail a guard" in verdict.reason
+
+
+def test_a_verdict_that_depends_on_how_divergence_is_scored_is_inconclusive(judged):
+    values = gaps(0.2, 1)
+    frozen = values.copy()
+    frozen[0] -= 60
+    verdict = judged(document(), tables(values, diverged=1, frozen=frozen))
+    assert verdict.outcome == "inconclusive"
+    assert "it would be inconclusive with diverged models scored as the frozen" in verdict.reason
+    verdict = judged(document(), tables(values, diverged=1))
+    assert verdict.outcome == "supported" and "1 diverged and left out" in verdict.reason
+    verdict = judged(document(), tables(values, diverged=3))
+    assert verdict.outcome == "untestable"
+    assert "3 diverged, more than the 2 registered as the most" in verdict.reason
+
+
+def test_divergence_of_seeds_is_scored_both_ways(judged):
+    values = gaps(0.2, 1, 4)
+    row = estimate(values, diverged=1, frozen=[*values, -40.0])
+    verdict = judged(seed_document(), {"estimates": pd.DataFrame([row])})
+    assert verdict.outcome == "inconclusive" and "scored as the frozen network" in verdict.reason
+    row = estimate(values, diverged=1, frozen=[*values, 0.5])
+    assert judged(seed_document(), {"estimates": pd.DataFrame([row])}).outcome == "supported"
+
+
+def test_a_further_check_holds_on_every_pair(judged):
+    check = {
+        "name": "long enough",
+        "why": "Updates.",
+        "result": "estimates",
+        "where": {"comparison": "per_step"},
+        "column": "updates",
+        "region": {"at_least": 20},
+    }
+    given = tables(gaps(0.5), updates=100)
+    assert judged(document(manipulation_checks=[check]), given).outcome == "supported"
+    put("estimates", "updates", 12, 7)(given)
+    verdict = judged(document(manipulation_checks=[check]), given)
+    assert 'manipulation check "long enough" fails: updates is 12' in verdict.reason
+
+
+def family(write, *ps):
+    """A primary and further registrations on one table, each claiming more than some gap."""
+    claims = [{"equivalent_within": 3}, *({"more_than": p} for p in ps)]
+    return [
+        registration.read(write(document(claim=claim, primary=i == 0), f"claim-{i}"))
+        for i, claim in enumerate(claims)
+    ]
+
+
+def test_those_that_are_not_primary_are_corrected_as_a_family(write):
+    from statsmodels.stats.multitest import multipletests
+
+    known = family(write, -1.0, -0.7, -0.3)
+    bindings = dict.fromkeys((each.name for each in known), BINDS)
+    found = judge(known, tables(gaps(0.5)), bindings)
+    assert found[0].p == found[0].p_holm
+    alone = [verdict.p for verdict in found[1:]]
+    assert [v.p_holm for v in found[1:]] == pytest.approx(multipletests(alone, method="holm")[1])
+    for verdict in found[1:]:
+        assert (verdict.p_holm < 0.05) == (verdict.outcome == "supported")
+    single = judge(known[:2], tables(gaps(0.5)), bindings)
+    assert single[1].p_holm == single[1].p < 0.05 < found[1].p_holm or found[1].p_holm < 0.05
+
+
+def test_an_untestable_member_still_counts_in_the_family(write):
+    known = family(write, -1.0, -1.0)
+    bindings = {known[0].name: BINDS, known[1].name: BINDS}
+    found = judge(known, tables(gaps(0.5)), bindings)
+    assert found[2].outcome == "untestable" and np.isnan(found[2].p)
+    assert found[1].p_holm == pytest.approx(2 * found[1].p)
+
+
+def test_a_falsified_claim_is_corrected_too(write):
+    known = family(write, 2.0, 2.0, 2.0, 2.0)
+    bindings = dict.fromkeys((each.name for each in known), BINDS)
+    shifted = tables(gaps(0.75))
+    alone = judge(known[:2], shifted, bindings)[1]
+    together = judge(known, shifted, bindings)[1]
+    assert (alone.outcome, together.outcome) == ("falsified", "inconclusive")
+
+
+DAY = datetime.date(2026, 11, 22)
+
+
+def test_the_table_of_verdicts(write):
+    known = registration.read(write(document()))
+    locks = {"small-gap": Locked("small-gap.yaml", "1" * 64, DAY, "2" * 64, (), "git")}
+    data = {"many-arrays/pair-0/80-20": {"simulated": True}}
+    given = {"study": "made", "bindings": {"small-gap": BINDS}, "datasets": data}
+    table = verdicts([known], tables(gaps(0.5)), locks, **given)
+    row = table.iloc[0]
+    assert list(table.columns) == VERDICT_COLUMNS
+    assert (row["outcome"], row["words"]) == ("supported", "shown in simulation")
+    assert row["registered_on"] == "2026-11-22" and row["primary"]
+    assert row["results_seen"] == "made up: none seen by nobody (It did not exist.)"
+    assert (row["lock_sha256"], row["judged_sha256"]) == ("1" * 64, "2" * 64)
+    mixed = data | {"many-arrays/pair-1/80-20": {"mixed": [{"simulated": False}]}}
+    for datasets, words in ((mixed, "shown in simulation"), ({}, "supported")):
+        table = verdicts([known], tables(gaps(0.5)), locks, **given | {"datasets": datasets})
+        assert table["words"][0] == words
+
+
+def test_a_study_that_is_not_named_judges_nothing(write):
+    known = registration.read(write(document()))
+    assert verdicts([known], {}, {}, study="another").empty
+
+
+def test_a_family_has_exactly_one_primary(write):
+    locks = {name: Locked(f"{name}.yaml", "1" * 64, DAY) for name in ("one", "two")}
+    one = registration.read(write(document(), "one"))
+    two = registration.read(write(document(), "two"))
+    with pytest.raises(OrlaError, match=r'study "made" has 2 primary registrations \(one, two\)'):
+        verdicts([one, two], tables(gaps(0.5)), locks, study="made")
+    only = registration.read(write(document(primary=False), "two"))
+    with pytest.raises(OrlaError, match=r"has 0 primary registrations \(none\)"):
+        verdicts([only], tables(gaps(0.5)), locks, study="made")
