@@ -46,7 +46,9 @@ OTHERWISE = {
         "reports/tables/ratio_gap.py",
     },
     ("statistic", "conditions"): {"study/config.py", "study/plan.py"},  # the key of a config
-    ("table", "heldout"): {  # a part of an episode
+    ("figure", "pairs"): {"study/config.py", "study/plan.py"},  # the key of a config
+    ("table", "heldout"): {  # a part of an episode; an estimand
+        "reports/estimates.py",
         "study/study.py",
         "study/sweep.py",
         "tasks/episode.py",
