@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from inference_results import interval, make_inference
 
 from orla import catalogue
 from orla.reports.study import Comparison, StudyFacts
@@ -35,6 +36,10 @@ SIMULATED = StudyFacts(
     reproduces=True,
     recordings=("recordings",),
     comparisons=COMPARISONS,
+    instances={
+        "architecture": {f"rnn-pretrained-{n}": {"kind": "rnn", "hidden": 64} for n in (1, 200)}
+    },
+    pretraining={"rnn": 50, "lstm": 50, "rnn-pretrained-1": 1, "rnn-pretrained-200": 200},
 )
 RECORDED = replace(SIMULATED, name="odoherty", label="indy, M1", simulated=False)
 STEPS = {"80-20": 13200, "50-50": 8200}
@@ -87,6 +92,7 @@ def make_results(
         "horizon_gaps": horizon_gaps,
         "traces": _traces(heldout),
         "verdicts": _verdicts(),
+        **make_inference(heldout, SETTING, COMPARISONS, horizon_gaps),
     }
 
 
@@ -192,6 +198,7 @@ def _gaps(seeds: pd.DataFrame) -> pd.DataFrame:
         row |= {"gap_pp": mean, "low_pp": low, "high_pp": high}
         row |= {"t90_low_pp": t_low, "t90_high_pp": t_high, "margin_pp": 3.0, "tost_p": 0.04}
         row |= {"delta_star_pp": star, "equivalent": star < 3, "unreliable": False}
+        _, _, row["t95_low_pp"], row["t95_high_pp"] = interval(pd.Series(values))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -210,6 +217,8 @@ def _conditions(heldout: pd.DataFrame) -> pd.DataFrame:
         row |= {"adapt_recovery_percent": adapt, "adapt_low_percent": adapt_low}
         row |= {"adapt_high_percent": adapt_high, "r2_mean": finite["r2_mean"].mean()}
         row |= {"r2_weighted": finite["r2_weighted"].mean()}
+        recoveries = interval(finite["recovery_heldout_percent"])
+        row |= {"t95_low_percent": recoveries[2], "t95_high_percent": recoveries[3]}
         row |= {"update_ratio": 5.0, "update_ratio_low": 4.8, "update_ratio_high": 5.2}
         rows.append(row | {"unreliable": False})
     return pd.DataFrame(rows)

@@ -46,7 +46,9 @@ OTHERWISE = {
         "reports/tables/ratio_gap.py",
     },
     ("statistic", "conditions"): {"study/config_schema.py", "study/plan.py"},  # the key of a config
+    ("figure", "pairs"): {"study/config.py", "study/plan.py"},  # the key of a config
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
+        "reports/estimates.py",
         "results/estimands.py",
         "study/study.py",
         "study/sweep.py",

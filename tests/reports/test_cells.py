@@ -27,8 +27,10 @@ CONDITION = {
     "n_seeds": 7,
     "n_diverged": 3,
     "recovery_percent": 11.1,
-    "low_percent": 10.2,
-    "high_percent": 12.3,
+    "low_percent": 0.1,
+    "high_percent": 99.9,
+    "t95_low_percent": 10.2,
+    "t95_high_percent": 12.3,
     "adapt_recovery_percent": 21.4,
     "adapt_low_percent": 20.5,
     "adapt_high_percent": 22.6,
@@ -40,12 +42,17 @@ CONDITION = {
 MODEL = {"frozen_heldout_error": 1.13, "reference_error": 0.57, "updates": 4321}
 GAP = {
     "optimizer": "sgd",
+    "estimand": "heldout",
     "n_seeds": 6,
     "n_diverged": 0,
     "gap_pp": -4.1,
     "low_pp": -5.2,
     "high_pp": -3.3,
-    "unreliable": False,
+    "t95_low_pp": -5.5,
+    "t95_high_pp": -2.7,
+    "r2_gap": 0.021,
+    "error_gap": -0.034,
+    "guards": "",
 }
 PRICE = {
     "learner": "rtrl",
@@ -118,7 +125,7 @@ def test_heldout(simulated):
 
 def test_few_updates_are_marked(simulated):
     table = heldout(simulated, learner="tbptt-200-200", updates=2)
-    title = next(p.title for p in table.panels if "TBPTT 200" in p.title)
+    title = next(p.title for p in table.panels if "TBPTT-200" in p.title)
     assert title.endswith("(2 updates§)") and any(n.startswith("§") for n in table.notes)
     assert any("400 steps adapted to" in note for note in table.notes)
     assert not any(note.startswith("§") for note in heldout(simulated).notes)
@@ -133,24 +140,26 @@ def test_each_network_has_its_own_paper_column(architecture, paper, simulated):
 
 
 def gaps(study, *rows):
-    return build("bci_gap", {"gaps": frame(*rows)}, study)
+    return build("bci_gap", {"estimates": frame(*rows)}, study)
 
 
 def test_bci_gap(simulated):
     values = dict(zip(COMPARISONS, (-1.1, 2.2, -3.3, 4.4, -5.5), strict=True))
     rows = [
-        {**GAP, "comparison": name, "gap_pp": gap, "low_pp": gap - 0.2, "high_pp": gap + 0.3}
+        {**GAP, "comparison": name, "gap_pp": gap, "t95_low_pp": gap - 0.2}
+        | {"t95_high_pp": gap + 0.3}
         for name, gap in values.items()
     ]
     table = gaps(simulated, *rows)
+    more = "\nR² +0.021\nMSE −0.034"
     assert dict(zip(heads(table), ours(table), strict=True)) == {
         "Optimizer": "SGD",
         "n": "6",
-        "full − immediate: per step": "−1.1\n[−1.3,\u00a0−0.8]",
-        "full − immediate: per window": "+2.2\n[2.0,\u00a02.5]",
-        "window − step: immediate": "−3.3\n[−3.5,\u00a0−3.0]",
-        "window − step: full": "+4.4\n[4.2,\u00a04.7]",
-        "the paper's diagonal: ours": "−5.5\n[−5.7,\u00a0−5.2]",
+        "full − immediate: per step": "−1.1\n[−1.3,\u00a0−0.8]" + more,
+        "full − immediate: per window": "+2.2\n[2.0,\u00a02.5]" + more,
+        "window − step: immediate": "−3.3\n[−3.5,\u00a0−3.0]" + more,
+        "window − step: full": "+4.4\n[4.2,\u00a04.7]" + more,
+        "the paper's diagonal: ours": "−5.5\n[−5.7,\u00a0−5.2]" + more,
         "the paper's diagonal: paper": "−9.9\n[−16.4,\u00a0−3.5]",
     }
 
@@ -169,7 +178,7 @@ def test_the_csv_has_the_papers_interval_and_place(simulated):
     row = data.loc["sgd"]
     assert (row["paper_gap_pp"], row["paper_low"], row["paper_high"]) == (-9.93, -16.4, -3.5)
     assert row["paper_configuration"] == "local-f64" and "Table 8" in row["paper_place"]
-    assert (row["gap_pp"], row["low_pp"], row["high_pp"]) == (-4.1, -5.2, -3.3)
+    assert (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"]) == (-4.1, -5.5, -2.7)
 
 
 def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
@@ -177,7 +186,7 @@ def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
     study = replace(simulated, comparisons=own, main="mine")
     table = gaps(study, {**GAP, "comparison": "mine"})
     assert heads(table) == ["Optimizer", "n", "short windows"]
-    assert "full (TBPTT 20), per 20 steps − immediate, per 20 steps" in table.caption
+    assert "TBPTT-20, per 20 steps − immediate, per 20 steps" in table.caption
     assert [row[0] for row in table.panels[0].rows] == ["SGD"]  # the paper has no such gap
 
 
@@ -249,7 +258,7 @@ def test_verdict(simulated):
     table = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, simulated)
     assert ours(table) == (
         "one title",
-        "falsified",
+        "not shown in simulation",
         "1.11 [−2.22,\u00a03.33]",
         "at least 10",
         "8",

@@ -11,9 +11,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from drawing import draw, texts
 from matplotlib import colors
 from matplotlib.collections import PathCollection
-from matplotlib.text import Text
 
 from orla import catalogue
 from orla.reports import style
@@ -36,19 +36,6 @@ BLINDNESS = {
 }
 
 
-def draw(name, results, study):
-    """The figure itself, caught on its way to the disk, laid out as it would be saved."""
-    caught = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(style, "save", lambda figure, *paths: caught.append(figure))
-        figure = catalogue.part("figure", name)
-        needed = [results[need] for need in figure.part.more["needs"]]
-        figure().draw(*needed, paths=[], study=study)
-        caption = figure().describe(*needed, study=study)
-    caught[0].canvas.draw()
-    return caught[0], caption
-
-
 def test_the_reports_have_their_figures():
     assert set(NAMES) >= {"horizon_gap", "lr_curves", "adaptation_traces", "tost_interval"}
     for part in catalogue.parts("figure").values():
@@ -66,21 +53,6 @@ def drawn(results, simulated):
 @pytest.fixture(scope="module")
 def made(build_results):
     return {case: build_results(**settings) for case, settings in CASES.items()}
-
-
-def texts(figure):
-    found = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
-    offscreen = {t for axes in figure.axes for t in hidden_ticks(axes)}
-    return [t for t in found if t not in offscreen]
-
-
-def hidden_ticks(axes):
-    """Tick labels that matplotlib keeps but does not draw, since they lie outside the view."""
-    for axis in (axes.xaxis, axes.yaxis):
-        shown = set(axis._update_ticks())  # what is drawn has no public name
-        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-            if tick not in shown:
-                yield from (tick.label1, tick.label2)
 
 
 def lab(color, blindness="none"):
@@ -293,7 +265,7 @@ def test_captions_take_window_level_and_comparison_from_the_study(made, recorded
     tost = captions["tost_interval"]
     assert "80 % t interval" in tost.caption and "α = 0.1" in tost.caption
     for name in ("tost_interval", "horizon_gap"):
-        assert "full (TBPTT 20), per 20 steps − immediate, per step" in captions[name].caption
+        assert "TBPTT-20, per 20 steps − immediate, per step" in captions[name].caption
         assert "paper" not in captions[name].caption + captions[name].alt
 
 

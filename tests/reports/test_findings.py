@@ -46,7 +46,7 @@ def test_claims_have_our_figures_and_verdicts(text, results):
     row = next(row for claim, row in claims.items() if "advantage with LARS at 80/20" in claim)
     gap = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
     gap = gap[gap["comparison"] == "paper"]["gap_pp"].item()
-    assert f"+{gap:.1f} pp" in row[2] and "**supported** (`lars-advantage`)" in row[3]
+    assert f"+{gap:.1f} pp" in row[2] and "**shown in simulation** (`lars-advantage`)" in row[3]
     assert "+20 pp (Table 3)" in row[1]
     unmeasured = rows_of(text, "## Claims not measured yet")
     assert any("UORO" in row[0] for row in unmeasured)
@@ -62,8 +62,9 @@ def test_horizons_are_the_results(text, results):
 
 
 def test_a_changed_result_changes_its_figure(results, simulated, text):
-    gaps = results["gaps"].assign(gap_pp=results["gaps"]["gap_pp"] + 55.5)
-    assert findings({**results, "gaps": gaps}, PROVENANCE, simulated) != text
+    for name in ("gaps", "estimates", "over_pairs"):
+        gaps = results[name].assign(gap_pp=results[name]["gap_pp"] + 55.5)
+        assert findings({**results, name: gaps}, PROVENANCE, simulated) != text
     assert findings(results, PROVENANCE, simulated) == text
 
 
@@ -75,7 +76,7 @@ def test_little_and_nothing(results, simulated):
     nothing = {name: frame.iloc[:0] for name, frame in results.items()}
     assert "No model was run." in findings(nothing, {}, simulated)
     assert "No model was run." in findings({}, {}, simulated)
-    only = findings({"gaps": results["gaps"]}, {}, simulated)
+    only = findings({"estimates": results["estimates"]}, {}, simulated)
     assert "## Gaps between learners" in only and "## Held-out recovery" not in only
 
 

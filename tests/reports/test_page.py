@@ -12,6 +12,7 @@ from orla.reports import page
 from orla.reports.study import Comparison
 from orla.reports.table import Column, Panel
 from orla.reports.tables.base import Table
+from orla.reports.verdicts import outcome_words
 from orla.reports.words import GLOSSARY, OUTCOME_SIGNS
 
 NAMES = ("heldout", "bci_gap", "ratio_gap", "selection_price")
@@ -118,7 +119,7 @@ def relative_luminance(color):
 
 def test_simulated_banner_only_where_simulated(tmp_path, results, pictures, simulated, recorded):
     text = Outline(write(tmp_path, results, pictures, simulated)).text
-    assert text.index("SIMULATED") < text.index("Verdicts")
+    assert text.index("SIMULATED") < text.index("Asked") < text.index("Verdicts")
     assert text.count("SIMULATED") > len(results["verdicts"]) + 8
     assert "SIMULATED" not in Outline(write(tmp_path, results, pictures, recorded)).text
 
@@ -127,7 +128,8 @@ def test_verdicts_claims_tables_and_provenance(tmp_path, results, pictures, simu
     text = Outline(write(tmp_path, results, pictures, simulated)).text
     for verdict in results["verdicts"].to_dict("records"):
         assert verdict["registration"] in text
-        assert f"{OUTCOME_SIGNS[verdict['outcome']]} {verdict['outcome']}" in text
+        sign = OUTCOME_SIGNS[verdict["outcome"]]
+        assert f"{sign} {outcome_words(verdict, simulated)}" in text
     order = ["The paper’s claims", "Equivalence within the margin", "Held-out recovery", "0123abc"]
     places = [text.index(part) for part in order]
     assert text.index("3 of 5 seeds diverged") < places[0]
@@ -148,7 +150,7 @@ def test_words_of_others_are_escaped(tmp_path, results, pictures, simulated):
 
 
 def test_a_study_with_little_run_still_has_a_page(tmp_path, results, simulated):
-    text = Outline(write(tmp_path, {"gaps": results["gaps"]}, {}, simulated, {})).text
+    text = Outline(write(tmp_path, {"estimates": results["estimates"]}, {}, simulated, {})).text
     assert "No registration has been judged" in text
     assert "No model has been run" in text
     assert "not run" in text and "Gaps between learners" in text
@@ -159,18 +161,53 @@ def test_same_results_same_bytes(tmp_path, results, pictures, simulated):
     assert first == write(tmp_path, results, pictures, simulated)
 
 
-def test_opening_says_what_was_asked_done_and_found(tmp_path, results, pictures, simulated):
-    text = Outline(write(tmp_path, results, pictures, simulated)).text
-    opening = " ".join(text[text.index("Asked") : text.index("What was run")].split())
-    gaps = results["gaps"].query("comparison == 'paper'")
+def opening_of(text):
+    return " ".join(text[text.index("Asked") : text.index("What the words on")].split())
+
+
+def test_opening_says_what_was_asked_and_found_over_what(tmp_path, results, pictures, simulated):
+    told = opening_of(Outline(write(tmp_path, results, pictures, simulated)).text)
+    assert "Whether immediate derivatives" in told and "how often the weights are updated" in told
     models = len(results["heldout"])
-    assert "Whether immediate derivatives" in opening
-    assert f"by 5 learners with SGD, Adafactor, Adam and LARS: {models} models" in opening
-    assert "20 pretrained RNN networks" in opening
-    assert "Of 5 registered hypotheses: 2 supported, 1 falsified, 1 inconclusive and" in opening
-    ends = [f"{gaps['gap_pp'].min():.1f}".replace("-", "−"), f"+{gaps['gap_pp'].max():.1f}"]
-    assert f"runs from {ends[0]} pp (SGD, RNN, float64, 80/20) to {ends[1]} pp (LARS" in opening
-    assert f"equivalent within ±3 pp in {gaps['equivalent'].sum()} of 8" in opening
+    assert f"by 5 learners with SGD, Adafactor, Adam and LARS: {models} models" in told
+    assert "20 pretrained RNN networks on 1 pair of sessions" in told
+    assert "Of 5 registered hypotheses: 2 shown in simulation, 1 not shown in simulation, 1" in told
+    places = [told.index(word) for word in ("Asked", "Found", "Over what", "How far to trust it")]
+    assert places == sorted(places)
+    assert "The sessions are simulated" in told and "There is one pair of sessions" in told
+    assert "Of 400 made-up studies with a known answer 3 got a wrong verdict" in told
+    assert "at most 2.0 % in one kind (planted)" in told and "1 registration is untestable" in told
+
+
+def test_opening_gives_the_four_differences_over_pairs_before_those_over_seeds(
+    tmp_path, results, simulated
+):
+    pairs = results["over_pairs"].query("estimand == 'stable' and optimizer == 'lars'")
+    row = pairs.query("comparison == 'per_window' and split == '80-20'").iloc[0]
+    gap = f"{row['gap_pp']:+.1f}".replace("-", "−")
+    told = opening_of(Outline(write(tmp_path, results, {}, simulated)).text)
+    assert f"full − immediate, per window {gap}" in told
+    assert "95\u00a0% over pairs" in told.replace(" % over", "\u00a0% over")
+    only = {name: frame for name, frame in results.items() if name != "over_pairs"}
+    told = opening_of(Outline(write(tmp_path, only, {}, simulated)).text)
+    assert "over seeds of one pair" in told
+    del only["truth_controls"]
+    told = opening_of(Outline(write(tmp_path, only, {}, simulated)).text)
+    assert "have not been tried on made-up studies" in told
+
+
+def test_failing_guards_are_counted_in_the_opening(tmp_path, results, simulated):
+    estimates = results["estimates"].copy()
+    estimates.loc[[0, 3], "guards"] = "fewer than 20 updates: adapt to more steps"
+    told = Outline(write(tmp_path, {**results, "estimates": estimates}, {}, simulated)).text
+    assert f"Of {len(estimates)} gaps 2 fail a guard" in told
+
+
+def test_the_two_by_two_comes_first(tmp_path, results, pictures, simulated):
+    html = write(tmp_path, results, pictures, simulated)
+    places = [html.index(f'id="{name}"') for name in ("chapter-cadence", "words", "verdicts")]
+    assert places == sorted(places) and places[-1] < html.index('id="chapter-drift"')
+    assert html.index('href="#chapter-cadence"') < html.index('href="#words"')
 
 
 def test_a_study_of_ones_own_is_not_called_a_reproduction(tmp_path, results, pictures, recorded):
@@ -179,7 +216,7 @@ def test_a_study_of_ones_own_is_not_called_a_reproduction(tmp_path, results, pic
     html = write(tmp_path, results, pictures, study)
     text = Outline(html).text
     assert "<h1>Online adaptation to indy, M1</h1>" in html
-    assert "Whether “full (RTRL), per step” recovers more than “immediate, per step”" in text
+    assert "Whether “exact RTRL, per step” recovers more than “immediate, per step”" in text
     for word in ("Shalev", "the paper", "The paper", "Claims"):
         assert word not in text
     study = replace(study, title="Does it keep up?")
@@ -236,8 +273,8 @@ def test_nothing_and_one_condition(tmp_path, results, simulated):
     query = "optimizer == 'adam' and split == '80-20'"
     one = {n: f.query(query) if "optimizer" in f else f.iloc[:1] for n, f in results.items()}
     text = Outline(write(tmp_path, one, {}, simulated)).text
-    assert "of 1 registered hypothesis: 1 supported" in text.lower()
-    assert "paper's diagonal" in text and "in 0 of 1" in text
+    assert "of 1 registered hypothesis: 1 shown in simulation" in text.lower()
+    assert "paper's diagonal" in text and "There is one pair of sessions" in text
 
 
 def test_a_table_from_outside_has_its_own_chapter(tmp_path, results, simulated, monkeypatch):

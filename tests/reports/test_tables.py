@@ -16,7 +16,7 @@ from orla import catalogue
 from orla.reports.latex import escape
 from orla.reports.study import Comparison
 from orla.reports.table import to_latex, write
-from orla.reports.verdicts import reason, threshold
+from orla.reports.verdicts import folded, outcome_words, reasons, sample, threshold
 
 NAMES = list(catalogue.parts("table"))
 PDFLATEX = shutil.which("pdflatex")
@@ -49,9 +49,13 @@ def with_losses(results):
     measures = [c for c in results["conditions"] if "percent" in c or c.startswith("r2")]
     results["conditions"].loc[full, measures] = np.nan
     results["conditions"].loc[full, ["n_seeds", "n_diverged"]] = 0, 5
-    for name in ("gaps", "ratio_gap"):
-        results[name][["gap_pp", "low_pp", "high_pp"]] = np.nan
-    results["gaps"][["n_seeds", "n_diverged"]] = 0, 5
+    results["ratio_gap"][["gap_pp", "low_pp", "high_pp"]] = np.nan
+    for name in ("gaps", "estimates", "over_pairs"):
+        measures = results[name].select_dtypes("float").columns.difference(["freezing_step"])
+        results[name][measures] = np.nan
+        results[name]["n_diverged"] = 5
+    results["gaps"]["n_seeds"] = results["estimates"]["n_seeds"] = 0
+    results["multiverse"][["gap", "low", "high"]] = np.nan
     results["ratio_gap_order"][["spearman", "low", "high"]] = np.nan
     return results
 
@@ -97,7 +101,7 @@ def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
     immediate = "RNN, float64, 80/20: immediate, per step"
     assert line(table, immediate, "LARS")[1].endswith("*")
     assert line(table, immediate, "SGD")[6] == "42.2ᵖ"
-    assert line(table, "RNN, float64, 80/20: full (TBPTT 200", "SGD")[2] == "4 (1 div.)"
+    assert line(table, "RNN, float64, 80/20: TBPTT-200", "SGD")[2] == "4 (1 div.)"
     assert not line(table, immediate, "Adam")[1].endswith("*")
     assert {note[0] for note in table.notes} == {"*", "ᵖ", "ᵏ", "R"}
 
@@ -106,8 +110,8 @@ def test_heldout_marks_what_is_unreliable(results, simulated):
     conditions = results["conditions"].assign(unreliable=True)
     table = build("heldout", {**results, "conditions": conditions}, simulated)
     rows = [row for panel in table.panels for row in panel.rows if row[3] != "not run"]
-    assert len(rows) == len(conditions) and all("‡" in row[3] for row in rows)
-    assert any(note.startswith("‡") for note in table.notes)
+    assert len(rows) == len(conditions) and all(row[3] == "–¶" for row in rows)
+    assert any(note.startswith("¶") for note in table.notes)
 
 
 def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
@@ -119,14 +123,17 @@ def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
 
 def test_all_diverged_is_said(results, simulated):
     table = build("heldout", with_losses(results), simulated)
-    assert line(table, "RNN, float64, 80/20: full (TBPTT 200", "Adam")[3] == "diverged"
+    assert line(table, "RNN, float64, 80/20: TBPTT-200", "Adam")[3] == "diverged"
 
 
 def test_two_by_two_has_all_five_differences(results, simulated):
     table = build("bci_gap", results, simulated)
-    cells = line(table, "RNN, float64, 80/20", "SGD")
-    gaps = results["gaps"].query("optimizer == 'sgd' and split == '80-20'")
-    gaps = gaps.set_index("comparison")["gap_pp"]
+    cells = line(table, "RNN, float64, 80/20: frozen once", "SGD")
+    gaps = (
+        results["estimates"]
+        .query("optimizer == 'sgd' and split == '80-20' and estimand == 'heldout'")
+        .set_index("comparison")["gap_pp"]
+    )
     order = ["per_step", "per_window", "cadence_immediate", "cadence_full", "paper"]
     for cell, comparison in zip(cells[2:7], order, strict=True):
         shown = float(cell.split("\n")[0].replace("−", "-").rstrip("‡"))
@@ -148,7 +155,7 @@ def test_verdicts_in_the_order_of_the_claims(results, simulated):
     table = build("verdict", {"verdicts": shuffled}, simulated)
     assert table.data["registration"].tolist()[:2] == ["adam-equivalence", "lars-advantage"]
     rows = table.panels[0].rows
-    assert rows[0][1:3] == ("supported", "−0.30 [−2.70,\u00a02.10]")
+    assert rows[0][1:3] == ("shown in simulation", "−0.30 [−2.70,\u00a02.10]")
     assert rows[1][0].endswith("†") and any("amended" in note for note in table.notes)
     assert any("crosses the threshold" in note for note in table.notes)
 
@@ -217,18 +224,41 @@ def test_thresholds_have_a_true_minus(value, text):
 
 def test_a_cause_is_said_once():
     given = {"reason": "no row with a = b; no row with a = b; n = 1. So nothing is known."}
-    assert reason(given) == "no row with a = b; n = 1. So nothing is known."
-    assert reason({"reason": None}) == reason({}) == ""
-    assert reason({"reason": "3 diverged"}) == "3 diverged."
+    assert reasons(given) == ("no row with a = b; n = 1.", "So nothing is known.")
+    assert reasons({"reason": None}) == reasons({}) == ("", "")
+    assert reasons({"reason": "3 diverged"}) == ("3 diverged.", "")
+
+
+def test_verdicts_in_words(results, simulated, recorded):
+    row = results["verdicts"].iloc[0].to_dict()
+    assert outcome_words(row, simulated) == "shown in simulation"
+    assert outcome_words(row, recorded) == "supported"
+    assert outcome_words(row | {"outcome": "inconclusive"}, simulated) == "inconclusive"
+    assert outcome_words(row | {"words": "shown on 12 pairs"}, recorded) == "shown on 12 pairs"
+    assert outcome_words(row | {"words": np.nan}, simulated) == "shown in simulation"
+    assert (sample(row), sample(row | {"unit": "pair"})) == ("20", "20 pairs")
+
+
+def test_equal_reasons_are_folded_and_meanings_of_recordings_left_out(results, simulated, recorded):
+    given = {"outcome": "untestable", "reason": "no data. Nothing is known."}
+    verdicts = results["verdicts"].assign(**given)
+    first, *others = [why for _, why in folded(verdicts, recorded)]
+    assert first == "no data. Nothing is known."
+    told = f"As for “{folded(verdicts, recorded)[0][0]['title']}”. Nothing is known."
+    assert others == [told] * 4
+    verdicts = results["verdicts"].assign(outcome="falsified", reason="outside. Not in the brain.")
+    assert {why for _, why in folded(verdicts, simulated)} == {"outside."}
+    assert {why for _, why in folded(verdicts, recorded)} == {"outside. Not in the brain."}
 
 
 def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(results, simulated):
     own = dict(simulated.comparisons) | {
         f"own{i}": Comparison(f"own {i}", "rtrl", "trace") for i in range(4)
     }
-    first = results["gaps"].query("comparison == 'per_step'")
-    gaps = pd.concat([results["gaps"], *(first.assign(comparison=f"own{i}") for i in range(4))])
-    table = build("bci_gap", {"gaps": gaps}, replace(simulated, comparisons=own))
+    estimates = results["estimates"].query("estimand == 'heldout'")
+    first = estimates.query("comparison == 'per_step'")
+    rows = pd.concat([estimates, *(first.assign(comparison=f"own{i}") for i in range(4))])
+    table = build("bci_gap", {"estimates": rows}, replace(simulated, comparisons=own))
     latex = to_latex(table)
     assert len(table.columns) == 12 and latex.count(r"\begin{table}") == 2
     heads = [line for line in latex.splitlines() if line.startswith("Optimizer & n & ")]

@@ -9,7 +9,7 @@ from orla.reports.terminal import verdict_table
 def test_fits_the_terminal_and_tells_all(width, results, simulated):
     text = verdict_table(results["verdicts"], simulated, width=width, report="reports/index.html")
     assert max(map(len, text.splitlines())) <= max(width, 90)
-    for outcome in ("supported", "falsified", "inconclusive", "untestable"):
+    for outcome in ("shown in simulation", "not shown in", "inconclusive", "untestable"):
         assert outcome in text
     assert "SIMULATED" in text and "(amended)" in text.replace("\n", " ")
     assert "−0.30 [−2.70, 2.10]" in text

@@ -20,11 +20,11 @@ INSTANCES = {
     [
         ("learner", "immediate", "immediate, per step"),
         ("learner", "immediate-20", "immediate, per 20 steps"),
-        ("learner", "tbptt-200-50", "full (TBPTT 200), per 50 steps"),
+        ("learner", "tbptt-200-50", "TBPTT-200, per 50 steps"),
         ("learner", "last-layer", "last layer, per step"),
         ("learner", "trace", "trace, per step"),
         ("learner", "trace-05", "trace, decay 0.5, per step"),
-        ("learner", "short", "full (TBPTT 9), per 3 steps"),
+        ("learner", "short", "TBPTT-9, per 3 steps"),
         ("learner", "unheard-of", "unheard-of"),
         ("architecture", "rnn", "RNN"),
         ("architecture", "rnn-128", "RNN, hidden 128"),
@@ -83,7 +83,7 @@ def test_titles_say_what_varies(simulated, results):
 
 def test_comparisons_name_their_learners(simulated):
     text = simulated.words("per_step")
-    assert text == "full − immediate, per step (full (RTRL), per step − immediate, per step)"
+    assert text == "full − immediate, per step (exact RTRL, per step − immediate, per step)"
     assert simulated.words("unheard-of") == "unheard-of"
     assert replace(simulated, comparisons={}).called("comparison", "paper") == "paper"
 

@@ -15,6 +15,8 @@ REPORT_FILES = [
     *expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
     *expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
 ]
+# Settings of pretraining that a named network has to itself.
+PRETRAINED = config["pretraining"].get("of", {})
 # Facts of the study for captions and the page.
 FACTS = {
     "name": config["name"],
@@ -24,6 +26,10 @@ FACTS = {
     # A task's options are data, which no reader wants beside its name.
     "instances": {
         kind: config.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"
+    },
+    "pretraining": {
+        network: PRETRAINED.get(network, {}).get("window", config["pretraining"]["window"])
+        for network in config["networks"]
     },
 }
 

@@ -26,4 +26,5 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
         comparisons=settings.comparisons,
         main=settings.main,
         instances=given["instances"],
+        pretraining=given["pretraining"],
     )

@@ -23,7 +23,7 @@ _CHEAPEST_ABOVE = 64
 class RTRL(
     Learner,
     name="rtrl",
-    label="full (RTRL)",
+    label="exact RTRL",
     order=20,
     mark=Mark("#9c2f1c", "s", "-"),
     exactness="exact",

@@ -19,7 +19,7 @@ from orla.programs.scan import scan
 class TBPTT(
     Learner,
     name="tbptt",
-    label="full (TBPTT {window})",
+    label="TBPTT-{window}",
     order=40,
     mark=Mark("#f0ab3c", "D", (0, (4, 1.2))),
     short=("window", "update_every"),

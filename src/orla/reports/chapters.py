@@ -21,6 +21,26 @@ CHAPTERS = {
         "Each hypothesis was registered, with its threshold, before the results it is judged by.",
         10,
     ),
+    "cadence": Chapter(
+        "Gradient or cadence?",
+        "What the full gradient adds at one cadence, and what updating once a window adds.",
+        5,
+    ),
+    "by_pair": Chapter(
+        "Over pairs of sessions",
+        "What holds for pairs of sessions, the unit of every statement about drift.",
+        15,
+    ),
+    "choices": Chapter(
+        "Every choice",
+        "Which of the choices that a reader might have made decide the answer.",
+        17,
+    ),
+    "trust": Chapter(
+        "Does the instrument tell?",
+        "How often the same rules are right where the answer is known, and what they could miss.",
+        18,
+    ),
     "drift": Chapter(
         "Adaptation to the drift",
         "How much of the drift's error each learner undoes, and which learner undoes more.",

@@ -13,6 +13,7 @@ from orla.errors import OrlaError
 from orla.reports import numbers
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
+from orla.reports.verdicts import outcome_words
 
 NOT_RUN = "not run"
 
@@ -25,7 +26,7 @@ class ClaimLine:
         text, paper, place: the claim, the paper's figure and where it stands.
         ours: our figures, one line each; empty where this study does not measure the claim.
         registration: the registration that tests it, or "".
-        outcome: that registration's verdict, or "" where there is none yet.
+        outcome, words: that registration's verdict, and as a reader sees it; or "".
         amended: whether that registration was amended.
     """
 
@@ -35,6 +36,7 @@ class ClaimLine:
     ours: list[str]
     registration: str
     outcome: str
+    words: str
     amended: bool
 
 
@@ -63,7 +65,7 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimL
         key: {name: f[(f[["task", "pair"]] == list(key)).all(axis=1)] for name, f in own.items()}
         for key in pairs.itertuples(index=False, name=None)
     }
-    return [_line(claim, by_pair, verdicts) for claim in load().claims]
+    return [_line(claim, by_pair, verdicts, study) for claim in load().claims]
 
 
 def apply(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> bool:
@@ -119,7 +121,10 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _line(
-    claim: Mapping[str, Any], by_pair: Mapping[tuple, Mapping], verdicts: Mapping[str, Any]
+    claim: Mapping[str, Any],
+    by_pair: Mapping[tuple, Mapping],
+    verdicts: Mapping[str, Any],
+    study: StudyFacts,
 ) -> ClaimLine:
     verdict = verdicts.get(claim.get("registration"))
     ours = [
@@ -134,6 +139,7 @@ def _line(
         ours=ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]],
         registration=claim.get("registration", ""),
         outcome=verdict["outcome"] if verdict else "",
+        words=outcome_words(verdict, study) if verdict else "",
         amended=bool(verdict["amended"]) if verdict else False,
     )
 

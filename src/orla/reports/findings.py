@@ -13,11 +13,11 @@ from orla import catalogue
 from orla.catalogue import Part
 from orla.reports import claims, opening
 from orla.reports.chapters import CARDS, place
-from orla.reports.numbers import MISSING, count, estimate, is_missing, number
+from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.provenance import short
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
-from orla.reports.verdicts import reason, threshold, verdict_estimate, verdict_rows
+from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 
 
 def findings(
@@ -38,7 +38,7 @@ def findings(
         opening=opening.sentences(results, study),
         claims=[line for line in told if line.ours],
         unmeasured=[line for line in told if not line.ours],
-        judged=_judged(results.get("verdicts")),
+        judged=_judged(results.get("verdicts"), study),
         tables=[_table(part, results, study) for part in _answered(results)],
         horizons=_horizons(results.get("horizon_gaps"), study),
     )
@@ -78,16 +78,17 @@ def _table(part: type[Part], results: Mapping[str, pd.DataFrame], study: StudyFa
     return part().build(*(results[need] for need in part.part.more["needs"]), study=study)
 
 
-def _judged(verdicts: pd.DataFrame | None) -> list[dict[str, Any]]:
+def _judged(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[dict[str, Any]]:
     return [
         {
-            **{key: row[key] for key in ("title", "registration", "outcome", "amended")},
+            **{key: row[key] for key in ("title", "registration", "amended")},
+            "outcome": outcome_words(row, study),
             "estimate": verdict_estimate(row),
             "threshold": threshold(row["threshold"]),
-            "n": count(row["n"]),
-            "reason": reason(row),
+            "n": sample(row),
+            "reason": why,
         }
-        for row in (verdict_rows(verdicts) if verdicts is not None else ())
+        for row, why in (folded(verdicts, study) if verdicts is not None else ())
     ]
 
 
@@ -105,9 +106,9 @@ def _horizons(gaps: pd.DataFrame | None, study: StudyFacts) -> dict[str, Any] | 
             by_optimizer[name] = [_gap(found.get(step)) for step in steps]
         panels.append({"title": title, "steps": steps, "rows": by_optimizer})
     caption = (
-        f"Gap in pp of {study.words(study.main)}, with 95 % bootstrap intervals over seeds. Seeds "
-        "that share a stream share the step at which adaptation stops, so these intervals do not "
-        "hold the variation between horizons"
+        f"Gap in pp of {study.words(study.main)}, with 95 % bootstrap intervals over seeds of one "
+        "pair. Seeds that share a stream share the step at which adaptation stops, so these "
+        "intervals do not hold the variation between horizons"
     )
     known = {name: value for name, value in spread.items() if not is_missing(value)}
     if known:

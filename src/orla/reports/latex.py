@@ -42,6 +42,7 @@ _SIGNS = {
     "→": r"\ensuremath{\to}",
     "∞": r"\ensuremath{\infty}",
     "§": r"\S{}",
+    "¶": r"\P{}",
     "✓": r"\ensuremath{\surd}",
     "✗": r"\ensuremath{\times}",
     "†": r"\ensuremath{^{\dagger}}",

@@ -1,17 +1,22 @@
-"""The opening of the page: three sentences on what was asked, done and found."""
+"""The opening of the page: what was asked, what was found, over what, and how far to trust it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import number
+from orla.reports.estimates import ESTIMANDS, OF_HELDOUT, has_meaning
+from orla.reports.numbers import interval, is_missing, number
 from orla.reports.paper import load
+from orla.reports.square import square
 from orla.reports.study import StudyFacts
+from orla.reports.verdicts import outcome_words
 from orla.reports.words import OUTCOME_SIGNS
 
 _PAPERS_QUESTION = "Do immediate derivatives suffice for online recurrent adaptation?"
+_FEWEST_PAIRS = 3
 
 
 def title(study: StudyFacts) -> str:
@@ -22,37 +27,109 @@ def title(study: StudyFacts) -> str:
 
 
 def sentences(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> dict[str, str]:
-    """What was asked, done and found.
+    """What was asked and found, over what, and how far to trust it.
 
     Args:
-        results: results by file stem: heldout, gaps and verdicts are read.
+        results: results by file stem: heldout, estimates, over_pairs, verdicts and
+            truth_controls are read.
         study: names, comparisons and data of the study.
 
     Returns:
-        "Asked", "Done" and "Found", a sentence each.
+        "Asked", "Found", "Over what" and "How far to trust it", some sentences each.
     """
+    verdicts, heldout = results.get("verdicts"), results.get("heldout")
     return {
         "Asked": _asked(study),
-        "Done": _done(results.get("heldout"), study),
-        "Found": _found(results.get("verdicts"), results.get("gaps"), study),
+        "Found": " ".join([*_gaps(results, study), _judged(verdicts, study)]),
+        "Over what": _over(heldout, study),
+        "How far to trust it": " ".join(_trust(results, study)),
     }
 
 
 def _asked(study: StudyFacts) -> str:
+    asked = []
     if study.reproduces:
         paper = load().document
-        return (
+        asked.append(
             "Whether immediate derivatives, which hold the past fixed, adapt a recurrent network "
             f"as well as full gradients do, as “{paper['title']}” ({paper['author']}) reports."
         )
-    given = study.comparison(study.main)
-    if not given.minuend:
-        return f"How well each learner adapts a recurrent network to {study.data}."
-    pair = [study.called("learner", learner) for learner in (given.minuend, given.subtrahend)]
-    return f"Whether “{pair[0]}” recovers more than “{pair[1]}” on {study.data}."
+    elif (given := study.comparison(study.main)).minuend:
+        pair = [study.called("learner", name) for name in (given.minuend, given.subtrahend)]
+        asked.append(f"Whether “{pair[0]}” recovers more than “{pair[1]}” on {study.data}.")
+    else:
+        asked.append(f"How well each learner adapts a recurrent network to {study.data}.")
+    if square(study):
+        asked.append(
+            "And which of two things a difference comes from: the gradient, or how often the "
+            "weights are updated."
+        )
+    return " ".join(asked)
 
 
-def _done(heldout: pd.DataFrame | None, study: StudyFacts) -> str:
+def _gaps(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
+    """What gradient and cadence add, over pairs where there are some, else over seeds."""
+    names = square(study) or (study.main,)
+    kinds = (
+        (results.get("over_pairs"), "over pairs of sessions"),
+        (results.get("estimates"), "over seeds of one pair"),
+    )
+    for frame, unit in kinds:
+        if frame is None or frame.empty or not frame["comparison"].isin(names).any():
+            continue
+        own = frame[frame["comparison"].isin(names)]
+        own = own[own["estimand"] == _known(own)[0]]
+        if "pair" not in own:
+            own = own.assign(pair="")
+        title, _, rows = max(study.groups(own), key=lambda group: _weight(group.rows))
+        told = [
+            f"{study.called('optimizer', optimizer)}: {_differences(part, names, study)}."
+            for optimizer, part in rows.groupby("optimizer", sort=False)
+        ]
+        estimand = ESTIMANDS.get(own["estimand"].iloc[0], own["estimand"].iloc[0])
+        return [f"Differences of recovery in pp ({title}; {estimand}; 95 % {unit}).", *told]
+    return ["No difference has been estimated."]
+
+
+def _known(frame: pd.DataFrame) -> list[str]:
+    found = frame["estimand"].unique().tolist()
+    return [e for e in OF_HELDOUT if e in found] or found
+
+
+def _weight(rows: pd.DataFrame) -> tuple[int, int]:
+    """The condition that the opening is about: most comparisons, then most units."""
+    units = "n_pairs" if "n_pairs" in rows else "n_seeds"
+    return rows["comparison"].nunique() * rows["optimizer"].nunique(), int(rows[units].max())
+
+
+def _differences(rows: pd.DataFrame, names: tuple[str, ...], study: StudyFacts) -> str:
+    cells = {row["comparison"]: row for row in rows.to_dict("records")}
+    return "; ".join(
+        f"{study.called('comparison', name)} {_gap(cells.get(name))}" for name in names
+    )
+
+
+def _gap(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "not run"
+    if not has_meaning(row) or is_missing(row["gap_pp"]):
+        return "without meaning"
+    ends = interval(row["t95_low_pp"], row["t95_high_pp"])
+    return f"{number(row['gap_pp'], signed=True)} {ends}".rstrip()
+
+
+def _judged(verdicts: pd.DataFrame | None, study: StudyFacts) -> str:
+    if verdicts is None or verdicts.empty:
+        return "No registration has been judged."
+    said = [outcome_words(row, study) for row in verdicts.to_dict("records")]
+    ranks = dict(zip(verdicts["outcome"], said, strict=True))
+    order = [ranks[name] for name in OUTCOME_SIGNS if name in ranks]
+    told = [f"{said.count(words)} {words}" for words in dict.fromkeys([*order, *said])]
+    what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
+    return f"Of {len(verdicts)} registered {what}: {_and(told)}."
+
+
+def _over(heldout: pd.DataFrame | None, study: StudyFacts) -> str:
     if heldout is None or heldout.empty:
         return "No model was run."
     names = {
@@ -61,50 +138,58 @@ def _done(heldout: pd.DataFrame | None, study: StudyFacts) -> str:
     }
     keys = ["task", "pair", "architecture", "precision", "start", "seed"]
     networks = len(heldout.drop_duplicates(keys))
+    pairs = len(heldout[["task", "pair"]].drop_duplicates())
     return (
-        f"{networks} pretrained {_and(names['architecture'])} networks were adapted to "
-        f"{study.data}, split {_and(names['split'])}, by {_count(names['learner'], 'learner')} "
-        f"with {_and(names['optimizer'])}: {len(heldout)} models at rates chosen on a validation "
-        "part, scored on a held-out part that nothing was learned from or chosen on."
+        f"{networks} pretrained {_and(names['architecture'])} networks on {_count(pairs, 'pair')} "
+        f"of sessions ({study.data}), split {_and(names['split'])}, by "
+        f"{_count(len(names['learner']), 'learner')} with {_and(names['optimizer'])}: "
+        f"{len(heldout)} models at rates chosen on a validation part, scored on a held-out part "
+        "that nothing was learned from or chosen on."
     )
 
 
-def _found(verdicts: pd.DataFrame | None, gaps: pd.DataFrame | None, study: StudyFacts) -> str:
-    parts = [part for part in (_judged(verdicts), _gaps(gaps, study)) if part]
-    text = "; ".join(parts) or "nothing yet"
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _judged(verdicts: pd.DataFrame | None) -> str:
-    if verdicts is None or verdicts.empty:
-        return "no registration has been judged"
-    counts = verdicts["outcome"].value_counts()
-    told = [f"{counts[name]} {name}" for name in OUTCOME_SIGNS if name in counts]
-    what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
-    return f"of {len(verdicts)} registered {what}: {_and(told)}"
-
-
-def _gaps(gaps: pd.DataFrame | None, study: StudyFacts) -> str:
-    if gaps is None or gaps.empty:
-        return ""
-    rows = gaps[(gaps["comparison"] == study.main) & gaps["gap_pp"].notna()]
-    if rows.empty:
-        return ""
-    ends = [
-        f"{number(row['gap_pp'], signed=True)} pp "
-        f"({study.called('optimizer', row['optimizer'])}, {study.title_of(row, rows)})"
-        for row in (rows.loc[rows["gap_pp"].idxmin()], rows.loc[rows["gap_pp"].idxmax()])
+def _trust(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
+    told = [
+        "The sessions are simulated: this shows what the study can tell, not what the brain does."
+        if study.simulated
+        else f"The sessions are recordings ({study.data})."
     ]
-    span = f"is {ends[0]}" if len(rows) == 1 else f"runs from {ends[0]} to {ends[1]}"
-    return (
-        f"the gap of {study.words(study.main)} {span}, shown equivalent within "
-        f"±{study.margin_pp:g} pp in {int(rows['equivalent'].sum())} of {len(rows)}"
-    )
+    heldout = results.get("heldout")
+    pairs = 0 if heldout is None else len(heldout[["task", "pair"]].drop_duplicates())
+    if 0 < pairs < _FEWEST_PAIRS:
+        told.append(
+            f"There {'is one pair' if pairs == 1 else f'are {pairs} pairs'} of sessions: intervals "
+            "are over its networks and say nothing about another pair."
+        )
+    controls = results.get("truth_controls")
+    if controls is None or controls.empty:
+        told.append("The rules have not been tried on made-up studies with a known answer here.")
+    else:
+        worst = controls.loc[controls["wrong_share"].idxmax()]
+        wrong, studies = int(controls["wrong"].sum()), int(controls["studies"].sum())
+        told.append(
+            f"Of {studies} made-up studies with a known answer {wrong} got a wrong verdict, at "
+            f"most {number(100 * worst['wrong_share'])} % in one kind ({worst['world']})."
+        )
+    verdicts = results.get("verdicts")
+    if verdicts is not None and len(verdicts):
+        lost = int((verdicts["outcome"] == "untestable").sum())
+        verb = "registration is" if lost == 1 else "registrations are"
+        told.append(f"{lost} {verb} untestable." if lost else "No registration is untestable.")
+    guarded = _guarded(results.get("estimates"))
+    return [*told, guarded] if guarded else told
+
+
+def _guarded(estimates: pd.DataFrame | None) -> str:
+    if estimates is None or estimates.empty or "guards" not in estimates:
+        return ""
+    failing = int(estimates["guards"].fillna("").astype(bool).sum())
+    return f"Of {len(estimates)} gaps {failing} fail a guard (see Words) and are marked."
 
 
 def _and(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _count(names: list[str], what: str) -> str:
-    return f"{len(names)} {what}{'' if len(names) == 1 else 's'}"
+def _count(number_of: int, what: str) -> str:
+    return f"{number_of} {what}{'' if number_of == 1 else 's'}"

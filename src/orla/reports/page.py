@@ -19,12 +19,12 @@ from orla.files import atomic
 from orla.reports import claims, opening, words
 from orla.reports import provenance as origin
 from orla.reports.chapters import CARDS, chapter, place
-from orla.reports.numbers import bind, count, number
+from orla.reports.numbers import bind, number
 from orla.reports.paper import load
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts
 from orla.reports.tables.shared import FEW, FEW_UPDATES
-from orla.reports.verdicts import reasons, threshold, verdict_estimate, verdict_rows
+from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 
 # Tables with more rows than this are folded.
 _LONG = 12
@@ -57,6 +57,7 @@ def write(
         OSError: a picture cannot be read.
     """
     told = claims.lines(results, study) if claims.apply(results, study) else []
+    chapters = list(_chapters(results, pictures, study))
     short, full = origin.short(provenance), origin.lines(provenance)
     page = _environment().get_template("page").render(
         study=study,
@@ -65,11 +66,12 @@ def write(
         glossary=words.GLOSSARY,
         runs=list(_runs(results.get("heldout"), study)),
         few=f"{FEW} fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
-        verdicts=list(_verdicts(results.get("verdicts"))),
+        verdicts=list(_verdicts(results.get("verdicts"), study)),
         claims=[line for line in told if line.ours],
         unmeasured=[line for line in told if not line.ours],
         remarks=load().remarks if told else [],
-        chapters=list(_chapters(results, pictures, study)),
+        chapters=chapters,
+        early=sum(item["chapter"].order < chapter(CARDS).order for item in chapters),
         provenance=short,
         details={name: value for name, value in full.items() if name not in short},
         signs=words.OUTCOME_SIGNS,
@@ -79,9 +81,13 @@ def write(
 
 
 def _environment() -> Environment:
-    template = (files(__package__) / "page.html").read_text(encoding="utf-8")
+    named = {"page": "page.html", "style": "page.css"}
+    texts = {
+        name: (files(__package__) / file).read_text(encoding="utf-8")
+        for name, file in named.items()
+    }
     environment = Environment(
-        loader=DictLoader({"page": template}),
+        loader=DictLoader(texts),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -115,23 +121,19 @@ def _runs(heldout: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str,
         }
 
 
-def _verdicts(verdicts: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
-    """One card each; a reason that an earlier card gives is replaced by a reference to it."""
-    given: dict[str, str] = {}
-    for row in verdict_rows(verdicts) if verdicts is not None else ():
+def _verdicts(verdicts: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str, Any]]:
+    """One card each."""
+    for row, why in folded(verdicts, study) if verdicts is not None else ():
         claim = load().claim_of(row["registration"]) or {}
-        cause, meaning = reasons(row)
-        first = given.setdefault(cause, row["title"]) if row["outcome"] == "untestable" else ""
-        if first and first != row["title"]:
-            cause = f"As for “{first}”."
         yield {
             "registration": row["registration"],
             "title": row["title"],
             "outcome": row["outcome"],
-            "reason": f"{cause} {meaning}".strip(),
+            "words": outcome_words(row, study),
+            "reason": why,
             "estimate": verdict_estimate(row),
             "threshold": threshold(row["threshold"]),
-            "n": count(row["n"]),
+            "n": sample(row),
             "amended": bool(row["amended"]),
             "registered_on": str(row["registered_on"]),
             "paper": claim.get("paper", ""),

@@ -53,6 +53,7 @@ class StudyFacts:
         comparisons: name -> label, minuend and subtrahend, as attributes.
         main: the comparison that a figure of one comparison shows.
         instances: parts that the config names itself: kind -> name -> specification.
+        pretraining: network -> steps of the window that it is pretrained with.
     """
 
     name: str
@@ -66,6 +67,7 @@ class StudyFacts:
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = PAPERS
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pretraining: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from orla.reports.numbers import count
 from orla.reports.study import StudyFacts
-from orla.reports.verdicts import reason, threshold, verdict_estimate, verdict_rows
+from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 from orla.reports.words import OUTCOME_SIGNS
 
 _HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
@@ -32,7 +31,7 @@ def verdict_table(
         report: where the HTML report lies, named in the last line.
     """
     width = width or shutil.get_terminal_size((100, 24)).columns
-    rows = [_row(row) for row in verdict_rows(verdicts)]
+    rows = [_row(row, why, study) for row, why in folded(verdicts, study)]
     lines = _banner(study, width)
     if rows:
         lines += _layout(rows, width)
@@ -53,18 +52,18 @@ def _banner(study: StudyFacts, width: int) -> list[str]:
     return [*lines, ""]
 
 
-def _row(row: dict) -> tuple[tuple[str, ...], str]:
+def _row(row: dict, why: str, study: StudyFacts) -> tuple[tuple[str, ...], str]:
     outcome = str(row["outcome"])
     title = str(row["title"]) + (" (amended)" if row.get("amended") else "")
     cells = (
         OUTCOME_SIGNS.get(outcome, " "),
         title,
-        outcome,
+        outcome_words(row, study),
         verdict_estimate(row).replace("\u00a0", " "),
         threshold(row["threshold"]),
-        count(row["n"]),
+        sample(row),
     )
-    return cells, "" if outcome == "supported" else reason(row)
+    return cells, "" if outcome == "supported" else why
 
 
 def _layout(rows: list[tuple[tuple[str, ...], str]], width: int) -> list[str]:

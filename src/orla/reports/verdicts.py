@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import MISSING, estimate, is_missing
+from orla.reports.numbers import MISSING, count, estimate, is_missing
 from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.words import SIMULATED_OUTCOMES
 
 
 def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
@@ -24,6 +26,20 @@ def verdict_estimate(row: dict[str, Any]) -> str:
     return estimate(row["estimate"], row["low"], row["high"], digits=2)
 
 
+def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
+    """A verdict in words: its column `words`, or those for simulated sessions."""
+    if not is_missing(row.get("words")) and row["words"]:
+        return str(row["words"])
+    outcome = str(row["outcome"])
+    return SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
+
+
+def sample(row: dict[str, Any]) -> str:
+    """The number of units that a verdict is over, and what they are where the row says so."""
+    unit = row.get("unit")
+    return count(row["n"]) + ("" if is_missing(unit) or not unit else f" {unit}s")
+
+
 def threshold(value: object) -> str:
     """A verdict's threshold: words as they are, a number with the digits it needs."""
     if isinstance(value, str):
@@ -31,9 +47,22 @@ def threshold(value: object) -> str:
     return MISSING if is_missing(value) else f"{value:g}".replace("-", "−")
 
 
-def reason(row: dict[str, Any]) -> str:
-    """Why a verdict is what it is, each cause said once, and what it means; or ""."""
-    return " ".join(filter(None, reasons(row)))
+def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, Any], str]]:
+    """The verdicts in order, each with its reason; a cause that an earlier one gives is named.
+
+    On simulated sessions the registration's words on what an outcome means are left out, because
+    they speak of recordings.
+    """
+    given: dict[str, str] = {}
+    found = []
+    for row in verdict_rows(verdicts):
+        cause, meaning = reasons(row)
+        first = given.setdefault(cause, row["title"]) if row["outcome"] == "untestable" else ""
+        if cause and first and first != row["title"]:
+            cause = f"As for “{first}”."
+        decided = study.simulated and row["outcome"] in SIMULATED_OUTCOMES
+        found.append((row, " ".join(filter(None, (cause, "" if decided else meaning)))))
+    return found
 
 
 def reasons(row: dict[str, Any]) -> tuple[str, str]:

@@ -21,6 +21,8 @@ NONE: Instances = MappingProxyType({})
 
 # A verdict is shown by word and sign, never by colour alone.
 OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "untestable": "?"}
+# What a verdict on simulated sessions is called; the other outcomes keep their names.
+SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 
 # Explanations for readers who do not know the paper, one line each.
 GLOSSARY = {
@@ -32,7 +34,16 @@ GLOSSARY = {
     "gap": "the recovery of one learner minus that of another, in percentage points (pp), paired "
     "by network.",
     "cadence": "how often a learner updates: at each step, or once a window of steps.",
+    "TBPTT-200, exact RTRL": "two full gradients: of the last 200 steps, updated once a window "
+    "(what the paper ran on recordings), and of all steps, updated at each (real-time recurrent "
+    "learning).",
     "diagonal": "a comparison that changes gradient and cadence at once.",
+    "pair": "two sessions: one to pretrain on, one to adapt to. Networks (seeds) are repeats "
+    "within a pair.",
+    "last ten freezing points": "the mean over weights frozen after each of the last ten windows, "
+    "so that no single instant decides.",
+    "guard": "a check without which a recovery says nothing: enough updates, a rate whose choice "
+    "is stable, a frozen network better than the mean, a clear denominator.",
     "TOST": "two one-sided t tests: equivalent where the gap's interval lies inside the margin.",
     "δ*": "the smallest margin at which a gap would pass as equivalent.",
     "edge": "the best learning rate is the smallest or largest tried, so a better one may lie "
@@ -77,7 +88,7 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
     """The name of a part or value in reports: its declared label, then options.
 
     Options are named where they differ from their default and are not in the label. A learner's
-    cadence comes last ("full (RTRL), per step"). A value that is no part keeps its name, with a
+    cadence comes last ("exact RTRL, per step"). A value that is no part keeps its name, with a
     slash in a split (80/20).
     """
     this = found(kind, slug, instances)

@@ -1,5 +1,7 @@
 """Numbers of the paper that follow from others of it: a wrong row or column breaks them."""
 
+from pathlib import Path
+
 import pytest
 
 from orla.reports.paper import load
@@ -38,6 +40,26 @@ def test_every_estimate_lies_in_its_interval():
 def test_denominators_follow_from_benefit_and_gap(hidden, architecture, mse):
     row = by("capacity", "architecture", "hidden")[architecture, hidden]
     assert 100 * row["benefit_mse"] / row["gap_pp"] == pytest.approx(mse, abs=0.005)
+
+
+def test_table_5_has_another_denominator_than_table_15():
+    """The arithmetic of docs/protocol.md, "What counts as 100 in Table 5"."""
+    rows = [row for row in load().table("optimizers") if row["task"] == "recordings"]
+    recovery = {row["optimizer"]: row["adapt_recovery_percent"] / 100 for row in rows}
+    errors = load().table("windows")
+    [adam] = [r["mse"] for r in errors if r.get("optimizer") == "adam" and r["window"] == 1]
+    capacity = by("capacity", "architecture", "hidden")["rnn", 64]
+    denominator = round(100 * capacity["benefit_mse"] / capacity["gap_pp"], 2)
+    apart = recovery["adafactor"] - recovery["adam"]
+    told = {
+        "error": f"-{abs(adam - apart * denominator):.3f}, which no squared error",
+        "most": f"at most\n{adam / apart:.3f}",
+        "apart": f"errors {apart * denominator:.3f} apart",
+        "share": f"at most {100 * adam / apart / denominator:.0f} % of what",
+    }
+    text = (Path(__file__).parents[3] / "docs/protocol.md").read_text(encoding="utf-8")
+    assert {name: part in text for name, part in told.items()} == dict.fromkeys(told, True)
+    assert adam - apart * denominator < 0
 
 
 def test_gaps_are_full_minus_immediate():

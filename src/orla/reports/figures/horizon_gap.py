@@ -81,7 +81,7 @@ class HorizonGap(
         )
         caption = (
             f"Held-out gap in pp, {study.words(study.main)}, against the number of steps adapted. "
-            f"Bars: 95 % bootstrap interval over seeds (n = {seed_counts(gaps)})."
+            f"Bars: 95 % bootstrap interval over seeds of one pair (n = {seed_counts(gaps)})."
         )
         alt = f"Lines of gap against adapt horizon by optimizer. {seen or 'No data'}."
         band = next(filter(None, (_band(study, keys) for _, keys, _ in study.groups(gaps))), None)

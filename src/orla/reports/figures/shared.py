@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from orla.catalogue import Mark
 from orla.reports import style
-from orla.reports.numbers import number
+from orla.reports.estimates import FEW_POINTS
+from orla.reports.numbers import is_missing, number
 from orla.reports.study import StudyFacts
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
@@ -61,3 +65,40 @@ def count_range(counts: pd.Series | Sequence[int]) -> str:
     if not found:
         return "0"
     return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def points(axes: Axes, x: float, seeds: pd.DataFrame, column: str) -> None:
+    """The seeds beside a dot at x, where there are few of them."""
+    values = seeds[column].dropna()
+    if len(values) <= FEW_POINTS:
+        where = np.full(len(values), x + 0.25)
+        axes.scatter(where, values, s=7, color=style.QUIET, linewidths=0, zorder=2)
+
+
+def bar(
+    axes: Axes,
+    x: float,
+    y: float,
+    low: float | None,
+    high: float | None,
+    look: Mark,
+    across: bool = False,
+    **more: Any,
+) -> None:
+    """A dot with its interval (none where an end is missing); across draws it lying."""
+    ends = None if is_missing(low) or is_missing(high) else [[max(y - low, 0)], [max(high - y, 0)]]
+    where = (y, x) if across else (x, y)
+    axes.errorbar(
+        *where,
+        **{"xerr" if across else "yerr": ends},
+        **{
+            "color": look.color,
+            "marker": look.marker,
+            "markeredgecolor": style.INK,
+            "markeredgewidth": 0.4,
+            "elinewidth": 1.2,
+            "capsize": 2,
+            "linestyle": "none",
+        }
+        | more,
+    )

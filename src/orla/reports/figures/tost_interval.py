@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.claims import condition_of
+from orla.reports.estimates import has_meaning
 from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import say
 from orla.reports.numbers import estimate, is_missing, number
@@ -67,8 +68,8 @@ class TostInterval(
         )
         caption = (
             f"Held-out gap in pp, {study.words(study.main)}, with its {_level(study)} t interval "
-            f"over paired seeds: equivalent (TOST, α = {study.alpha:g}) where the interval lies "
-            "inside the grey margin. Dots: seeds."
+            f"over seeds of one pair: equivalent (TOST, α = {study.alpha:g}) where the interval "
+            "lies inside the grey margin. Dots: seeds."
         )
         alt = f"Interval plot of gaps. {seen or 'No data'}."
         if any(_theirs(row, study) for row in rows.to_dict("records")):
@@ -135,7 +136,7 @@ def _tost_row(axes: Axes, y: float, row: dict, seeds: pd.DataFrame, look: Mark) 
             linewidths=0,
             zorder=2,
         )
-    if pd.notna(row["gap_pp"]):
+    if pd.notna(row["gap_pp"]) and has_meaning(row):
         ends = [[row["gap_pp"] - row["t90_low_pp"]], [row["t90_high_pp"] - row["gap_pp"]]]
         bars = None if row["n_seeds"] < 2 or np.isnan(ends).any() else ends
         axes.errorbar(
@@ -186,10 +187,11 @@ def _tost_text(row: dict) -> str:
     n = f"n = {int(row['n_seeds'])}" + (f" ({lost} div.)" if lost else "")
     if pd.isna(row["gap_pp"]):
         return f"{n}: no gap"
-    mark = "‡" if row["unreliable"] else ""
+    if not has_meaning(row):
+        return f"{n}: recovery has no meaning"
     same = "equivalent" if row["equivalent"] else "not shown equivalent"
     star = "" if is_missing(row["delta_star_pp"]) else f"δ* = {number(row['delta_star_pp'])}, "
-    return f"{n}, {star}{same}{mark}"
+    return f"{n}, {star}{same}"
 
 
 def _tost_axes(axes: Axes, rows: pd.DataFrame, study: StudyFacts) -> None:

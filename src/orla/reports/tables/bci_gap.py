@@ -7,19 +7,25 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.estimates import (
+    ESTIMANDS,
+    OVER_SEEDS,
+    PAPERS_ESTIMAND,
+    estimands,
+    gap_lines,
+    guard_notes,
+)
+from orla.reports.numbers import MISSING
 from orla.reports.study import StudyFacts, in_paper
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import (
-    BOOTSTRAP,
     NOT_RUN,
-    UNRELIABLE,
     PaperCell,
-    is_true,
     lost_seeds,
     mark_notes,
     paper_gap,
+    seed_range,
     twin,
     with_paper_rows,
 )
@@ -31,47 +37,52 @@ class BciGap(
     label="Gaps between learners",
     chapter="drift",
     order=20,
-    needs=("gaps",),
+    needs=("estimates",),
     paper="gaps",
 ):
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
-    def build(self, gaps: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
+    def build(self, estimates: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         main = study.main
-        candidates = [{"comparison": main, "optimizer": name} for name in in_paper("optimizer")]
-        rows = with_paper_rows(gaps, study, candidates, _theirs)
+        candidates = [
+            {"comparison": main, "optimizer": name, "estimand": PAPERS_ESTIMAND}
+            for name in in_paper("optimizer")
+        ]
+        rows = with_paper_rows(estimates, study, candidates, _theirs)
         comparisons = study.present(rows, "comparison") or [main]
         beside = any(_theirs(study, row).found for row in rows.to_dict("records"))
-        panels, records, diverged = [], [], []
-        for title, _, group in study.groups(rows):
-            lines = []
-            for optimizer, own in group.groupby("optimizer", sort=False):
-                cells = {row["comparison"]: row for row in own.to_dict("records")}
-                line = [study.called("optimizer", optimizer), _seeds(cells)]
-                for name in comparisons:
-                    line.append(_cell(cells.get(name)))
-                    if name == main and beside:
-                        first = next(iter(cells.values())) | {"comparison": main}
-                        line.append(_theirs(study, first).two_lines)
-                lines.append(tuple(line))
-                diverged += [
-                    _diverged(study, title, row) for row in cells.values() if lost_seeds(row)
-                ]
-            panels.append(Panel(title, lines))
-            for row in group.to_dict("records"):
-                extra = _theirs(study, row).record("gap_pp") if row["comparison"] == main else {}
-                records.append(row | extra)
+        panels, records, diverged = [], [], {}
+        several = rows["estimand"].nunique() > 1
+        for estimand in estimands(rows):
+            for title, _, group in study.groups(rows[rows["estimand"] == estimand]):
+                lines = []
+                for optimizer, own in group.groupby("optimizer", sort=False):
+                    cells = {row["comparison"]: row for row in own.to_dict("records")}
+                    line = [study.called("optimizer", optimizer), seed_range(cells)]
+                    for name in comparisons:
+                        line.append(_cell(cells.get(name)))
+                        if name == main and beside:
+                            first = next(iter(cells.values())) | {"comparison": main}
+                            line.append(_theirs(study, first).two_lines)
+                    lines.append(tuple(line))
+                    for row in filter(lost_seeds, cells.values()):
+                        diverged[_diverged(study, title, row)] = None
+                words = f": {ESTIMANDS.get(estimand, estimand)}" if several else ""
+                panels.append(Panel(title + words, lines))
+                for row in group.to_dict("records"):
+                    extra = _theirs(study, row).record("gap_pp")
+                    records.append(row | (extra if row["comparison"] == main else {}))
         return self.document(
             study,
-            "Differences of held-out recovery (pp). "
+            "Differences of recovery (pp), with those of R² and MSE. "
             + " ".join(f"{_capital(study.words(name))}." for name in comparisons)
-            + f" Brackets: {BOOTSTRAP}; n: paired seeds.",
+            + f" Brackets: {OVER_SEEDS}; n: paired seeds.",
             columns=list(_columns(study, comparisons, beside)),
             panels=panels,
-            notes=diverged + mark_notes(panels),
+            notes=[*diverged, *guard_notes(records, panels), *mark_notes(panels)],
             data=twin(records, rows, study),
             kept=2,
-            widest=8,
+            widest=7,
         )
 
 
@@ -98,26 +109,14 @@ def _capital(text: str) -> str:
 
 
 def _theirs(study: StudyFacts, row: Mapping[str, Any]) -> PaperCell:
-    return paper_gap(study, row) if row["comparison"] == study.main else PaperCell(None)
+    papers = row["comparison"] == study.main and row["estimand"] == PAPERS_ESTIMAND
+    return paper_gap(study, row) if papers else PaperCell(None)
 
 
 def _cell(row: dict | None) -> str:
     if row is None:
         return MISSING
-    if not row["run"]:
-        return NOT_RUN
-    if is_missing(row["gap_pp"]):
-        return "diverged" if lost_seeds(row) else MISSING
-    mark = UNRELIABLE if is_true(row, "unreliable") else ""
-    ends = interval(row["low_pp"], row["high_pp"]) if row["n_seeds"] > 1 else ""
-    return f"{number(row['gap_pp'], signed=True)}{mark}\n{ends}".rstrip("\n")
-
-
-def _seeds(cells: dict[str, dict]) -> str:
-    counts = sorted({int(row["n_seeds"]) for row in cells.values() if row["run"]})
-    if not counts:
-        return MISSING
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+    return gap_lines(row) if row["run"] else NOT_RUN
 
 
 def _diverged(study: StudyFacts, title: str, row: dict) -> str:

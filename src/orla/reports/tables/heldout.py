@@ -8,18 +8,17 @@ from typing import Any
 
 import pandas as pd
 
+from orla.reports.estimates import NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number, rate
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts, in_paper
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import (
-    BOOTSTRAP,
     EDGE,
     FEW,
     FEW_UPDATES,
     NOT_RUN,
-    UNRELIABLE,
     PaperCell,
     is_true,
     lost_seeds,
@@ -69,11 +68,13 @@ class Heldout(
         return self.document(
             study,
             "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
-            f"rate selected on its validation part. Brackets: {BOOTSTRAP}; n: seeds, and how many "
+            f"rate selected on its validation part. Brackets: {OVER_SEEDS}; n: seeds, and how many "
             "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
             "adapt part, while learning.",
             **without_paper(_COLUMNS, panels),
-            notes=mark_notes(panels) + [_errors(run) for run in runs(heldout, study)],
+            notes=mark_notes(panels)
+            + guard_notes([], panels)
+            + [_errors(run) for run in runs(heldout, study)],
             data=twin(records, rows, study),
         )
 
@@ -107,12 +108,12 @@ def _line(study: StudyFacts, row: dict) -> tuple[str, ...]:
         return (optimizer, MISSING, MISSING, NOT_RUN, MISSING, MISSING, *paper)
     lost = lost_seeds(row)
     recovery = estimate(
-        row["recovery_percent"], row["low_percent"], row["high_percent"], n=row["n_seeds"]
+        row["recovery_percent"], row["t95_low_percent"], row["t95_high_percent"], n=row["n_seeds"]
     )
     if is_missing(row["recovery_percent"]) and lost:
         recovery = "diverged"
-    elif is_true(row, "unreliable"):
-        recovery += UNRELIABLE
+    elif not has_meaning(row):
+        recovery = NO_MEANING
     return (
         optimizer,
         rate(row["learning_rate"]) + (EDGE if is_true(row, "edge") else ""),

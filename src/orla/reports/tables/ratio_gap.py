@@ -125,5 +125,5 @@ def _order_note(study: StudyFacts, row: dict, order: pd.DataFrame) -> str:
     return (
         f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
         f"{study.title_of(row, order)}: {rank} (95 % bootstrap interval over "
-        f"{count(row['n_seeds'])} seeds{theirs})."
+        f"{count(row['n_seeds'])} seeds of one pair{theirs})."
     )

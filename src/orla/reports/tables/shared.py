@@ -14,16 +14,14 @@ from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel
 from orla.study.keys import DEFAULTS
 
-BOOTSTRAP = "95 % percentile bootstrap interval over seeds"
+BOOTSTRAP = "95 % percentile bootstrap interval over seeds of one pair"
 NOT_RUN = "not run"
 EDGE = "*"
 FEW = "§"
 FEW_UPDATES = 20
-UNRELIABLE = "‡"
 _CONFIGURATION_MARKS = {"pilot-f32": "ᵖ", "kaggle-f64": "ᵏ"}
 _MARK_NOTES = {
     EDGE: "* the best rate lies on the grid's edge.",
-    UNRELIABLE: "‡ unreliable: frozen minus reference MSE is under 0.05.",
     FEW: f"§ fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
     "ᵖ": (
         "ᵖ the paper's float32 pilot: rate chosen on the held-out part, full RTRL with a "
@@ -169,6 +167,14 @@ def lost_seeds(row: dict) -> int:
     """How many seeds diverged, as far as the row says."""
     value = row.get("n_diverged", 0)
     return 0 if is_missing(value) else int(value)
+
+
+def seed_range(cells: Mapping[str, dict]) -> str:
+    """How many seeds the gaps of a line have, smallest to largest."""
+    counts = sorted({int(row["n_seeds"]) for row in cells.values() if row.get("run", True)})
+    if not counts:
+        return MISSING
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
 
 
 def mark_notes(panels: list[Panel]) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from orla.reports.numbers import MISSING, count
+from orla.reports.numbers import MISSING
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import is_true, twin
-from orla.reports.verdicts import reason, threshold, verdict_estimate, verdict_rows
+from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 
 
 class Verdict(
@@ -26,26 +26,26 @@ class Verdict(
 
     def build(self, verdicts: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         lines, records, notes = [], [], []
-        for row in verdict_rows(verdicts):
+        for row, why in folded(verdicts, study):
             claim = load().claim_of(row["registration"]) or {}
             lines.append(
                 (
                     str(row["title"]) + (" †" if is_true(row, "amended") else ""),
-                    str(row["outcome"]),
+                    outcome_words(row, study),
                     verdict_estimate(row),
                     threshold(row["threshold"]),
-                    count(row["n"]),
+                    sample(row),
                     claim.get("paper", MISSING),
                 )
             )
             records.append({**row, "paper": claim.get("paper"), "paper_place": claim.get("place")})
-            if row["outcome"] != "supported" and reason(row):
-                notes.append(f"{row['title']}: {reason(row)}")
+            if row["outcome"] != "supported" and why:
+                notes.append(f"{row['title']}: {why}")
         if any(line[0].endswith("†") for line in lines):
             notes.append("† amended after it was registered.")
         caption = (
             "Every registration and its verdict. Brackets: the interval that the registration "
-            "names; n: seeds."
+            "names; n: seeds of one pair, or what stands beside it."
         )
         if study.simulated:
             caption += (
@@ -56,12 +56,12 @@ class Verdict(
             study,
             caption,
             columns=[
-                Column("Registration", r"p{0.23\linewidth}"),
-                Column("Verdict"),
+                Column("Registration", r"p{0.19\linewidth}"),
+                Column("Verdict", r"p{0.13\linewidth}"),
                 Column("Estimate", r"p{0.205\linewidth}"),
                 Column("Threshold", r"p{0.115\linewidth}"),
                 Column("n", "r"),
-                Column("The paper", r"p{0.19\linewidth}"),
+                Column("The paper", r"p{0.17\linewidth}"),
             ],
             panels=[Panel("", lines)],
             notes=notes,

@@ -1,0 +1,138 @@
+"""What tables and figures of estimates share: whether recovery has a meaning, cells, notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from orla.reports.numbers import interval, is_missing, number
+from orla.reports.table import Panel
+from orla.study.keys import SETTING
+
+OVER_SEEDS = "95 % t interval over seeds of one pair"
+OVER_PAIRS = "95 % t interval over pairs"
+NO_MEANING = "–¶"
+GUARDED = "‡"
+# What an estimand is called, in the order in which they are shown.
+ESTIMANDS = {
+    "stable": "mean of the last ten freezing points",
+    "heldout": "frozen once, at the end",
+    "adapt": "over the adapt part, while learning",
+}
+OF_HELDOUT = ("stable", "heldout")
+PAPERS_ESTIMAND = OF_HELDOUT[1]
+# Metrics of the multiverse; R2 and the error are in hundredths there.
+METRICS = {
+    "heldout": "recovery, frozen at the end",
+    "stable": "recovery, last ten freezings",
+    "adapt": "recovery, adapt part",
+    "r2": "R²",
+    "error": "MSE, sign reversed",
+}
+# At most this many seeds or pairs are all drawn as points.
+FEW_POINTS = 5
+_LEAST_DENOMINATOR = 0.05
+_STANDARD_ERRORS = 3
+
+
+def estimands(frame: pd.DataFrame) -> list[str]:
+    """The estimands of a result, those with a name first."""
+    found = frame["estimand"].unique().tolist() if "estimand" in frame else []
+    known = list(ESTIMANDS)
+    return sorted(found, key=lambda e: (known.index(e) if e in known else len(known), e))
+
+
+def has_meaning(row: Mapping[str, Any]) -> bool:
+    """Whether recovery says anything here: its denominator is clear, the frozen network no worse
+    than the best constant."""
+    denominator = _given(row, "denominator", 1.0)
+    clear = max(_LEAST_DENOMINATOR, _STANDARD_ERRORS * _given(row, "denominator_se", 0.0))
+    sane = not _given(row, "frozen_error", 0.0) > _given(row, "constant_error", float("inf"))
+    flagged = not is_missing(row.get("unreliable")) and bool(row.get("unreliable"))
+    return denominator >= clear and sane and not flagged
+
+
+def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as dicts, each with its rows of `seed_gaps` under "points"."""
+    keys = [key for key in (*SETTING, "comparison", "estimand") if key in rows and key in seeds]
+    found = dict(list(seeds.groupby(keys, sort=False))) if len(seeds) else {}
+    return [
+        row | {"points": found.get(tuple(row[key] for key in keys), seeds.iloc[:0])}
+        for row in rows.to_dict("records")
+    ]
+
+
+def gap_lines(row: Mapping[str, Any], words: bool = True) -> str:
+    """A gap, its interval, and the differences of R2 and MSE, a line each.
+
+    Args:
+        row: of `estimates`, `over_pairs` or `gaps`.
+        words: whether "diverged" is said where every model diverged.
+    """
+    lines = [_gap(row, words)]
+    if _clear(row) and (ends := interval(row.get("t95_low_pp"), row.get("t95_high_pp"))):
+        lines.append(ends)
+    for name, column in (("R²", "r2_gap"), ("MSE", "error_gap")):
+        if not is_missing(row.get(column)):
+            lines.append(f"{name} {number(row[column], 3, signed=True)}")
+    return "\n".join(lines)
+
+
+def recovery_lines(row: Mapping[str, Any], side: str) -> str:
+    """Recovery of one of the two learners, and its interval.
+
+    Args:
+        row: of `estimates` or `over_pairs`.
+        side: first words of its columns, "recovery_full" or the other learner's.
+    """
+    value = row.get(f"{side}_percent")
+    if is_missing(value) or not has_meaning(row):
+        return NO_MEANING
+    ends = interval(*(recovery_end(row, side, end) for end in ("low", "high")))
+    return f"{number(value)}\n{ends}".rstrip("\n")
+
+
+def recovery_end(row: Mapping[str, Any], side: str, end: str) -> float | None:
+    """An end, low or high, of the interval of a learner's recovery."""
+    found = (c for c in row if c.startswith(side) and end in c.split("_"))
+    return next((row[column] for column in found), None)
+
+
+def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
+    """What the marks in these panels mean: each guard's reason once, with the number of gaps."""
+    told, text = [], "".join(cell for panel in panels for line in panel.rows for cell in line)
+    if NO_MEANING in text:
+        told.append(
+            "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
+            "small or too uncertain, or the frozen network is worse than the best constant."
+        )
+    if GUARDED in text:
+        reasons = Counter(r for row in rows for r in _text(row.get("guards")).split("; ") if r)
+        told += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
+        if any(_given(row, "n_failing", 0) > 0 for row in rows):
+            told.append("‡ a guard fails in at least one pair; the column says in how many.")
+    return told
+
+
+def _gap(row: Mapping[str, Any], words: bool) -> str:
+    if not _clear(row):
+        lost = _given(row, "n_diverged", 0) > 0
+        return "diverged" if words and lost and has_meaning(row) else NO_MEANING
+    guarded = _text(row.get("guards")) or _given(row, "n_failing", 0) > 0
+    return number(row["gap_pp"], signed=True) + (GUARDED if guarded else "")
+
+
+def _clear(row: Mapping[str, Any]) -> bool:
+    return has_meaning(row) and not is_missing(row.get("gap_pp"))
+
+
+def _given(row: Mapping[str, Any], column: str, otherwise: float) -> float:
+    value = row.get(column)
+    return otherwise if is_missing(value) else float(value)
+
+
+def _text(value: object) -> str:
+    return "" if is_missing(value) else str(value)

@@ -1,0 +1,175 @@
+"""Gradient and cadence, two by two: the study's main figure."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from orla.catalogue import Mark
+from orla.reports import style
+from orla.reports.estimates import (
+    ESTIMANDS,
+    FEW_POINTS,
+    OF_HELDOUT,
+    OVER_SEEDS,
+    has_meaning,
+    recovery_end,
+    with_points,
+)
+from orla.reports.figures.base import Caption, Figure, Paths
+from orla.reports.figures.shared import bar, points, row_title, say
+from orla.reports.numbers import is_missing, number
+from orla.reports.square import Square, square
+from orla.reports.study import StudyFacts
+from orla.reports.tables.two_by_two import recoveries
+
+_DIFFERENCES = ("gradient,\nper step", "gradient,\nper window", "cadence,\nimm.", "cadence,\nfull")
+
+
+class TwoByTwo(
+    Figure,
+    name="two_by_two",
+    label="Gradient and cadence, two by two",
+    chapter="cadence",
+    order=10,
+    needs=("estimates", "seed_gaps"),
+):
+    """Recoveries of the four cells and the four differences, networks by optimizers.
+
+    Of several splits, pairs and precisions the first is drawn.
+    """
+
+    def draw(
+        self, estimates: pd.DataFrame, seeds: pd.DataFrame, *, paths: Paths, study: StudyFacts
+    ) -> None:
+        found, rows, title, optimizers = _shown(estimates, study)
+        networks = study.present(rows, "architecture")
+        shape = (max(len(networks), 1) * 2, max(len(optimizers), 1))
+        with style.house():
+            figure, grid = plt.subplots(
+                *shape,
+                figsize=(style.TWO_COLUMNS_IN, 1.1 + 1.55 * shape[0]),
+                squeeze=False,
+                sharey="row",
+                layout="constrained",
+            )
+            looks = study.marks("learner", found.learners(study)) if found and len(rows) else {}
+            if not looks:
+                say(grid[0, 0], "not run")
+            for (i, network), (j, optimizer) in product(enumerate(networks), enumerate(optimizers)):
+                cells = _cells(rows, seeds, network, optimizer)
+                _recoveries(grid[2 * i, j], cells, found, looks, study)
+                _differences(grid[2 * i + 1, j], cells, found)
+                if i == 0:
+                    grid[0, j].set_title(study.called("optimizer", optimizer))
+            for i, network in enumerate(networks):
+                grid[2 * i, 0].set_ylabel("Recovery (%)")
+                grid[2 * i + 1, 0].set_ylabel("Difference (pp)")
+                for row in grid[2 * i : 2 * i + 2]:
+                    row_title(row[-1], study.called("architecture", network))
+            if looks:
+                figure.legend(handles=_legend(looks, study), loc="outside lower center", ncols=4)
+            style.heading(figure, study.simulated, title)
+            style.save(figure, *paths)
+
+    def describe(
+        self, estimates: pd.DataFrame, seeds: pd.DataFrame, *, study: StudyFacts
+    ) -> Caption:
+        _, rows, title, _ = _shown(estimates, study)
+        seen = "; ".join(
+            f"{study.called('architecture', row['architecture'])}, "
+            f"{study.called('optimizer', row['optimizer'])}, "
+            f"{study.called('comparison', row['comparison'])}: "
+            f"{number(row['gap_pp'], signed=True)} pp"
+            for row in rows.to_dict("records")
+        )
+        return self.captioned(
+            study,
+            f"Recovery (%) of two gradients at two cadences, {title}: immediate (the past held "
+            "fixed) and full, updated at each step and once a window. Below, what the gradient "
+            "adds at one cadence (full − immediate), and what the cadence adds for one gradient "
+            f"(per window − per step). Bars: {OVER_SEEDS}; dots: seeds, where there are at most "
+            f"{FEW_POINTS}.",
+            f"Dots with intervals, networks by optimizers. {seen or 'No data'}.",
+        )
+
+
+def _shown(
+    estimates: pd.DataFrame, study: StudyFacts
+) -> tuple[Square | None, pd.DataFrame, str, list[str]]:
+    """The two by two, its rows in the first condition, that condition's title, its optimizers."""
+    found = square(study)
+    rows = estimates[estimates["comparison"].isin(found or ())]
+    known = [e for e in OF_HELDOUT if (rows["estimand"] == e).any()]
+    rows = rows[rows["estimand"].isin(known[:1])]
+    # The first condition is that with most networks and optimizers.
+    by = ["task", "pair", "precision", "split", "intervention", "start"]
+    sizes = rows.groupby(by, sort=False).size()
+    if sizes.empty:
+        return found, rows, "no data", []
+    first = dict(zip(by, sizes.idxmax(), strict=True))
+    rows = study.arrange(rows[(rows[by] == pd.Series(first)).all(axis=1)])
+    title = f"{study.called('split', first['split'])}, {ESTIMANDS[known[0]]}"
+    if estimates["pair"].nunique() > 1:
+        title = f"{first['pair']}, {title}"
+    return found, rows, title, study.present(rows, "optimizer")
+
+
+def _cells(
+    rows: pd.DataFrame, seeds: pd.DataFrame, network: str, optimizer: str
+) -> dict[str, dict[str, Any]]:
+    own = rows[(rows["architecture"] == network) & (rows["optimizer"] == optimizer)]
+    return {row["comparison"]: row for row in with_points(own, seeds)}
+
+
+def _recoveries(
+    axes: Axes, cells: dict, found: Square, looks: dict[str, Mark], study: StudyFacts
+) -> None:
+    axes.set_xlim(-0.6, 3.6)
+    axes.set_xticks([0.5, 2.5], ["immediate\ngradient", "full\ngradient"])
+    axes.tick_params(axis="x", length=0)
+    for x, (place, learner) in enumerate(
+        zip(recoveries(cells, found), found.learners(study), strict=True)
+    ):
+        if place is None or not has_meaning(place[0]):
+            _absent(axes, x, "not run" if place is None else "no meaning")
+            continue
+        row, side = place
+        ends = [recovery_end(row, side, end) for end in ("low", "high")]
+        points(axes, x, row["points"], f"{side}_percent")
+        bar(axes, x, row[f"{side}_percent"], *ends, look=looks[learner])
+
+
+def _differences(axes: Axes, cells: dict, found: Square) -> None:
+    axes.set_xlim(-0.6, 3.6)
+    axes.set_xticks(range(4), _DIFFERENCES, rotation=90)
+    axes.tick_params(axis="x", length=0)
+    style.zero_line(axes)
+    for x, name in enumerate(found):
+        row = cells.get(name)
+        if row is None or not has_meaning(row) or is_missing(row["gap_pp"]):
+            _absent(axes, x, "not run" if row is None else "no meaning")
+            continue
+        look = Mark(style.INK, "o" if x < 2 else "s", "-")
+        points(axes, x, row["points"], "gap_pp")
+        bar(axes, x, row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"], look=look)
+
+
+def _absent(axes: Axes, x: float, text: str) -> None:
+    place = axes.get_xaxis_transform()
+    axes.text(x, 0.5, text, transform=place, rotation=90, ha="center", va="center")
+
+
+def _legend(looks: dict[str, Mark], study: StudyFacts) -> list[Line2D]:
+    return [
+        Line2D(
+            [], [], color=look.color, marker=look.marker, linestyle="none",
+            label=study.called("learner", learner),
+        )
+        for learner, look in looks.items()
+    ]  # fmt: skip

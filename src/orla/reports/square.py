@@ -1,0 +1,44 @@
+"""The two by two of a study: two gradients at two cadences, found among its comparisons."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from orla.reports.study import StudyFacts
+
+
+class Square(NamedTuple):
+    """The four comparisons: of gradients at each cadence, of cadences for each gradient."""
+
+    per_step: str
+    per_window: str
+    immediate: str
+    full: str
+
+    def learners(self, study: StudyFacts) -> tuple[str, str, str, str]:
+        """Immediate per step and per window, full per step and per window."""
+        step, window = study.comparison(self.per_step), study.comparison(self.per_window)
+        return step.subtrahend, window.subtrahend, step.minuend, window.minuend
+
+    def diagonal(self, study: StudyFacts) -> str | None:
+        """The comparison that changes both at once, full per window minus immediate per step."""
+        first, _, _, last = self.learners(study)
+        return _named(study).get((last, first))
+
+
+def square(study: StudyFacts) -> Square | None:
+    """The first four comparisons that form a two by two, or None."""
+    named = _named(study)
+    for (full, immediate), per_step in named.items():
+        for (full_window, immediate_window), per_window in named.items():
+            cadences = [study.stride(name) for name in (immediate, full)]
+            windows = [study.stride(name) for name in (immediate_window, full_window)]
+            alike = None not in cadences + windows and len(set(cadences)) == len(set(windows)) == 1
+            sides = (immediate_window, immediate), (full_window, full)
+            if alike and cadences < windows and all(side in named for side in sides):
+                return Square(per_step, per_window, *(named[side] for side in sides))
+    return None
+
+
+def _named(study: StudyFacts) -> dict[tuple[str, str], str]:
+    return {(c.minuend, c.subtrahend): name for name, c in study.comparisons.items()}

@@ -1,0 +1,202 @@
+"""Estimates over seeds and pairs, the multiverse, power and truth controls as readers see them."""
+
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from drawing import draw, texts
+from matplotlib.collections import PathCollection
+from report_results import build
+
+from orla.reports import estimates as told
+from orla.reports.multiverse import optimizers, specifications, varied
+from orla.reports.square import square
+from orla.reports.study import Comparison
+
+GAP = {"gap_pp": 4.21, "t95_low_pp": 1.02, "t95_high_pp": 7.43, "r2_gap": 0.0312, "n_diverged": 0}
+CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "constant_error": 1.2}
+
+
+def test_a_gap_has_its_interval_and_its_other_scales():
+    row = GAP | CLEAR | {"error_gap": -0.0124, "guards": ""}
+    assert told.gap_lines(row) == "+4.2\n[1.0,\u00a07.4]\nR² +0.031\nMSE −0.012"
+    assert told.gap_lines(row | {"guards": "few updates"}).startswith("+4.2‡\n")
+    assert told.gap_lines(row | {"n_failing": 2}).startswith("+4.2‡\n")
+    assert told.gap_lines({**row, "gap_pp": np.nan, "n_diverged": 3}).startswith("diverged\nR²")
+    assert told.gap_lines({**row, "gap_pp": np.nan}).startswith("–¶\nR²")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"denominator": 0.049},
+        {"denominator": 0.2, "denominator_se": 0.07},
+        {"frozen_error": 1.21},
+        {"unreliable": True},
+    ],
+)
+def test_recovery_without_a_meaning_is_a_dash(bad):
+    row = GAP | CLEAR | {"recovery_full_percent": 30.0, "recovery_immediate_percent": 20.0} | bad
+    assert not told.has_meaning(row)
+    assert told.gap_lines(row) == "–¶\nR² +0.031"
+    assert told.recovery_lines(row, "recovery_full") == "–¶"
+    good = {key: CLEAR.get(key, False) for key in bad}
+    assert told.recovery_lines(row | good, "recovery_full") == "30.0"
+
+
+def test_guards_are_told_once_with_the_number_of_gaps(results, simulated):
+    estimates = results["estimates"].copy()
+    main = (estimates["comparison"] == "per_step") & (estimates["estimand"] == "stable")
+    few = main & estimates["optimizer"].isin(["sgd", "adam"])
+    estimates.loc[few, "guards"] = "fewer than 20 updates: adapt to more steps"
+    notes = build("two_by_two", {**results, "estimates": estimates}, simulated).notes
+    assert notes == [f"‡ fewer than 20 updates: adapt to more steps ({few.sum()} gaps)."]
+
+
+def test_the_square_is_found_among_the_comparisons(simulated):
+    found = square(simulated)
+    assert found == ("per_step", "per_window", "cadence_immediate", "cadence_full")
+    assert found.learners(simulated) == ("immediate", "immediate-200", "rtrl", "tbptt-200-200")
+    assert found.diagonal(simulated) == "paper"
+    own = dict(simulated.comparisons) | {"floor": Comparison("floor", "immediate", "last-layer")}
+    first = {"floor": own.pop("floor")} | own
+    assert square(replace(simulated, comparisons=first)) == found
+    without = {name: c for name, c in own.items() if name != "cadence_full"}
+    assert square(replace(simulated, comparisons=without)) is None
+
+
+def test_two_by_two_has_recoveries_and_differences(results, simulated):
+    table = build("two_by_two", results, simulated)
+    heads = [column.header for column in table.columns]
+    assert heads[2:6] == [
+        "immediate, per step", "immediate, per 200 steps", "exact RTRL, per step",
+        "TBPTT-200, per 200 steps",
+    ]  # fmt: skip
+    rows = (
+        results["estimates"]
+        .query("optimizer == 'lars' and split == '80-20' and estimand == 'stable'")
+        .set_index("comparison")
+    )
+    assert "ten freezing points" in table.panels[0].title
+    cells = next(row for row in table.panels[0].rows if row[0] == "LARS")
+    shown = [float(cell.split("\n")[0].replace("−", "-")) for cell in cells[2:]]
+    wanted = [
+        rows.loc["per_step", "recovery_immediate_percent"],
+        rows.loc["per_window", "recovery_immediate_percent"],
+        rows.loc["per_step", "recovery_full_percent"],
+        rows.loc["per_window", "recovery_full_percent"],
+        *rows.loc[list(square(simulated)), "gap_pp"],
+    ]
+    np.testing.assert_allclose(shown, wanted, atol=0.0501)
+    assert "MSE" in cells[6] and "R²" in cells[9]
+
+
+def test_cells_that_were_not_run_say_so(build_results, simulated):
+    both = build_results(n_seeds=3, architectures=("rnn", "lstm"), splits=("80-20",))
+    lstm = both["estimates"]["architecture"] == "lstm"
+    exact = both["estimates"]["comparison"].isin(["per_step", "cadence_full"])
+    both["estimates"] = both["estimates"][~(lstm & exact)]
+    table = build("two_by_two", both, simulated)
+    rows = [row for p in table.panels if p.title.startswith("LSTM") for row in p.rows]
+    assert len(rows) == 8
+    for row in rows:
+        assert [i for i, cell in enumerate(row) if cell == "not run"] == [4, 6, 9]
+    figure, _ = draw("two_by_two", both, simulated)
+    plt.close(figure)
+    assert [t.get_text() for t in texts(figure)].count("not run") == 4 * 3
+    dots = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
+    assert [len(c.get_offsets()) for c in dots] == [3] * 4
+
+
+def test_a_study_without_a_square_says_so(results, simulated):
+    table = build("two_by_two", results, replace(simulated, comparisons={}))
+    assert "form no two by two" in table.notes[0]
+
+
+@pytest.fixture(scope="module")
+def many(build_results):
+    pairs = tuple(f"array-{i:02}" for i in range(1, 13))
+    return build_results(n_seeds=3, splits=("80-20",), pairs=pairs)
+
+
+def test_every_pair_is_a_row_and_every_seed_a_dot(many, simulated):
+    figure, caption = draw("pairs", many, simulated)
+    plt.close(figure)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == [f"array-{i:02}" for i in range(1, 13)] + ["mean of pairs", "new pair"]
+    seeds = many["seed_gaps"].query(
+        "optimizer == 'sgd' and comparison == 'per_step' and estimand == 'stable'"
+    )
+    dots = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
+    found = np.concatenate([c.get_offsets()[:, 0] for c in dots])
+    np.testing.assert_allclose(np.sort(found), np.sort(seeds["gap_pp"]))
+    assert len(figure.axes) == 16 and "12 pairs" in caption.alt
+
+
+def test_a_pair_whose_guard_fails_is_hollow(many, simulated):
+    estimates = many["estimates"].copy()
+    one = (estimates["pair"] == "array-03") & (estimates["optimizer"] == "sgd")
+    estimates.loc[one, "guards"] = "fewer than 20 updates"
+    figure, _ = draw("pairs", {**many, "estimates": estimates}, simulated)
+    plt.close(figure)
+    faces = [c.lines[0].get_markerfacecolor() for c in figure.axes[0].containers[:12]]
+    assert [face == "white" for face in faces] == [i == 2 for i in range(12)]
+
+
+def test_over_pairs_has_the_interval_for_a_new_pair(many, simulated):
+    table = build("over_pairs", many, simulated)
+    row = many["over_pairs"].query("optimizer == 'lars' and estimand == 'stable'").iloc[0]
+    cells = next(row for row in table.panels[0].rows if row[0] == "LARS")
+    assert cells[1] == "12 × 3" and cells[2].startswith(f"{row['gap_pp']:+.1f}".replace("-", "−"))
+    ends = [f"{row[f'prediction_{end}_pp']:.1f}".replace("-", "−") for end in ("low", "high")]
+    assert cells[3] == f"[{ends[0]},\u00a0{ends[1]}]"
+    assert "pair" not in table.data
+
+
+def test_the_multiverse_has_every_choice(results, simulated):
+    rows = specifications(results["multiverse"], simulated)
+    assert optimizers(rows, simulated) == ["adam", "lars"]
+    choices = varied(rows, simulated)
+    assert choices["pretraining"] == ["window of 1", "window of 50", "window of 200"]
+    assert choices["comparison"][:2] == ["both per step", "both per 200 steps"]
+    assert choices["split"] == ["80/20", "50/50"]
+    assert choices["freezing"][-1] == "all steps" and choices["freezing"][0] == "5,000 steps"
+    assert len(choices["metric"]) == 5 and "network" not in choices
+    error = rows[rows["metric"] == "MSE, sign reversed"]
+    raw = results["multiverse"].query("metric == 'error'").loc[error.index]
+    np.testing.assert_allclose(error["gap"], -100 * raw["gap"])
+    known = error.dropna(subset=["low"])
+    assert ((known["low"] <= known["gap"]) & (known["gap"] <= known["high"])).all()
+    for _, own in rows.groupby("optimizer"):
+        assert own["gap"].is_monotonic_increasing
+
+
+def test_the_multiverse_is_of_one_pair(many, simulated):
+    own = many["multiverse"]
+    more = own[own["pair"] == "array-05"].assign(freezing_step=100.0)
+    rows = specifications(pd.concat([own, more]), simulated)
+    assert set(rows["pair"]) == {"array-05"}
+
+
+def test_power_and_truth_controls_are_the_results(results, simulated):
+    table = build("power", results, simulated)
+    assert table.panels[0].title == "cadence-explains-lars: 12 pairs, sd 6.2 pp"
+    first = results["power"].iloc[0]
+    assert table.panels[0].rows[0] == ("−6.0", f"{100 * first['power']:.0f}", "–")
+    figure, caption = draw("power", results, simulated)
+    plt.close(figure)
+    lines = figure.axes[0].lines
+    np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["power"][:13])
+    assert "20 seeds" in caption.alt
+    table = build("truth_controls", results, simulated)
+    assert table.panels[0].rows[1][:4] == ("planted", "+6.0", "within 3 pp", "100")
+    assert table.panels[0].rows[1][4:] == (
+        "2", "83", "15", "0", "83", "2", "15", "2.0\n[0.2,\u00a07.0]",
+    )  # fmt: skip
+    figure, caption = draw("truth_controls", results, simulated)
+    plt.close(figure)
+    widths = [[bar.get_width() for bar in bars] for bars in figure.axes[0].containers]
+    assert np.sum(widths, axis=0).tolist() == [100.0] * 4
+    assert "planted" in caption.alt and "2.0 % wrong" in caption.alt
