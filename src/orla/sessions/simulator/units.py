@@ -90,6 +90,7 @@ def drifted(
     # All draws are made at every scale, so that runs of different scales have the same draws.
     rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
     replaced = rng.random(n) < min(1.0, drift.turnover * drift.scale)
+    mean_gain = drift.gain * drift.scale
 
     def either(kept: np.ndarray, new: np.ndarray) -> np.ndarray:
         return np.where(replaced.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
@@ -102,7 +103,7 @@ def drifted(
         direction_rad=either(
             units.direction_rad + drift.rotation_rad * rotation, others.direction_rad
         ),
-        depth=either(units.depth * np.exp(drift.gain_spread * gain), others.depth),
+        depth=either(units.depth * np.exp(drift.gain_spread * gain + mean_gain), others.depth),
         speed=either(units.speed, others.speed),
         position=either(units.position, others.position),
         lag_s=either(units.lag_s, others.lag_s),
