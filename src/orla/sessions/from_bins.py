@@ -31,7 +31,6 @@ def prepare_binned(
     preparation: Preparation,
     *,
     tail_steps: int | float,
-    b_fit_steps: int,
     dataset: dict[str, Any],
 ) -> Streams:
     """Make the streams of two binned sessions.
@@ -39,9 +38,12 @@ def prepare_binned(
     Where column i of one session is not the unit of column i of the other (`columns: different`),
     no weights fitted on A can be applied to B's columns. Each session is then reduced to the
     principal components of its own inputs: A's are fitted on its pretraining part, B's on its first
-    `b_fit_steps` steps, which no split scores. Targets are not used. Components are in order of
-    variance; the sum of the loadings fixes their sign. Scaling is by A alone. Where columns
-    correspond, channels or components are chosen on A's pretraining part and used on both.
+    `features.own_fit` steps. The stream of B begins after those steps, so that no input depends on
+    a later step. (Components fitted anew as steps arrive would depend on no later step either, but
+    they turn and change places, and a network would have to follow that too.) Targets are not used.
+    Components are in order of variance; the sum of the loadings fixes their sign. Scaling is by A
+    alone. Where columns correspond, channels or components are chosen on A's pretraining part and
+    used on both, unless `features.of` is "own".
 
     Args:
         a: the recording to pretrain on.
@@ -49,29 +51,28 @@ def prepare_binned(
         source: meaning of the files' columns and boundaries.
         preparation: bins, transform and features.
         tail_steps: A's tail, as `parts.parts` takes it.
-        b_fit_steps: steps of B that its own components are fitted on;
-            `Parts.first_selection_cut` is what every split may learn on.
         dataset: as in `prepare`.
 
     Raises:
         OrlaError: bins of another width than the config's, too few columns or steps, numbers of
-            columns that cannot correspond, a constant input or target, or a category that A's
-            pretraining part lacks.
+            columns that cannot correspond, features that the columns do not allow, a constant input
+            or target, or a category that A's pretraining part lacks.
     """
     _require_alike(a, b, source, preparation)
     n = pretraining_steps(len(a.inputs), tail_steps)
     about: dict[str, Any] = {"fitted_on": "pretraining part of session A"}
-    if source.columns == "same":
+    left_out = _own_fit_steps(b, source, preparation)
+    if not left_out:
         columns = columns_of(a.inputs[:n], preparation.features, a.name)
         about["columns"] = columns.tolist()
         named = [f"{source.inputs} column {i}" for i in columns]
         raw = (a.inputs[:, columns], b.inputs[:, columns])
         inputs, named = reduced(raw, named, n, preparation, a.name)
     else:
-        inputs, named = _own_components(a, b, n, b_fit_steps, preparation)
+        inputs, named = _own_components(a, b, n, left_out, preparation)
         about["fitted_on"] += (
             "; session B's principal components, without targets, on its first "
-            f"{b_fit_steps} steps, because columns do not correspond"
+            f"{left_out} steps, which are left out of its stream"
         )
     x = Scaling.fit(inputs[0][:n], named, a.name)
     if source.kind == "values":
@@ -82,6 +83,7 @@ def prepare_binned(
     streams, units = [], len(about.get("columns", ()))
     for recording, rows, target in zip((a, b), inputs, targets, strict=True):
         streams.append(Stream(x(rows), target, *recording.masks(source.boundaries.state)))
+    streams[1] = streams[1].part(slice(left_out, None))
     record = {
         "features": {
             "reduction": preparation.features.method,
@@ -115,22 +117,45 @@ def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparatio
             f"{b.name}: {b.inputs.shape[1]} columns, but {a.inputs.shape[1]} in {a.name}, so they "
             'do not correspond; set binned.columns to "different", or take other files'
         )
-    if source.columns != "same" and preparation.features.method != "pca":
+    features = preparation.features
+    if source.columns != "same" and (features.method != "pca" or features.of == "shared"):
+        key = "of" if features.method == "pca" else "method"
         raise OrlaError(
-            f'config: preparation.features.method is "{preparation.features.method}", but columns '
-            "of these recordings do not correspond across days; set it to pca, or binned.columns to"
-            ' "same" where they do'
+            f'config: preparation.features.{key} is "{getattr(features, key)}", but binned.columns '
+            f'is "{source.columns}": column i of {a.name} need not be the unit of column i of '
+            f'{b.name}; set binned.columns to "same" where it is, else features to '
+            "{method: pca, of: own}"
+        )
+    if features.of == "own" and features.method != "pca":
+        raise OrlaError(
+            f'config: preparation.features.of is "own", but method is "{features.method}", which '
+            "takes the same channels of both sessions; set method to pca, or leave of out"
         )
 
 
+def _own_fit_steps(b: Binned, source: Source, preparation: Preparation) -> int:
+    """First steps of B that its own components are fitted on; 0 where A's serve both."""
+    features = preparation.features
+    if (features.of or {"same": "shared"}.get(source.columns, "own")) == "shared":
+        return 0
+    size, steps = features.own_fit, len(b.inputs)
+    left_out = size if isinstance(size, int) else int(size * steps + 1e-9)
+    if not 0 < left_out < steps:
+        raise OrlaError(
+            f"{b.name}: features.own_fit is {size}, which leaves {max(steps - left_out, 0)} of "
+            f"{steps} steps to adapt to; give fewer steps, or a fraction in (0, 1)"
+        )
+    return left_out
+
+
 def _own_components(
-    a: Binned, b: Binned, n_pretraining: int, b_fit_steps: int, preparation: Preparation
+    a: Binned, b: Binned, n_pretraining: int, n_own_fit: int, preparation: Preparation
 ) -> tuple[Pair, list[str]]:
     """Each session's own principal components."""
     count = preparation.features.count
     rows_a, rows_b = transformed(a.inputs, preparation), transformed(b.inputs, preparation)
     on_a = Projection.fit(rows_a[:n_pretraining], count, a.name)
-    on_b = Projection.fit(rows_b[:b_fit_steps], count, b.name)
+    on_b = Projection.fit(rows_b[:n_own_fit], count, b.name)
     return (on_a(rows_a), on_b(rows_b)), component_names(count)
 
 

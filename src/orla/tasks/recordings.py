@@ -149,16 +149,11 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         tail = self.parts.tail_steps
         if self.source != "binned":
             return prepare(a, b, self.preparation, tail_steps=tail, dataset=dataset)
-        cuts = self._parts(len(a.inputs), len(b.inputs))
-        return prepare_binned(
-            a,
-            b,
-            self.binned,
-            self.preparation,
-            tail_steps=tail,
-            b_fit_steps=cuts.first_selection_cut,
-            dataset=dataset,
+        found = prepare_binned(
+            a, b, self.binned, self.preparation, tail_steps=tail, dataset=dataset
         )
+        self._parts(len(found.a), len(found.b))
+        return found
 
     def _parts(self, steps_a: int, steps_b: int) -> Parts:
         return parts(steps_a, steps_b, **vars(self.parts))
