@@ -8,6 +8,7 @@ from orla.sessions.binned import Binned, Boundaries, Source
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.parts import Sizes
 from orla.sessions.preparation import Features, Preparation
+from orla.sessions.projection import Projection
 
 DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
 
@@ -29,37 +30,77 @@ def binned_days(columns=(17, 15)):
 SIZES = Sizes(10, tail_steps=0.3, tail_stream_steps=0.5, splits={"80-20": 0.8, "50-50": 0.5})
 
 
-def made(a, b, source=Source(), method="pca", n_inputs=5):  # noqa: B008
-    preparation = Preparation(bin_s=0.1, features=Features(method, n_inputs))
+def made(a, b, source=Source(), method="pca", n_inputs=5, of=None, own_fit=320):  # noqa: B008
+    preparation = Preparation(bin_s=0.1, features=Features(method, n_inputs, of, own_fit))
     return prepare_binned(a, b, source, preparation, SIZES, DATASET)
 
 
 def test_days_with_other_columns_become_components():
     a, b = binned_days()
     streams = made(a, b)
-    assert streams.a.X.shape == (900, 5) and streams.b.X.shape == (830, 5)
+    assert streams.a.X.shape == (900, 5) and streams.b.X.shape == (510, 5)
     np.testing.assert_allclose(streams.a.X[:630].std(0), 1.0)
     assert "first 320 steps" in streams.dataset["features"]["fitted_on"]
     assert streams.dataset["kept"] == {
         "a": {"steps": 900, "scored": 900, "units": 17, "of_units": 17},
-        "b": {"steps": 830, "scored": 830, "units": 15, "of_units": 15},
+        "b": {"steps": 510, "scored": 510, "units": 15, "of_units": 15},
     }
     # Two latents drive the counts: the first two components must carry them on either day.
-    for stream, z in ((streams.a, a.targets), (streams.b, b.targets)):
+    for stream, z in ((streams.a, a.targets), (streams.b, b.targets[320:])):
         fit, *_ = np.linalg.lstsq(stream.X[:, :2], z - z.mean(0), rcond=None)
         assert np.corrcoef((stream.X[:, :2] @ fit).T, z.T)[:2, 2:].diagonal().min() > 0.8
 
 
-def test_components_do_not_see_what_is_scored():
-    a, b = binned_days()
-    plain = made(a, b)
+@pytest.mark.parametrize("columns", ["different", "same"])
+@pytest.mark.parametrize("step", [0, 1, 200, 509])
+def test_no_input_of_b_depends_on_a_later_step(columns, step):
+    """Steps count from where B's stream begins: the 320 steps before are fitted on and left out."""
+    a, b = binned_days((17, 17))
+    source = Source(columns=columns)
+    plain = made(a, b, source, of="own")
     counts = b.inputs.copy()
-    counts[320:] = counts[320:][:, ::-1]
-    other = made(a, replace(b, inputs=counts, targets=b.targets * 3))
-    np.testing.assert_array_equal(other.b.X[:320], plain.b.X[:320])
-    # The control: what changes inside the fitted steps changes the components.
-    counts[:320] = counts[:320] // 2
-    assert np.abs(made(a, replace(b, inputs=counts)).b.X[:320] - plain.b.X[:320]).max() > 0.1
+    counts[320 + step :] = counts[320 + step :, ::-1] * 2 + 1
+    later = replace(b, inputs=counts, targets=b.targets * 3)
+    other = made(a, later, source, of="own")
+    np.testing.assert_array_equal(other.b.X[:step], plain.b.X[:step])
+    assert np.abs(other.b.X[step:] - plain.b.X[step:]).max() > 0.1
+    # The control: what changes in the fitted steps changes the components.
+    counts = b.inputs.copy()
+    counts[:320] //= 2
+    assert np.abs(made(a, replace(b, inputs=counts), source, of="own").b.X - plain.b.X).max() > 0.1
+
+
+def test_components_fitted_on_steps_that_are_kept_depend_on_later_ones():
+    """Without leaving steps out, a later step would change an earlier input: what the test above
+    would notice."""
+    _, b = binned_days()
+    rows = np.sqrt(b.inputs)
+    changed = rows.copy()
+    changed[300:320, ::2] *= 4
+    before, after = (Projection.fit(each[:320], 5, "x")(each)[:300] for each in (rows, changed))
+    assert np.abs(before - after).max() > 0.1
+
+
+def test_own_components_are_fitted_on_a_fraction_or_a_number_of_steps():
+    a, b = binned_days()
+    fraction = made(a, b, own_fit=0.2)
+    assert len(fraction.b) == 664
+    np.testing.assert_array_equal(made(a, b, own_fit=166).b.X, fraction.b.X)
+    np.testing.assert_array_equal(fraction.b.Y[-510:], made(a, b, own_fit=320).b.Y)
+    for size, left in ((830, "0 of 830"), (900, "0 of 830"), (1.5, "0 of 830"), (0.0001, "830 of")):
+        with pytest.raises(OrlaError, match=f"session B: features.own_fit is {size}, .*{left}"):
+            made(a, b, own_fit=size)
+    # Fewer steps than components.
+    with pytest.raises(OrlaError, match="session B: 4 principal components, fewer than the 5"):
+        made(a, b, own_fit=5)
+
+
+def test_masks_of_b_are_those_of_the_steps_that_are_kept():
+    a, b = binned_days()
+    begins = np.isin(np.arange(830), [0, 100, 340])
+    streams = made(a, replace(b, begins=begins))
+    assert np.flatnonzero(~streams.b.scored).tolist() == [20]
+    np.testing.assert_array_equal(streams.b.Y, made(a, b).b.Y)
 
 
 SAME = Source(columns="same")
@@ -94,8 +135,11 @@ def test_components_of_columns_that_correspond_are_those_of_a():
     sd = np.sqrt(values[::-1][:2] * 629 / 630)
     expected = (np.sqrt(b.inputs) - roots.mean(0)) @ vectors / sd
     np.testing.assert_allclose(streams.b.X, expected, atol=1e-8)
-    # The control: each day's own components are others.
-    assert np.abs(made(a, b, n_inputs=2).b.X - streams.b.X).max() > 0.1
+    np.testing.assert_array_equal(made(a, b, SAME, n_inputs=2, of="shared").b.X, streams.b.X)
+    # The control: each day's own components are others, whatever the columns are.
+    own = made(a, b, SAME, n_inputs=2, of="own")
+    assert np.abs(own.b.X - streams.b.X[320:]).max() > 0.1
+    np.testing.assert_array_equal(own.b.X, made(a, b, n_inputs=2).b.X)
 
 
 def test_categories_are_numbered_by_the_pretraining_part():
@@ -143,7 +187,9 @@ def test_days_that_do_not_fit_are_refused():
         ((a, b, Source(), "pca", 16), r"session B: 15 .*fewer than the 16 .*lower features\.count"),
         ((a, replace(b, bin_s=0.05)), r"session B: bin_s is 0.05, but preparation.bin_s .* 0.1"),
         ((a, b, SAME), "session B: 15 columns, but 17 in session A"),
-        ((a, b, Source(), "top_channels"), '"top_channels", but columns .* do not correspond'),
+        ((a, b, Source(), "top_channels"), r'"top_channels", but binned\.columns is "different"'),
+        ((a, b, Source(), "pca", 5, "shared"), 'of is "shared", but .*column i of session A need'),
+        ((a, a, SAME, "top_channels", 5, "own"), 'of is "own", but method is "top_channels"'),
         ((a, wide), r"session B: vel has shape \(830, 1\), but \(900, 2\) in session A"),
     ):
         with pytest.raises(OrlaError, match=message):

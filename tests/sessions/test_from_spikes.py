@@ -184,6 +184,12 @@ def test_inputs_may_be_the_counts_themselves():
     np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
 
 
+def test_own_components_are_for_binned_recordings():
+    preparation = Preparation(features=Features("pca", 2, "own"))
+    with pytest.raises(OrlaError, match=r'features\.of is "own", but these recordings'):
+        prepare(session("a", 1), session("b", 2), preparation, tail_steps=200, dataset=DATASET)
+
+
 def test_cursors_from_different_series_are_refused():
     b = replace(session("day b", 2), cursor="hand_pos")
     with pytest.raises(OrlaError, match="day b: its cursor is the series hand_pos, but cursor_pos"):

@@ -14,7 +14,6 @@ def test_the_study_cuts_as_the_paper_counts():
     assert half.adapt.stop // 200 == 41
     assert (most.adapt, most.heldout) == (slice(0, 13_200), slice(13_200, 16_500))
     assert half.selection_cut == 6_400 and most.selection_cut == 10_400
-    assert p.first_selection_cut == 6_400
 
 
 def brute_force_cut(fraction, steps, cut):

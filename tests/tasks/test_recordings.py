@@ -105,6 +105,7 @@ def test_masks_and_categories_are_cut_with_the_steps():
         ({"odoherty": {"base_url": "file:///etc"}}, '"base_url" is file:///etc'),
         ({"odoherty": {"md5": {"one": "0" * 31}}}, r'"md5\.one" is 0{31}; give 32 digits'),
         ({"parts": {"tail_steps": "many"}}, r'"parts\.tail_steps" must be a whole number or a num'),
+        ({"preparation": {"features": {"of": "all"}}}, r'"preparation\.features\.of" cannot be'),
         ({"preparation": {"features": {"count": 0}}}, r'"preparation\.features\.count" must be at'),
         ({"simulated": {"drift": {"lost": 2}}}, r'"simulated\.drift\.lost" must be at most 1'),
         ({"nwb": {"metres_per_unit": -1.0}}, r'"nwb\.metres_per_unit" must be greater than 0'),
@@ -198,9 +199,9 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
         parts={"cut": 20, "tail_steps": 0.3, "tail_stream_steps": 0.5},
     )
     found = made.streams("day2", paths["one"], paths["two"])
-    # Selection on the shortest adapt part, 340 of 700 steps, learns on 260.
-    assert "first 260 steps" in found.dataset["features"]["fitted_on"]
-    assert len(made.cut(found, "50-50").adapt) == 340
+    # A fifth of session B gives its components; the stream is what follows.
+    assert "first 140 steps" in found.dataset["features"]["fitted_on"]
+    assert len(made.cut(found, "50-50").adapt) == 280
     assert (
         found.dataset["files"]["b"] == hashlib.sha256(Path(paths["two"]).read_bytes()).hexdigest()
     )
@@ -297,15 +298,16 @@ def test_reaches_with_gaps_in_time_are_a_recording(state):
         {"cut": 20, "tail_steps": 0.3, "tail_stream_steps": 0.75},
     )
     follows = (np.diff(raw["timestep"]) == 1) & (np.diff(raw["trial"]) == 0)
-    begins = [0, *(np.flatnonzero(~follows) + 1)]
+    # The first 167 of 835 steps give the components and are left out.
+    begins = [step - 167 for step in np.flatnonzero(~follows) + 1 if step >= 167]
     if state == "reset":
         assert np.flatnonzero(found.b.starts).tolist() == begins and found.b.scored is None
     else:
-        assert np.flatnonzero(~found.b.scored).tolist() == begins[1:] and found.b.starts is None
-        assert found.dataset["kept"]["b"]["scored"] == 835 - len(begins) + 1
+        assert np.flatnonzero(~found.b.scored).tolist() == begins and found.b.starts is None
+        assert found.dataset["kept"]["b"]["scored"] == 668 - len(begins)
     assert found.dataset["kept"]["b"]["of_units"] == 155
     episode = made.cut(found, "80-20")
-    assert (len(episode.adapt), len(episode.heldout)) == (660, 175)
+    assert (len(episode.adapt), len(episode.heldout)) == (520, 148)
 
 
 def test_a_recording_against_itself_has_the_same_inputs():

@@ -43,8 +43,9 @@ class Source:
     )
     columns: str = option(
         "different",
-        "Whether column i is the same unit in both files of a pair. If not, each file is reduced "
-        "to its own principal components.",
+        "Whether column i is the same unit in both files of a pair. If so, channels or principal "
+        "components of session A serve both; if not, each file is reduced to its own components, "
+        "which is a change of inputs by itself.",
         choices=("different", "same"),
     )
     boundaries: Boundaries = field(default_factory=Boundaries)

@@ -41,6 +41,11 @@ def prepare(
             channel that B lacks, cursors from different series; the message names the session and
             the mend.
     """
+    if preparation.features.of == "own":
+        raise OrlaError(
+            'config: preparation.features.of is "own", but these recordings have the same channels '
+            "by name; leave of out"
+        )
     if session_a.cursor != session_b.cursor:
         raise OrlaError(
             f"{session_b.name}: its cursor is the series {session_b.cursor}, but "

@@ -69,11 +69,6 @@ class Parts:
     a_heldout: slice
     splits: dict[str, Split]
 
-    @property
-    def first_selection_cut(self) -> int:
-        """Steps at the start of B that every split may learn on while rates are selected."""
-        return min(split.selection_cut for split in self.splits.values())
-
 
 def _length(size: int | float, whole: int, name: str) -> int:
     """`size` in steps: an int is steps, a float in (0, 1) a fraction of `whole`."""

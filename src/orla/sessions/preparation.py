@@ -1,10 +1,9 @@
 """How recordings become streams: settings, and inputs from columns that two sessions share.
 
 Inputs are transformed and z-scored, targets are z-scored or made categories, all by session A's
-pretraining part. Nothing is fitted on session B or on A's tail, with one exception: where the
-columns of the two sessions are not the same electrodes, principal components are fitted on each
-session separately, on B from the inputs (never the targets) of the steps that every split may
-learn on. The dataset record says so.
+pretraining part. Nothing is fitted on session B or on A's tail, with one exception: where each
+session has its own principal components, B's are fitted on the inputs (never the targets) of its
+first steps, and B's stream begins after those steps. The dataset record says so.
 """
 
 from __future__ import annotations
@@ -33,6 +32,19 @@ class Features:
         choices=("top_channels", "pca"),
     )
     count: int = option(40, "How many inputs.", least=1)
+    of: str | None = option(
+        None,
+        "Whose principal components: shared, fitted on session A and used on both; or own, each "
+        "session's, of binned recordings alone. null: own where binned.columns is different, else "
+        "shared.",
+        choices=(None, "shared", "own"),
+    )
+    own_fit: int | float = option(
+        0.2,
+        "First part of session B that its own components are fitted on, and that is then left out; "
+        "a whole number of steps, or a fraction of the session.",
+        above=0,
+    )
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,16 @@ def test_each_drift_moves_its_own_tuning_by_its_size(knob, field):
             assert change.std() == pytest.approx(0.15, rel=0.05)
 
 
+def test_a_mean_gain_deepens_the_tuning_of_every_unit_alike():
+    array, units = many_units()
+    plain, other = (
+        drifted(units, array, only(gain_spread=0.3, gain=gain, scale=0.5), rng(2))
+        for gain in (0.0, 0.4)
+    )
+    np.testing.assert_allclose(other.depth, plain.depth * np.exp(0.2))
+    np.testing.assert_array_equal(other.direction_rad, plain.direction_rad)
+
+
 def test_turnover_replaces_its_share_of_units():
     array, units = many_units()
     turned = drifted(units, array, only(turnover=0.4), rng(2))

@@ -110,6 +110,11 @@ class DriftSettings:
     gain_spread: float = option(
         0.3, "Sd of the change of the logarithm of a kept unit's depth of tuning.", least=0
     )
+    gain: float = option(
+        0.0,
+        "Mean change of the logarithm of a kept unit's depth of tuning: above 0, session B tells "
+        "more of velocity than session A.",
+    )
     baseline_spread: float = option(
         0.06, "Sd of the change of a kept unit's log baseline rate.", least=0
     )

@@ -94,7 +94,7 @@ def drifted(
         units,
         log_rate=units.log_rate + drift.baseline_spread * baseline,
         direction_rad=units.direction_rad + drift.rotation_rad * rotation,
-        depth=units.depth * np.exp(drift.gain_spread * gain),
+        depth=units.depth * np.exp(drift.gain_spread * gain + drift.gain * drift.scale),
     )
     return Units(
         **{name: _where(replaced, vars(others)[name], kept) for name, kept in vars(changed).items()}
