@@ -7,7 +7,7 @@ from programs.support import RATES, learner, loop, parameters, run, stream
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
-from orla.derivatives import sensitivity
+from orla.derivatives import structured
 from orla.engine import forward, steps
 from orla.learners import blocks
 from orla.programs import compiling, cuda_graphs
@@ -48,7 +48,7 @@ def as_on_a_device(stand_in, monkeypatch):
     """The way that a CUDA device's tensors go, for those at hand."""
     compiling.configure(compile=True)
     monkeypatch.setattr(compiling, "_on_cuda", lambda arguments: True)
-    for module in (steps, blocks, sensitivity):
+    for module in (steps, blocks, structured):
         monkeypatch.setattr(module, "readable", lambda tensor: False)
     monkeypatch.setattr(blocks.kernels, "serve", lambda example: False)
     blocks._pull_units.cache_clear()

@@ -297,7 +297,7 @@ def test_rows_do_not_depend_on_the_size_of_batches(study, swept, size):
 def test_every_learner_goes_through(study, name):
     other = learning(study, name)
     rows = sweep.sweep(other, [0.01], growth=0).models
-    assert (rows.updates == ADAPT // other.learner.stride).all() and not rows.diverged.any()
+    assert (rows.updates == ADAPT // other.loop.learner.stride).all() and not rows.diverged.any()
     assert (rows.learner == name).all()
     assert rows.update_ratio.isna().all() == (name == "last-layer")
     assert (rows.heldout_error < rows.frozen_heldout_error).all()
