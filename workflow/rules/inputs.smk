@@ -88,6 +88,6 @@ def sweep_mb(wildcards, attempt):
         probes=job["probes"],
         device=config["compute"]["device"].partition(":")[0],
         precision=c.precision,
-        snapshots=job["seeds"] * len(job["learning_rates"]) * len(job["horizons"]),
+        snapshots=2 * job["stable_windows"] + 2 * len(job["horizons"]),
         **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
     )

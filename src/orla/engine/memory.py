@@ -65,7 +65,7 @@ def components(
         models: Models computed together.
         precision: "float64" or "float32".
         steps: Steps of the longest stream of the job.
-        snapshots: Models that are kept as they stood at a horizon, from `snapshots`.
+        snapshots: Steps after which each model of a batch is kept, from `snapshots`.
         own_streams: Seeds that have streams of their own; 0 where all share one.
 
     Raises:
@@ -87,13 +87,13 @@ def components(
         "buffers": one["changed"],
         "sensitivity": one["read"],
         "tapes": one["tapes"],
+        "snapshots": snapshots * (one["params"] + one["network"]),
     }
     numbers = steps * (architecture.n_in + architecture.n_out)
     outputs = steps * models * (4 * architecture.n_out + 4)
     return {name: each * models for name, each in of_models.items()} | {
         # The stream in float64 and in the study's precision; outputs and errors of each model.
         "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
-        "snapshots": snapshots * (one["params"] + one["network"]),
         "fixed": PROCESS + BESIDE,
     }
 
@@ -158,9 +158,13 @@ def _bytes(tree: Any) -> int:
     return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
 
 
-def snapshots(seeds: int, learning_rates: Sequence[float], horizons: Sequence[int]) -> int:
-    """Models that a sweep keeps as they stood at a horizon, until its rate is selected."""
-    return seeds * len(learning_rates) * len(horizons)
+def snapshots(stable_windows: int, horizons: Sequence[int]) -> int:
+    """Steps after which a sweep keeps the models of a batch until they are scored, at most.
+
+    They are the last windows before the selection part and before the held-out part, and each
+    horizon and where its own selection part begins.
+    """
+    return 2 * stable_windows + 2 * len(horizons)
 
 
 def peak_bytes(

@@ -69,7 +69,7 @@ def study_of(
         device=torch.device(device).type,
         precision=job["keys"]["precision"],
         steps=len(episode.whole),
-        snapshots=memory.snapshots(job["seeds"], job["learning_rates"], job["horizons"]),
+        snapshots=memory.snapshots(job["stable_windows"], job["horizons"]),
         own_streams=job["seeds"] if episode.adapt.own else 0,
     )
     return Study(
