@@ -178,6 +178,19 @@ def test_the_loss_is_torchs(delta):
     np.testing.assert_allclose(loss.scores(outputs, Y, scored)["absolute_error"], sizes)
 
 
+def test_hubers_best_constant_is_found_though_it_has_no_formula():
+    loss = catalogue.make("loss", {"kind": "huber", "delta": 0.5})
+    Y = torch.rand(80, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64) ** 4 * 5
+
+    def mean(constant):
+        return float(loss.errors(torch.full((1, 80, 1), constant, dtype=torch.float64), Y).mean())
+
+    best = loss.constant_error(Y, 1)
+    grid = [mean(c) for c in torch.linspace(0, 5, 20_001, dtype=torch.float64).tolist()]
+    assert best == pytest.approx(min(grid), rel=1e-6) and best <= min(grid)
+    assert best < 0.99 * mean(float(Y.mean()))
+
+
 @pytest.mark.parametrize("variant, late", [("shift", 4), ("stationary", 2)])
 def test_the_task_gives_its_input_back_later(variant, late):
     task = catalogue.make("task", {"kind": "echo", "delay": 2, "shifted": 4, "decay": 0.8})

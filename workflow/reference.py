@@ -17,6 +17,7 @@ from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
+from orla.study.stable import PREFIX
 
 HEAD = """# Reference
 
@@ -30,12 +31,18 @@ WRITTEN = {
         "diverged_step": "Step at which it did, from 0; length of the adapt part where only the "
         "held-out error diverged; -1 where neither did.",
         "validation_error": "Mean error on the selection part, weights frozen where it begins.",
+        "validation_stable_error": "The same, mean over weights frozen after each of the last "
+        "`stable_windows` windows before it.",
         "adapt_error": "Mean error over the adapt part, each step before its own update.",
         "heldout_error": "Mean error on the held-out part, weights frozen at its start.",
+        "heldout_stable_error": "The same, mean over weights frozen after each of the last "
+        "`stable_windows` windows of the adapt part; the state runs on.",
         "frozen_heldout_error": "Mean error of the network that does not adapt, held-out part.",
         "frozen_adapt_error": "The same over the adapt part.",
         "reference_error": "Its mean error on the reference; null where the task has none.",
+        "constant_error": "Mean error of the best constant outputs, held-out part.",
         "recovery_heldout_percent": "Recovery on the held-out part (%).",
+        "recovery_stable_percent": "The same of `heldout_stable_error` (%).",
         "recovery_adapt_percent": "Recovery over the adapt part (%).",
         "recovery_validation_percent": "Recovery on the selection part (%).",
         "unreliable": "Whether recovery's denominator is under 0.05.",
@@ -43,7 +50,9 @@ WRITTEN = {
         "loss": "Name of the loss that errors are counted in.",
         "selected": "Whether its rate is the best on validation.",
         "selected_on_test": "Whether its rate is the best on the held-out part.",
+        "selected_stable": "Whether its rate is the best by `validation_stable_error`.",
         "edge": "Whether the best rate lies on the edge of the grid, for all rows of a condition.",
+        "edge_stable": "The same of the best rate by `validation_stable_error`.",
         "recovery_vs_rtrl_percent": "Held-out recovery where that of full RTRL is 100 (%); not in "
         "the tables of single sweeps.",
     },
@@ -51,7 +60,9 @@ WRITTEN = {
         "seed": "Seed of the network.",
         "horizon_steps": "Steps that the model adapted for.",
         "recovery_heldout_percent": "Recovery on the held-out part (%).",
-        "learning_rate": "Rate selected on the whole adapt part.",
+        "learning_rate": "Rate chosen on the last share of the horizon.",
+        "validation_error": "Mean error on that share, weights frozen where it begins.",
+        "edge": "Whether that rate lies on the edge of the grid.",
     },
     "traces": {
         "seed": "Seed of the network.",
@@ -181,7 +192,9 @@ def _columns(columns: Mapping[str, str]) -> list[str]:
 
 def of_losses() -> dict[str, str]:
     """Columns that losses add to a table of models."""
-    return {c: t for part in catalogue.parts("loss").values() for c, t in part().columns().items()}
+    own = {c: t for part in catalogue.parts("loss").values() for c, t in part().columns().items()}
+    same = "`{}`, mean over weights frozen after each of the last windows of the adapt part."
+    return own | {PREFIX + column: same.format(column) for column in own}
 
 
 def of_probes() -> dict[str, str]:

@@ -9,6 +9,7 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.engine import memory
+from orla.engine.asked_memory import sizes
 from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
@@ -18,8 +19,9 @@ from orla.losses.squared_error import SquaredError
 
 MODELS = 3
 
-# Bytes of five models of 64 units, 40 inputs and 2 outputs at 100,000 steps in float64 with 30
-# snapshots, by formulas from lists of sizes: (parameters, optimizer, sensitivity, all but fixed).
+# Bytes of five models of 64 units, 40 inputs and 2 outputs at 100,000 steps in float64 with six
+# snapshots each, by formulas from lists of sizes: (parameters, optimizer, sensitivity, all but
+# fixed).
 EARLIER = {
     ("rnn", "immediate", "adam"): (822_000, 1_644_480, 0, 119_328_400),
     ("rnn", "immediate", "adafactor"): (822_000, 43_920, 0, 117_727_840),
@@ -53,7 +55,7 @@ def bytes_of(tree):
 
 @pytest.mark.parametrize("names", EARLIER, ids="-".join)
 def test_predictions_are_those_of_earlier_formulas(names):
-    counted = memory.components(a_loop(*names), snapshots=30)
+    counted = memory.components(a_loop(*names), snapshots=6)
     params, optimizer, sensitivity, everything = EARLIER[names]
     assert counted["parameters"] == params
     assert counted["optimizer"] == optimizer
@@ -178,6 +180,15 @@ def test_the_sum_grows_with_what_it_is_made_of():
         assert 2 * single[name] == double[name]
     assert double["fixed"] == single["fixed"] > 900e6
     assert set(PRECISIONS) == {"float64", "float32"}
+
+
+def test_snapshots_are_models_kept_after_each_step_that_is_scored():
+    one = memory.components(a_loop(), models=1)
+    kept = memory.components(a_loop(), models=3, snapshots=7)["snapshots"]
+    assert kept == 7 * 3 * (one["parameters"] // 3 + one["network"])
+    job = {"keys": {"precision": "float64"}, "stable_windows": 10, "horizons": []}
+    assert sizes(job)["snapshots"] == 20
+    assert sizes(job | {"stable_windows": 3, "horizons": [400, 800]})["snapshots"] == 10
 
 
 def test_an_unknown_precision_is_named():

@@ -73,3 +73,10 @@ def test_a_diverged_model_has_no_accuracy(outputs, Y):
     scores = LOSS.scores(outputs, Y, None)
     for column in scores.values():
         assert [math.isnan(value) for value in column] == [False, True, False]
+
+
+def test_the_best_constant_is_the_shares_whose_error_is_the_entropy():
+    Y = torch.tensor([0, 0, 1, 3])  # of five categories, two never come
+    assert LOSS.constant_error(Y, 5) == pytest.approx(1.5 * math.log(2), rel=1e-14)
+    assert LOSS.constant_error(torch.arange(8), 8) == pytest.approx(math.log(8), rel=1e-14)
+    assert LOSS.constant_error(torch.full((7,), 2), 5) == 0.0

@@ -1,7 +1,9 @@
 """What holds for every loss, plug-ins included."""
 
+import numpy as np
 import pytest
 import torch
+from scipy import optimize
 from torch.func import vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -119,6 +121,35 @@ def test_masks_of_different_lengths_count_for_each_model_by_itself(loss):
         )
         for name in alone:
             assert together[name][model] == pytest.approx(alone[name][0], rel=1e-12), name
+
+
+def targets(loss, steps=60):
+    """Skewed ones, so that mean, median and best constant differ."""
+    generator = torch.Generator().manual_seed(3)
+    if loss.part.more["targets"] == "categories":
+        return (torch.rand(steps, generator=generator) ** 2 * N_OUT).long()
+    return torch.rand(steps, N_OUT, generator=generator, dtype=torch.float64) ** 4 * 5
+
+
+def test_no_constant_is_better_than_the_constant_error(loss):
+    Y = targets(loss)
+    best = loss.constant_error(Y, N_OUT)
+    assert isinstance(best, float)
+    found = optimize.minimize(
+        lambda c: float(loss.errors(torch.as_tensor(c).expand(1, len(Y), N_OUT), Y).mean()),
+        np.zeros(N_OUT),
+        method="Powell",
+        options={"xtol": 1e-10, "ftol": 1e-14, "maxiter": 10_000},
+    )
+    assert best == pytest.approx(found.fun, rel=1e-7)
+    assert best < float(loss.errors(torch.zeros(1, len(Y), N_OUT, dtype=torch.float64), Y).mean())
+
+
+def test_the_constant_error_that_is_searched_for_is_that_of_the_formula(loss):
+    Y = targets(loss)
+    assert Loss.constant_error(loss, Y, N_OUT) == pytest.approx(
+        loss.constant_error(Y, N_OUT), rel=1e-9
+    )
 
 
 def test_mean_scored_of_a_worked_example():

@@ -28,6 +28,15 @@ def test_the_default_config_passes():
     assert len(checked(CONFIG).conditions) > 40
 
 
+def test_networks_of_one_kind_may_differ_in_pretraining_alone():
+    config = copy.deepcopy(CONFIG)
+    config["networks"]["far"] = config["networks"]["rnn"]
+    config["pretraining"]["of"] = {"far": {"window": 200}}
+    plan = checked(config)
+    assert plan.pretraining("far") == plan.pretraining("rnn") | {"window": 200}
+    assert plan.pretraining("rnn")["window"] == 50 and "of" not in plan.pretraining("rnn")
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
@@ -103,6 +112,18 @@ def test_the_default_config_passes():
             ["tasks", "recordings", "parts", "cut"],
             100,
             "immediate-200 updates every 200 steps and a window of recordings has 100; make",
+        ),
+        (["horizons", "steps"], [200, 400], "200, one window of recordings; give two at least"),
+        (["stable_windows"], 0, '"stable_windows" must be at least 1, not 0'),
+        (
+            ["pretraining", "of"],
+            {"rmn": {"window": 200}},
+            '"pretraining.of" cannot be "rmn"; the nearest is "rnn"',
+        ),
+        (
+            ["pretraining", "of"],
+            {"rnn": {"windows": 200}},
+            '"pretraining.of.rnn.windows" is not a known key; the nearest is "window"',
         ),
         (["plugins"], "parts", '"plugins" must be a list of folders'),
         (["plugins"], ["no/such"], '"plugins" has no/such, which is no folder; mend the path'),

@@ -37,6 +37,7 @@ CONFIG = {
     "probes_of_all": ["update_ratio"],
     "grids": {"adam": {"step": [0.001], "window": [0.003]}},
     "grid_growth": 3,
+    "stable_windows": 4,
     "horizons": {"tasks": ["days"], "steps": [100], "learners": ["rtrl"], "split": "80-20"},
 }
 
@@ -159,6 +160,15 @@ def test_horizons_concern_one_task_its_split_and_the_named_learners():
     assert scored == {"days/sweeps/small/rtrl/adam/80-20"}
 
 
+def test_a_named_network_may_be_pretrained_differently():
+    settings = {"window": 50, "patience": 5, "of": {"wide": {"window": 200}}}
+    study = plan(pretraining=settings)
+    assert study.pretraining("small") == {"window": 50, "patience": 5}
+    assert study.pretraining("wide") == {"window": 200, "patience": 5}
+    del settings["of"]
+    assert plan(pretraining=settings).pretraining("wide") == settings
+
+
 def test_a_job_is_all_that_its_result_depends_on():
     block = BLOCK | {"learners": ["slow"], "splits": ["50-50"], "interventions": ["matched"]}
     study = plan(block | {"observers": ["rtrl"], "starts": ["fresh"], "precisions": ["float32"]})
@@ -187,6 +197,7 @@ def test_a_job_is_all_that_its_result_depends_on():
         "learning_rates": [0.001],
         "growth": 3,
         "horizons": [],
+        "stable_windows": 4,
     }
     assert parts_of(job) == [
         ("architecture", "rnn"),

@@ -3,125 +3,32 @@
 import dataclasses
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from harness import LEARNERS, SQUARED_ERROR, make_network
+from drifting import (
+    ADAPT,
+    GRID,
+    HELDOUT,
+    MEASURES,
+    NETWORK,
+    SEEDS,
+    SELECTING,
+    SELECTION,
+    STEPS,
+    WINDOW,
+    by_hand,
+    changed,
+    learning,
+    make_episode,
+    mse,
+)
+from harness import LEARNERS
 
-from orla import catalogue, progress
-from orla.engine.loop import Loop
+from orla import progress
 from orla.errors import OrlaError
-from orla.study import horizons as at_horizons
 from orla.study import rates, sweep
 from orla.study.batches import initial_parameters
-from orla.study.pretraining import Pretraining, pretrain
-from orla.study.study import Study
-from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
-
-WINDOW, STEPS, ADAPT, SELECTION, SEEDS = 20, 400, 200, 160, 2
-HELDOUT, SELECTING = slice(ADAPT, STEPS), slice(SELECTION, ADAPT)
-NETWORK = make_network("rnn", hidden=6)
-GRID = [0.01, 0.03, 0.1]
-MEASURES = ["validation_error", "adapt_error", "heldout_error", "update_ratio", "r2_weighted"]
-KEYS = {
-    "architecture": "rnn",
-    "learner": "immediate",
-    "optimizer": "sgd",
-    "precision": "float64",
-    "split": "50-50",
-}
-
-
-def session(rng, steps, readout):
-    X = rng.normal(size=(steps, 3))
-    memory = X + 0.6 * np.vstack([np.zeros(3), X[:-1]])
-    return Stream(X, memory @ readout + 0.1 * rng.normal(size=(steps, 2)))
-
-
-def make_episode(stream, adapt=ADAPT, **options):
-    """Of a session B, of which `adapt` steps are adapted to."""
-    return Episode(
-        adapt=stream.part(slice(0, adapt)),
-        heldout=stream.part(slice(adapt, None)),
-        selection_cut=options.pop("selection_cut", SELECTION),
-        n_out=2,
-        window=WINDOW,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def sessions():
-    rng = np.random.default_rng(2)
-    readout = 0.5 * rng.normal(size=(3, 2))
-    turned = readout[:, ::-1] * [1.0, -1.0]
-    return session(rng, 600, readout), session(rng, STEPS, turned)
-
-
-@pytest.fixture(scope="module")
-def study(sessions):
-    a, b = sessions
-    settings = Pretraining(learning_rate=0.02, window=10, max_epochs=10)
-    networks, _ = pretrain(NETWORK, a.part(slice(0, 400)), range(SEEDS), settings, SQUARED_ERROR)
-    return Study(
-        keys=KEYS,
-        networks=networks,
-        episode=make_episode(b, reference=a.part(slice(400, None)), reference_from=100),
-        loop=Loop(
-            catalogue.make("learner", "immediate", architecture=NETWORK),
-            catalogue.make("optimizer", "sgd"),
-            SQUARED_ERROR,
-            probes=[catalogue.make("probe", "update_ratio")],
-            segment=WINDOW,
-        ),
-    )
-
-
-@pytest.fixture(scope="module")
-def swept(study):
-    return sweep.sweep(study, GRID, growth=1)
-
-
-def changed(study, part, size=3.0):
-    """The study with session B's targets moved in one part."""
-    whole = study.episode.whole
-    Y = whole.Y.copy()
-    Y[part] += size
-    b, old = Stream(whole.X, Y), study.episode
-    episode = dataclasses.replace(old, adapt=b.part(slice(0, ADAPT)), heldout=b.part(HELDOUT))
-    return dataclasses.replace(study, episode=episode)
-
-
-def learning(study, name):
-    learner = catalogue.make("learner", LEARNERS.get(name, name), architecture=NETWORK)
-    return dataclasses.replace(
-        study,
-        keys=study.keys | {"learner": name},
-        loop=dataclasses.replace(study.loop, learner=learner),
-    )
-
-
-def by_hand(study, seed, rate, stop):
-    """Plain SGD with a detached state on B's first `stop` steps, weights frozen after: outputs."""
-    X, Y = (torch.as_tensor(a) for a in (study.episode.whole.X, study.episode.whole.Y))
-    params = {n: p[seed].clone().requires_grad_() for n, p in study.networks.items()}
-    h, outputs = torch.zeros(6, dtype=torch.float64), []
-    for t in range(STEPS):
-        h = torch.tanh(params["W_ih"] @ X[t] + params["W_hh"] @ h.detach() + params["b_h"])
-        output = params["W_out"] @ h + params["b_out"]
-        outputs.append(output.detach().numpy())
-        if t < stop:
-            gradients = torch.autograd.grad(((output - Y[t]) ** 2).mean(), params.values())
-            params = {
-                n: (p - rate * g).detach().requires_grad_()
-                for (n, p), g in zip(params.items(), gradients, strict=True)
-            }
-    return np.array(outputs)
-
-
-def mse(outputs, Y, part):
-    return ((outputs[part] - Y[part]) ** 2).mean()
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -319,84 +226,19 @@ def test_a_learner_that_does_not_fit_the_window_is_refused(study):
         sweep.sweep(learning(study, "immediate-200"), [0.01], growth=0)
 
 
-def test_horizons_by_hand(study):
-    frame = sweep.sweep(study, [0.03], growth=0, horizons=[40, 100, 200]).horizons
-    assert list(frame.seed) == [0] * 3 + [1] * 3
-    assert list(frame.horizon_steps) == [40, 100, 200] * 2
-    assert (frame.learning_rate == 0.03).all()
-    Y, heldout = study.episode.whole.Y, HELDOUT
-    reference = study.baseline["reference_error"]
-    for row in frame.itertuples():
-        before = mse(by_hand(study, row.seed, 0.03, 0), Y, heldout)
-        after = mse(by_hand(study, row.seed, 0.03, row.horizon_steps), Y, heldout)
-        recovery = 100 * (before - after) / (before - reference[row.seed])
-        assert row.recovery_heldout_percent == pytest.approx(recovery, rel=1e-6)
-
-
-def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
-    again = sweep.sweep(study, GRID, growth=1, horizons=[200])
-    pd.testing.assert_frame_equal(again.models, swept.models)
-    frame = again.horizons
-    rows = swept.models[swept.models.selected].sort_values("seed")
-    assert list(frame.learning_rate) == list(rows.learning_rate)
-    np.testing.assert_allclose(
-        frame.recovery_heldout_percent, rows.recovery_heldout_percent, rtol=1e-9
-    )
-
-
-def test_a_horizon_before_the_divergence_is_kept(study):
-    late = changed(study, slice(100, ADAPT), 1e5)
-    frame = sweep.sweep(late, [0.03], growth=0, horizons=[80, 200]).horizons
-    missing = frame.recovery_heldout_percent.isna()
-    assert (missing == (frame.horizon_steps == 200)).all()
-
-
-def test_models_are_kept_only_while_their_rate_may_be_selected(study, monkeypatch):
-    held = []
-    measure = sweep._measure
-
-    def watched(*arguments):
-        measured = measure(*arguments)
-        held.append(sum(key.startswith(at_horizons._AT) for m in measured.values() for key in m))
-        return measured
-
-    rows = sweep._tabulated
-
-    def tabulated(study, done, horizons):
-        held.append(sum(key.startswith(at_horizons._AT) for m in done.values() for key in m))
-        return rows(study, done, horizons)
-
-    monkeypatch.setattr(sweep, "_measure", watched)
-    monkeypatch.setattr(sweep, "_tabulated", tabulated)
-    sweep.sweep(study, GRID, growth=1, horizons=[40, 200])
-    each = 2 * (len(study.networks) + 2)
-    assert held[0] == len(GRID) * each and held[-1] == each
-
-
-@pytest.mark.parametrize("horizon", [0, 50, 220])
-def test_a_horizon_that_does_not_fit_is_refused_before_anything_runs(study, horizon, monkeypatch):
-    monkeypatch.setattr(sweep, "_measure", None)
-    with pytest.raises(OrlaError, match=rf"horizons\.steps has {horizon}; choose multiples of"):
-        sweep.sweep(study, [0.03], growth=0, horizons=[40, horizon])
-
-
-def test_a_sweep_without_horizons_has_none(swept):
-    assert len(swept.horizons) == 0
-    assert {"seed", "horizon_steps", "recovery_heldout_percent"} <= set(swept.horizons)
-
-
 def test_fresh_networks_need_no_pretraining(study):
     fresh = initial_parameters(NETWORK, [0], torch.float64)
     rows = sweep.sweep(dataclasses.replace(study, networks=fresh), [0.03], growth=0).models
     assert len(rows) == 1 and np.isfinite(rows.heldout_error).all()
 
 
-def pretending(monkeypatch, study, validation, heldout):
+def pretending(monkeypatch, study, validation, heldout, stable=None):
     """Let every rate's seeds have these errors: {number: error}, 9 for any other rate."""
-    [real] = sweep._measure(study, [rates.index_of(0.03)], [40], progress.bar(0, "")).values()
+    [real] = sweep._measure(study, [rates.index_of(0.03)], [40], 10, progress.bar(0, "")).values()
 
-    def measure(study, indices, horizons, bar):
-        said = ("validation_error", validation), ("heldout_error", heldout)
+    def measure(study, indices, horizons, windows, bar):
+        said = [("validation_error", validation), ("heldout_error", heldout)]
+        said += [("validation_stable_error", validation if stable is None else stable)]
         measured = {}
         for index in indices:
             measured[index] = dict(real)
@@ -423,13 +265,44 @@ def test_the_grid_grows_by_the_selection_part_alone(
     study, monkeypatch, validation, heldout, tried, best, best_on_test
 ):
     pretending(monkeypatch, study, validation, heldout)
-    result = sweep.sweep(study, GRID, growth=4, horizons=[40])
-    rows = result.models
+    rows = sweep.sweep(study, GRID, growth=4, horizons=[40]).models
     assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
     assert set(rows[rows.selected].learning_rate) == {rates.half_decade(best)}
     assert set(rows[rows.selected_on_test].learning_rate) == {rates.half_decade(best_on_test)}
-    assert set(result.horizons.learning_rate) == {rates.half_decade(best)}
     assert not rows.edge.any()
+
+
+UPWARDS = {-4: 3.0, -3: 2.0, -2: 1.0, -1: 0.5, 0: 0.7}
+
+
+@pytest.mark.parametrize(
+    "validation, stable, tried, best, best_stable",
+    [
+        (INTERIOR, DOWNWARDS, [-6, -5, -4, -3, -2], -3, -5),
+        (DOWNWARDS, INTERIOR, [-6, -5, -4, -3, -2], -5, -3),
+        (DOWNWARDS, UPWARDS, [-6, -5, -4, -3, -2, -1, 0], -5, -1),
+        (INTERIOR, INTERIOR, [-4, -3, -2], -3, -3),
+    ],
+)
+def test_the_grid_grows_until_both_choices_are_interior(
+    study, monkeypatch, validation, stable, tried, best, best_stable
+):
+    pretending(monkeypatch, study, validation, INTERIOR, stable)
+    rows = sweep.sweep(study, GRID, growth=4).models
+    assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
+    assert set(rows[rows.selected].learning_rate) == {rates.half_decade(best)}
+    assert set(rows[rows.selected_stable].learning_rate) == {rates.half_decade(best_stable)}
+    assert not rows.edge.any() and not rows.edge_stable.any()
+
+
+@pytest.mark.parametrize(
+    "validation, stable", [(INTERIOR, DOWNWARDS), (DOWNWARDS, INTERIOR), (UPWARDS, UPWARDS)]
+)
+def test_each_choice_has_an_edge_of_its_own(study, monkeypatch, validation, stable):
+    pretending(monkeypatch, study, validation, INTERIOR, stable)
+    rows = sweep.sweep(study, GRID, growth=0).models
+    assert (rows.edge == (validation is not INTERIOR)).all()
+    assert (rows.edge_stable == (stable is not INTERIOR)).all()
 
 
 @pytest.mark.parametrize(

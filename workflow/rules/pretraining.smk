@@ -37,7 +37,7 @@ rule pretrain:
         mem_mb=4000,
     params:
         job=lambda w: NETWORKS[w.networks],
-        pretraining=config["pretraining"],
+        pretraining=lambda w: PLAN.pretraining(NETWORKS[w.networks]["name"]),
         compute=config["compute"],
         plugins=PLUGINS,
         code=lambda w: code(

@@ -29,7 +29,8 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
         memory_mb=snakemake.resources.get("mem_mb"),
         device=device,
     )
-    swept = sweep.sweep(study, job["learning_rates"], job["growth"], job["horizons"])
+    asked = [job[name] for name in ("learning_rates", "growth", "horizons", "stable_windows")]
+    swept = sweep.sweep(study, *asked)
     source = collect.collect(
         "orla.study.sweep",
         "orla.study.job",

@@ -35,7 +35,8 @@ def job_mb(job: Mapping[str, Any], *, n_in: int, n_out: int, **asked: Any) -> in
 
 
 def sizes(job: Mapping[str, Any]) -> dict[str, Any]:
-    """What `engine.memory.components` takes from a job: its precision, and how many models it keeps
-    as they stood at a horizon until its rate is selected."""
-    snapshots = job["seeds"] * len(job["learning_rates"]) * len(job["horizons"])
+    """What `engine.memory.components` takes from a job: its precision, and after how many steps
+    the models of a batch are kept until they are scored: the last windows before the selection part
+    and before the held-out part, each horizon, and where a horizon's own selection part begins."""
+    snapshots = 2 * job["stable_windows"] + 2 * len(job["horizons"])
     return {"precision": job["keys"]["precision"], "snapshots": snapshots}

@@ -55,7 +55,7 @@ def components(
         models: Models computed together.
         precision: "float64" or "float32".
         steps: Steps of the longest stream of the job.
-        snapshots: Models that are kept as they stood at a horizon, from `asked_memory.sizes`.
+        snapshots: Steps after which each model of a batch is kept, from `asked_memory.sizes`.
         own_streams: Seeds that have streams of their own; 0 where all share one.
 
     Raises:
@@ -72,13 +72,13 @@ def components(
         "buffers": one["changed"],
         "sensitivity": one["read"],
         "tapes": one["tapes"],
+        "snapshots": snapshots * (one["params"] + one["network"]),
     }
     numbers = steps * (network.n_in + network.n_out)
     outputs = steps * models * (4 * network.n_out + 4)
     return {name: each * models for name, each in of_models.items()} | {
         # The stream in float64 and in the study's precision; outputs and errors of each model.
         "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
-        "snapshots": snapshots * (one["params"] + one["network"]),
         "fixed": PROCESS + BESIDE,
     }
 

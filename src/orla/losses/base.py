@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.func import grad_and_value
 
@@ -42,6 +43,40 @@ class Loss(Part, ABC):
     def mean(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
         """Mean error (models,) over the scored steps; arguments as those of `scores`."""
         return mean_scored(self.errors(outputs, Y), scored)
+
+    def constant_error(self, Y: Tensor, n_out: int) -> float:
+        """Mean error of the best outputs that are the same at each step.
+
+        By default they are searched for, from the targets' mean or the logarithm of the categories'
+        shares, by a quasi-Newton method (torch.optim.LBFGS): exact where `errors` is convex in the
+        outputs. Override it where a formula is known.
+
+        Args:
+            Y: Targets of the scored steps, float64 (steps, n_out), or categories (steps,).
+            n_out: Outputs of a network.
+        """
+        if self.part.more["targets"] == "categories":
+            shares = torch.bincount(Y, minlength=n_out).double() / len(Y)
+            outputs = shares.clamp(min=1e-6).log()
+        else:
+            outputs = Y.mean(0)
+        outputs = outputs.requires_grad_()
+        search = torch.optim.LBFGS(
+            [outputs],
+            max_iter=200,
+            tolerance_grad=1e-12,
+            tolerance_change=1e-15,
+            line_search_fn="strong_wolfe",
+        )
+
+        def mean() -> Tensor:
+            search.zero_grad()
+            error = self.errors(outputs.expand(1, len(Y), n_out), Y).mean()
+            error.backward()
+            return error
+
+        search.step(mean)
+        return float(self.errors(outputs.detach().expand(1, len(Y), n_out), Y).mean())
 
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
         """Further scores on a held-out part: {column: (models,)}; `columns` names them all.

@@ -34,6 +34,11 @@ class CrossEntropy(
         Y = Y.expand(outputs.shape[:-1])[..., None]
         return torch.logsumexp(outputs, -1) - outputs.gather(-1, Y).squeeze(-1)
 
+    def constant_error(self, Y: Tensor, n_out: int) -> float:
+        """The entropy of the categories (nats): that of predicting their shares."""
+        shares = torch.bincount(Y, minlength=n_out).double() / len(Y)
+        return float(torch.special.entr(shares).sum())
+
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
         errors = self.errors(outputs, Y).double()
         hits = (outputs.argmax(-1) == Y).double().where(errors.isfinite(), math.nan)

@@ -33,6 +33,10 @@ class SquaredError(
             return ((outputs - Y) ** 2).mean((1, 2))
         return super().mean(outputs, Y, scored)
 
+    def constant_error(self, Y: Tensor, n_out: int) -> float:
+        """The targets' variance, mean over the outputs: that of predicting their mean."""
+        return float(((Y - Y.mean(0)) ** 2).mean())
+
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
         if scored is None:
             squares = (outputs - Y) ** 2, (Y - Y.mean(-2, keepdim=True)) ** 2

@@ -27,6 +27,8 @@ def checked(config: Mapping[str, Any]) -> Plan:
     plan = Plan(config, parts)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
+    for network in config["pretraining"].get("of", {}):
+        listed("pretraining.of", network, config["networks"])
     _check_strides(plan)
     _check_grids(config["grids"], plan)
     _check_horizons(plan)
@@ -75,6 +77,11 @@ def _check_horizons(plan: Plan) -> None:
                     f'config: "horizons.steps" has {step}, no multiple of the window of {task} '
                     f"({window}); round it"
                 )
+            if step < 2 * window:
+                raise OrlaError(
+                    f'config: "horizons.steps" has {step}, one window of {task}; give two at '
+                    "least, to learn on and to choose the rate by"
+                )
 
 
 def _check_comparisons(plan: Plan) -> None:
@@ -94,7 +101,7 @@ def _check_assumed(plan: Plan) -> None:
 
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits"}
+_NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits", "of"}
 
 
 def settled(config: Mapping[str, Any]) -> dict[str, Any]:

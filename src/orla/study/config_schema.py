@@ -14,6 +14,17 @@ _LIST = {"type": "array", "items": {"type": "string"}}
 _RATES = {"type": "array", "minItems": 1, "items": {"type": "number", "exclusiveMinimum": 0}}
 _WHOLE = {"type": "integer", "minimum": 1}
 _TEXT = {"type": "string", "minLength": 1}
+_PRETRAINING = {
+    "learning_rate": {"description": "Rate of Adam.", "type": "number", "exclusiveMinimum": 0},
+    "window": {"description": "Steps that gradients reach back, and between two updates."} | _WHOLE,
+    "validation_fraction": {
+        "description": "Last share of that part, which only early stopping sees."
+    }
+    | _FRACTION,
+    "max_epochs": {"description": "Most passes over the rest of that part."} | _WHOLE,
+    "patience": {"description": "Epochs without a lower error after which a network stops."}
+    | _WHOLE,
+}
 # A name that becomes part of a path.
 _NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 
@@ -41,13 +52,13 @@ def config_schema(parts: Declared) -> dict[str, Any]:
         "probes_of_all": _said(_LIST, "Probes of every condition whose block names none."),
         "pretraining": _mapping(
             "How networks are pretrained on the first part of an episode.",
-            learning_rate=_said({"type": "number", "exclusiveMinimum": 0}, "Rate of Adam."),
-            window=_said(_WHOLE, "Steps that gradients reach back, and between two updates."),
-            validation_fraction=_said(
-                _FRACTION, "Last share of that part, which only early stopping sees."
-            ),
-            max_epochs=_said(_WHOLE, "Most passes over the rest of that part."),
-            patience=_said(_WHOLE, "Epochs without a lower error after which a network stops."),
+            required=_PRETRAINING,
+            of={
+                "description": "Other settings for the networks of these names.",
+                "type": "object",
+                "additionalProperties": _mapping("Of one.", required=(), **_PRETRAINING),
+            },
+            **_PRETRAINING,
         ),
         "conditions": {
             "description": "Blocks of conditions; a block means every combination of its entries. "
@@ -71,6 +82,11 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             {"type": "integer", "minimum": 0},
             "Half decades a side that a grid may grow by. It grows while its best rate is "
             "on the edge.",
+        ),
+        "stable_windows": _said(
+            _WHOLE,
+            "Windows at the end of a part to adapt to: the stable errors are means over weights "
+            "frozen after each of them.",
         ),
         "horizons": _mapping(
             "The held-out gap after adapting for a shorter part of the stream.",

@@ -203,6 +203,11 @@ class Plan:
         fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
         return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
 
+    def pretraining(self, network: str) -> dict[str, Any]:
+        """How a network is pretrained: the settings of all, and those of its own name over them."""
+        settings = dict(self.config["pretraining"])
+        return settings | settings.pop("of", {}).get(network, {})
+
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
         c = condition
@@ -219,6 +224,7 @@ class Plan:
             "learning_rates": self.grid(c),
             "growth": self.config["grid_growth"],
             "horizons": self.horizons(c),
+            "stable_windows": self.config["stable_windows"],
         }
 
 

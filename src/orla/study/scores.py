@@ -8,6 +8,7 @@ from torch import Tensor
 
 from orla.engine.update import Moments
 from orla.losses.base import Loss
+from orla.tasks.stream import Stream
 
 # A model whose error is above this has diverged.
 DIVERGED_ABOVE = 1e6
@@ -32,6 +33,22 @@ def further(loss: Loss, outputs: Tensor, moments: Moments, part: slice) -> dict[
     """The loss's own scores (models,) on `part` of a stream, such as R2."""
     some = {name: m[part] for name, m in moments.items()}
     return loss.scores(outputs[:, part], by_models(some, "y"), by_models(some, "scored"))
+
+
+def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
+    """Mean error of the best constant outputs on a stream's scored steps.
+
+    Of shape (1,), or (seeds,) where each has a stream of its own. Computed in float64.
+    """
+    lead = (None,) if not stream.own else ()
+    Y = stream.Y[lead]
+    scored = np.ones(Y.shape[:2], bool) if stream.scored is None else stream.scored[lead]
+    return np.array(
+        [
+            loss.constant_error(torch.as_tensor(y[counted]), n_out)
+            for y, counted in zip(Y, scored, strict=True)
+        ]
+    )
 
 
 def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:

@@ -19,6 +19,9 @@ from orla.study.batches import chosen, in_batches, moments
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
+# Mean error (models,), and the loss's further scores (models,) by column.
+Scores = tuple[np.ndarray, dict[str, np.ndarray]]
+
 
 @dataclass(frozen=True)
 class Study:
@@ -82,10 +85,13 @@ class Study:
     def baseline(self) -> dict[str, np.ndarray]:
         """Errors of the networks that do not adapt: (seeds,) each, and by window.
 
-        "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error" and
-        "reference_error" (NaN without a reference); "frozen_trace" (seeds, windows).
+        "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
+        "reference_error" (NaN without a reference) and "constant_error", of the best constant
+        outputs on the held-out part; "frozen_trace" (seeds, windows).
         """
-        return in_batches(self.seeds, self.batch_models, self._frozen)
+        constant = scores.constant_errors(self.loss, self.episode.heldout, self.episode.n_out)
+        frozen = in_batches(self.seeds, self.batch_models, self._frozen)
+        return frozen | {"constant_error": np.broadcast_to(constant, (self.seeds,))}
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params = self.episode, self.batch(seed)
@@ -120,10 +126,17 @@ class Study:
         return scores.mean_error(self.loss, outputs, stream, slice(episode.reference_from, None))
 
     def frozen_scores(
-        self, params: Parameters, state: Tensor, seed: np.ndarray, part: slice, since: int
-    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Error and the loss's scores on `part` of `whole`, weights frozen at step `since`."""
-        stream = {name: m[since : part.stop] for name, m in self.whole(seed).items()}
+        self, params: Parameters, state: Tensor, whole: Moments, part: slice, since: int
+    ) -> Scores:
+        """Error and the loss's scores on `part` of `whole`, weights frozen at step `since`.
+
+        Args:
+            params, state: Of a batch of models, at that step.
+            whole: The batch's stream, from `whole`.
+            part: Steps of it that are scored, not before `since`.
+            since: Step from which the networks run on.
+        """
+        stream = {name: m[since : part.stop] for name, m in whole.items()}
         outputs = self._outputs(params, state, stream)
         scored = slice(part.start - since, None)
         error = scores.mean_error(self.loss, outputs, stream, scored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,20 @@ import numpy as np
 import pandas as pd
 
 from orla import progress
-from orla.errors import OrlaError
 from orla.study import horizons as at_horizons
-from orla.study import rates, scores
+from orla.study import rates, scores, stable
 from orla.study.batches import in_batches, moments
 from orla.study.study import Study
 
 Measures = dict[str, np.ndarray]
+_MEASURED = (
+    "diverged_step",
+    "validation_error",
+    "validation_stable_error",
+    "adapt_error",
+    "heldout_error",
+    "heldout_stable_error",
+)
 
 
 @dataclass(frozen=True)
@@ -24,9 +31,9 @@ class Sweep:
     """A condition's models, one row each (columns: docs/reference.md), their traces and horizons.
 
     traces: {"error": (models, windows), "frozen_error": (seeds, windows)}, mean errors by window.
-    horizons: one row a seed and horizon, at the selected rate: the condition's keys, seed,
+    horizons: one row a seed and horizon, at the rate chosen within it: the condition's keys, seed,
         horizon_steps, recovery_heldout_percent (missing for a model that diverged before the
-        horizon) and learning_rate.
+        horizon), learning_rate, validation_error and edge.
     """
 
     models: pd.DataFrame
@@ -35,26 +42,33 @@ class Sweep:
 
 
 def sweep(
-    study: Study, learning_rates: Sequence[float], growth: int, horizons: Sequence[int] = ()
+    study: Study,
+    learning_rates: Sequence[float],
+    growth: int,
+    horizons: Sequence[int] = (),
+    stable_windows: int = 10,
 ) -> Sweep:
-    """Adapt every seed at every rate, growing the grid until the best rate is interior.
+    """Adapt every seed at every rate, growing the grid until both choices of a rate are interior.
 
-    The best rate has the lowest mean error on the selection part, the last share of the adapt part,
-    with weights frozen where it begins. The choice does not use held-out errors.
+    The best rate has the lowest mean error on the selection part, the last share of the adapt part:
+    one choice is by weights frozen where it begins, the other by the mean over weights frozen after
+    each of the last windows before it. No choice uses held-out errors.
 
     Args:
         study: Networks, data and condition.
         learning_rates: Neighbouring half-decade rates to begin with.
         growth: Half decades that the grid may grow by on each side.
         horizons: Steps after which the models are also scored on the held-out part, weights frozen
-            there: the state runs on through the rest of the adapt part.
+            there: the state runs on through the rest of the adapt part. The rate of each is chosen
+            on its own last share, as that of the adapt part is.
+        stable_windows: Windows before a scored part; stable errors are means over weights frozen
+            after each of them.
 
     Raises:
-        OrlaError: The grid is no half-decade grid, or a horizon is no multiple of the window or
-            beyond the adapt part.
+        OrlaError: The grid is no half-decade grid, or a horizon does not fit.
     """
     first = rates.grid(learning_rates)
-    _check(study, horizons)
+    at_horizons.check(study, horizons)
     done: dict[int, Measures] = {}
     todo: list[int] = list(first)
     name = f"{study.keys['learner']} + {study.keys['optimizer']}, {study.keys['split']}"
@@ -62,29 +76,22 @@ def sweep(
         while todo:
             if done:
                 bar.total += study.steps * study.seeds
-            done |= _measure(study, todo, horizons, bar)
-            validation = {i: measured["validation_error"] for i, measured in done.items()}
-            best = rates.best(validation)
-            for index, measured in done.items():
-                if index != best:
-                    at_horizons.forget(measured)
-            beyond = rates.missing_neighbour(validation, first, growth)
-            todo = [] if beyond is None else [beyond]
+            done |= _measure(study, todo, horizons, stable_windows, bar)
+            wanted = [
+                rates.missing_neighbour(_by_rate(done, choice), first, growth)
+                for choice in ("validation_error", "validation_stable_error")
+            ]
+            # One at a time: the next may change which rate is the best for the other choice.
+            todo = [index for index in wanted if index is not None][:1]
     return _tabulated(study, done, horizons)
 
 
-def _check(study: Study, horizons: Sequence[int]) -> None:
-    window = study.episode.window
-    for horizon in horizons:
-        if horizon % window or not 0 < horizon <= study.steps:
-            raise OrlaError(
-                f"horizons.steps has {horizon}; choose multiples of the window ({window}) up to"
-                f" the {study.steps} steps that are adapted to ({study.keys['split']})"
-            )
+def _by_rate(done: Mapping[int, Measures], measure: str) -> dict[int, np.ndarray]:
+    return {index: measured[measure] for index, measured in done.items()}
 
 
 def _measure(
-    study: Study, indices: Sequence[int], horizons: Sequence[int], bar: Any
+    study: Study, indices: Sequence[int], horizons: Sequence[int], stable_windows: int, bar: Any
 ) -> dict[int, Measures]:
     """Measures of all seeds at the rates numbered `indices`: {number: {measure: (seeds, ...)}}."""
     # Models are ordered by rate, then seed; `by_rate` below relies on it.
@@ -93,7 +100,11 @@ def _measure(
 
     def measure(index: np.ndarray) -> Measures:
         count = len(np.unique(index))
-        return _adapt_batch(study, seed[index], rate[index], count, horizons, bar)
+
+        def on_segment(steps: int) -> None:
+            progress.advance(bar, steps * count)
+
+        return _adapt_batch(study, seed[index], rate[index], horizons, stable_windows, on_segment)
 
     joined = in_batches(len(rate), study.batch_models, measure)
     by_rate = {k: v.reshape(len(indices), study.seeds, *v.shape[1:]) for k, v in joined.items()}
@@ -104,37 +115,47 @@ def _adapt_batch(
     study: Study,
     seed: np.ndarray,
     rate: np.ndarray,
-    count: int,
     horizons: Sequence[int],
-    bar: Any,
+    stable_windows: int,
+    on_segment: Callable[[int], None],
 ) -> Measures:
-    episode = study.episode
+    episode, whole = study.episode, study.whole(seed)
+    cut, steps = episode.selection_cut, study.steps
+    frozen_at = [*stable.points(study, stable_windows), *at_horizons.points(episode, horizons)]
     adapt = moments(episode.adapt, seed, study.dtype, study.device)
     state = study.loop.start(study.batch(seed), seeds=seed.tolist())
     result = study.loop.run(
         state,
         study.tensor(rate),
         adapt,
-        snapshots=[episode.selection_cut, *horizons],
-        on_segment=lambda steps: progress.advance(bar, steps * count),
+        snapshots=frozen_at,
+        on_segment=on_segment,
     )
-    cut, steps = episode.selection_cut, study.steps
-    validation, _ = study.frozen_scores(*result.snapshots[cut], seed, slice(cut, steps), since=cut)
-    heldout, further = study.frozen_scores(
-        state.params, state.network, seed, study.heldout, since=steps
+    selecting, after = slice(cut, steps), study.heldout
+    selection = study.frozen_scores(*result.snapshots[cut], whole, selecting, since=cut)
+    at_end = study.frozen_scores(state.params, state.network, whole, after, since=steps)
+    (validation, _), (heldout, further) = selection, at_end
+    validation_stable, _ = stable.means(
+        study, result, whole, selecting, stable_windows, {cut: selection}
+    )
+    heldout_stable, further_stable = stable.means(
+        study, result, whole, after, stable_windows, {steps: at_end}
     )
     scored = scores.by_models(adapt, "scored")
     updates = result.errors.shape[1] // study.loop.learner.stride
     measured = {
         "diverged_step": scores.diverged_steps(result.errors, heldout),
         "validation_error": validation,
+        "validation_stable_error": validation_stable,
         "adapt_error": scores.adapted_mean(result.errors, scored),
         "heldout_error": heldout,
+        "heldout_stable_error": heldout_stable,
         **further,
+        **{stable.PREFIX + name: values for name, values in further_stable.items()},
         **{n: v for p in study.loop.probes for n, v in p.summary(result.series).items()},
         "updates": np.full(len(rate), updates),
         "window_errors": scores.window_means(result.errors, scored, episode.window),
-        **at_horizons.stood(result, horizons),
+        **at_horizons.measures(study, result, whole, horizons),
     }
     return _without_diverged(study, measured)
 
@@ -142,42 +163,46 @@ def _adapt_batch(
 def _further_columns(study: Study) -> list[str]:
     """Columns of the loss and of the probes."""
     probed = (name for probe in study.loop.probes for name in probe.part.more["columns"])
-    return [*study.loss.columns(), *probed]
+    return [*study.loss.columns(), *stable.columns(study), *probed]
 
 
 def _without_diverged(study: Study, measured: Measures) -> Measures:
     """Set the measures of diverged models to NaN.
 
-    The selection score is NaN only where a model diverged before the selection part or on it.
+    Selection scores are NaN only where a model diverged before the selection part or on it.
     """
     step = measured["diverged_step"]
     diverged = step >= 0
-    for name in ("adapt_error", "heldout_error", *_further_columns(study)):
+    gone = ("adapt_error", "heldout_error", "heldout_stable_error", *_further_columns(study))
+    for name in gone:
         measured[name] = np.where(diverged, np.nan, measured[name])
     lost = diverged & (step < study.episode.selection_cut)
     lost |= ~(measured["validation_error"] <= scores.DIVERGED_ABOVE)
-    measured["validation_error"] = np.where(lost, np.nan, measured["validation_error"])
+    for name in ("validation_error", "validation_stable_error"):
+        measured[name] = np.where(lost, np.nan, measured[name])
     return measured
 
 
 def _tabulated(study: Study, done: Mapping[int, Measures], horizons: Sequence[int]) -> Sweep:
     numbers = sorted(done)
-    on_validation = {i: done[i]["validation_error"] for i in numbers}
-    on_test = {i: done[i]["heldout_error"] for i in numbers}
-    selected, selected_on_test = rates.best(on_validation), rates.best(on_test)
+    on_validation = _by_rate(done, "validation_error")
+    on_stable = _by_rate(done, "validation_stable_error")
+    selected, selected_stable = rates.best(on_validation), rates.best(on_stable)
+    selected_on_test = rates.best(_by_rate(done, "heldout_error"))
     frames = []
     for i in numbers:
         frame = _rows(study, rates.half_decade(i), done[i])
         frame["selected"] = i == selected
         frame["selected_on_test"] = i == selected_on_test
+        frame["selected_stable"] = i == selected_stable
         frame["edge"] = rates.on_edge(on_validation)
+        frame["edge_stable"] = rates.on_edge(on_stable)
         frames.append(frame)
     traces = np.concatenate([done[i]["window_errors"] for i in numbers])
-    rate = rates.half_decade(selected)
     return Sweep(
         models=pd.concat(frames, ignore_index=True),
         traces={"error": traces, "frozen_error": study.baseline["frozen_trace"]},
-        horizons=at_horizons.rows(study, rate, horizons, done[selected]),
+        horizons=at_horizons.rows(study, done, horizons),
     )
 
 
@@ -186,14 +211,17 @@ def _rows(study: Study, learning_rate: float, measured: Measures) -> pd.DataFram
     seeds = np.arange(study.seeds)
     frame = pd.DataFrame({**study.keys, "seed": seeds, "learning_rate": learning_rate})
     frame["diverged"] = measured["diverged_step"] >= 0
-    for name in ("diverged_step", "validation_error", "adapt_error", "heldout_error"):
+    for name in _MEASURED:
         frame[name] = measured[name]
-    for name in ("frozen_heldout_error", "frozen_adapt_error", "reference_error"):
+    for name in ("frozen_heldout_error", "frozen_adapt_error", "reference_error", "constant_error"):
         frame[name] = frozen[name]
     for part in ("heldout", "adapt", "validation"):
         frame[f"recovery_{part}_percent"] = scores.recovery_percent(
             frozen[f"frozen_{part}_error"], measured[f"{part}_error"], frozen["reference_error"]
         )
+    frame["recovery_stable_percent"] = scores.recovery_percent(
+        frozen["frozen_heldout_error"], measured["heldout_stable_error"], frozen["reference_error"]
+    )
     for name in _further_columns(study):
         frame[name] = measured[name]
     frame["unreliable"] = scores.unreliable(

@@ -10,6 +10,7 @@ import torch
 
 from orla import catalogue
 from orla.architectures.base import Parameters
+from orla.engine.loop import Loop
 from orla.results.estimands import ESTIMANDS
 from orla.study import rates
 from orla.study.job import architecture_of
@@ -73,13 +74,17 @@ def _study(
         "intervention": "none",
         "start": "pretrained",
     }
+    loop = Loop(
+        catalogue.make("learner", learner, architecture=architecture),
+        catalogue.make("optimizer", worlds.OPTIMIZER),
+        catalogue.make("loss", episode.loss),
+        segment=episode.window,
+    )
     return Study(
         keys=keys,
-        architecture=architecture,
         networks={name: p[torch.as_tensor(index)] for name, p in networks.items()},
         episode=_of_seeds(episode, index),
-        learner=catalogue.make("learner", learner, architecture=architecture),
-        optimizer=catalogue.make("optimizer", worlds.OPTIMIZER),
+        loop=loop,
         batch_models=min(worlds.BATCH, len(index)),
     )
 

@@ -1,0 +1,142 @@
+"""Held-out scores after a shorter adaptation, at a rate chosen within it."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from drifting import ADAPT, GRID, HELDOUT, SEEDS, STEPS, WINDOW, by_hand, changed, make_episode, mse
+
+from orla.errors import OrlaError
+from orla.study import horizons as at_horizons
+from orla.study import rates, sweep
+from orla.tasks.stream import Stream
+
+# Horizon -> where its rate is chosen from: 80 % of it, in whole windows.
+CUTS = {40: 20, 100: 80, 120: 80, 200: 160}
+
+
+def validated(study, rate, horizon):
+    """Errors (seeds,) on the horizon's last share, weights frozen where it begins."""
+    cut, Y = CUTS[horizon], study.episode.whole.Y
+    part = slice(cut, horizon)
+    return [mse(by_hand(study, seed, rate, cut), Y, part) for seed in range(SEEDS)]
+
+
+def test_horizons_by_hand(study):
+    frame = sweep.sweep(study, [0.03], growth=0, horizons=list(CUTS)).horizons
+    assert list(frame.seed) == [0] * 4 + [1] * 4
+    assert list(frame.horizon_steps) == list(CUTS) * 2
+    assert (frame.learning_rate == 0.03).all() and frame.edge.all()
+    Y, reference = study.episode.whole.Y, study.baseline["reference_error"]
+    for row in frame.itertuples():
+        before = mse(by_hand(study, row.seed, 0.03, 0), Y, HELDOUT)
+        after = mse(by_hand(study, row.seed, 0.03, row.horizon_steps), Y, HELDOUT)
+        recovery = 100 * (before - after) / (before - reference[row.seed])
+        assert row.recovery_heldout_percent == pytest.approx(recovery, rel=1e-6)
+        expected = validated(study, 0.03, row.horizon_steps)[row.seed]
+        assert row.validation_error == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_rate_is_chosen_within_the_horizon(study):
+    """A short horizon wants a larger rate than the whole part, whose noise a small rate bears."""
+    noise = np.random.default_rng(0).normal(scale=3.0, size=(ADAPT - 60, 2))
+    noisy = changed(study, slice(60, ADAPT), noise)
+    grid = [0.003, 0.01, 0.03, 0.1, 0.3]
+    result = sweep.sweep(noisy, grid, growth=0, horizons=[40, 200])
+    chosen = result.horizons.groupby("horizon_steps").learning_rate.unique()
+    for horizon in (40, 200):
+        means = {rate: np.mean(validated(noisy, rate, horizon)) for rate in grid}
+        assert chosen[horizon].tolist() == [min(means, key=means.get)]
+    final = result.models[result.models.selected].learning_rate.iloc[0]
+    assert chosen[200][0] == final < chosen[40][0]
+    short = result.horizons[result.horizons.horizon_steps == 40]
+    errors = validated(noisy, chosen[40][0], 40)
+    np.testing.assert_allclose(short.validation_error, errors, rtol=1e-9)
+    assert short.edge.all() == (chosen[40][0] in (grid[0], grid[-1]))
+
+
+def test_the_choice_never_sees_what_lies_behind_the_horizon(study):
+    columns = ["learning_rate", "validation_error", "edge"]
+    [ours, behind, within] = [
+        sweep.sweep(s, GRID, growth=0, horizons=[100]).horizons
+        for s in (study, changed(study, slice(100, STEPS)), changed(study, slice(80, 100)))
+    ]
+    assert ours[columns].equals(behind[columns])
+    assert (ours.recovery_heldout_percent != behind.recovery_heldout_percent).all()
+    assert (ours.validation_error != within.validation_error).all()
+
+
+@pytest.mark.parametrize("fraction, cut", [(0.8, 80), (0.6, 60), (0.79, 60), (0.1, 20)])
+def test_the_cut_is_the_configured_share_in_whole_windows(study, fraction, cut):
+    episode = dataclasses.replace(study.episode, selection_fraction=fraction)
+    assert at_horizons.cut(episode, 100) == cut
+    assert at_horizons.cut(episode, ADAPT) == episode.selection_cut
+
+
+def test_rounding_takes_no_window_away(study):
+    # 0.58 * 100 is 57.99999999999999.
+    episode = dataclasses.replace(study.episode, selection_fraction=0.58, window=2)
+    assert at_horizons.cut(episode, 100) == 58
+
+
+def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
+    again = sweep.sweep(study, GRID, growth=1, horizons=[200])
+    pd.testing.assert_frame_equal(again.models, swept.models)
+    frame = again.horizons
+    rows = swept.models[swept.models.selected].sort_values("seed")
+    for column in ("learning_rate", "validation_error", "edge"):
+        assert list(frame[column]) == list(rows[column])
+    np.testing.assert_allclose(
+        frame.recovery_heldout_percent, rows.recovery_heldout_percent, rtol=1e-9
+    )
+
+
+def test_a_horizon_before_the_divergence_is_kept(study):
+    late = changed(study, slice(100, ADAPT), 1e5)
+    frame = sweep.sweep(late, [0.03], growth=0, horizons=[80, 200]).horizons
+    missing = frame.recovery_heldout_percent.isna()
+    assert (missing == (frame.horizon_steps == 200)).all()
+
+
+def test_a_model_that_only_fails_on_the_heldout_part_has_no_horizon(study):
+    far = changed(study, HELDOUT, 1e4)
+    frame = sweep.sweep(far, [0.03], growth=0, horizons=[40, 200]).horizons
+    assert frame.recovery_heldout_percent.isna().all()
+    assert np.isfinite(frame.validation_error).all()
+
+
+def test_a_diverged_rate_loses_at_its_horizon(study):
+    frame = sweep.sweep(study, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], growth=0, horizons=[100]).horizons
+    assert (frame.learning_rate < 3.0).all() and np.isfinite(frame.validation_error).all()
+    lost = sweep.sweep(study, [300.0, 1000.0], growth=0, horizons=[100]).horizons
+    assert (lost.learning_rate == 300.0).all() and lost.edge.all()
+    assert lost[["recovery_heldout_percent", "validation_error"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("horizon", [0, 20, 50, 220])
+def test_a_horizon_that_does_not_fit_is_refused_before_anything_runs(study, horizon, monkeypatch):
+    monkeypatch.setattr(sweep, "_measure", None)
+    with pytest.raises(OrlaError, match=rf"horizons\.steps has {horizon}; choose multiples of"):
+        sweep.sweep(study, [0.03], growth=0, horizons=[40, horizon])
+
+
+def test_a_horizon_without_a_scored_step_to_choose_by_is_refused(study):
+    whole = study.episode.whole
+    scored = np.ones(STEPS, bool)
+    scored[80:100] = False
+    episode = make_episode(Stream(whole.X, whole.Y, scored))
+    other = dataclasses.replace(study, episode=episode)
+    with pytest.raises(OrlaError, match="from 80 on, and none of them is scored"):
+        sweep.sweep(other, [0.03], growth=0, horizons=[100])
+    assert len(sweep.sweep(other, [0.03], growth=0, horizons=[120]).horizons) == SEEDS
+
+
+def test_a_sweep_without_horizons_has_none(swept):
+    assert len(swept.horizons) == 0
+    assert {"seed", "horizon_steps", "recovery_heldout_percent"} <= set(swept.horizons)
+
+
+def test_rates_of_a_horizon_are_half_decades(study):
+    frame = sweep.sweep(study, GRID, growth=0, horizons=[5 * WINDOW]).horizons
+    assert {rates.half_decade(rates.index_of(r)) for r in frame.learning_rate} <= set(GRID)

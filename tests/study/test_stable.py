@@ -1,0 +1,179 @@
+"""Scores over weights frozen after each of the last windows, by plain loops."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from drifting import (
+    ADAPT,
+    GRID,
+    HELDOUT,
+    SEEDS,
+    SELECTING,
+    SELECTION,
+    STEPS,
+    WINDOW,
+    by_hand,
+    changed,
+    make_episode,
+    mse,
+)
+
+from orla.study import stable, sweep
+from orla.tasks.stream import Stream
+
+COLUMNS = ["validation_stable_error", "heldout_stable_error", "recovery_stable_percent"]
+R2 = ["stable_r2_x", "stable_r2_y", "stable_r2_mean", "stable_r2_weighted"]
+
+
+@pytest.mark.parametrize(
+    "stop, windows, expected",
+    [
+        (100, 3, [60, 80, 100]),
+        (100, 1, [100]),
+        (100, 5, [20, 40, 60, 80, 100]),
+        (40, 10, [20, 40]),
+        (115, 2, [80, 100]),
+    ],
+)
+def test_the_last_windows_are_whole_and_there_may_be_fewer(stop, windows, expected):
+    assert stable.ends(stop, 20, windows) == expected
+
+
+def r2(outputs, Y):
+    residual, total = ((outputs - Y) ** 2).sum(0), ((Y - Y.mean(0)) ** 2).sum(0)
+    each = 1 - residual / total
+    return [each[0], each[-1], each.mean(), 1 - residual.sum() / total.sum()]
+
+
+@pytest.fixture(scope="module")
+def runs(study):
+    """Outputs at the rate 0.03, by seed and the step at which weights are frozen."""
+    stops = range(WINDOW, ADAPT + 1, WINDOW)
+    return [{stop: by_hand(study, seed, 0.03, stop) for stop in stops} for seed in range(SEEDS)]
+
+
+@pytest.mark.parametrize("windows", [1, 3, 10])
+def test_stable_scores_by_hand(study, runs, windows):
+    """Ten windows fit into the adapt part, eight before the selection part."""
+    rate, Y = 0.03, study.episode.whole.Y
+    rows = sweep.sweep(study, [rate], growth=0, stable_windows=windows).models
+    for row in rows.itertuples():
+        own = runs[row.seed]
+        before, until = [s for s in own if s <= SELECTION][-windows:], list(own)[-windows:]
+        validation = np.mean([mse(own[s], Y, SELECTING) for s in before])
+        heldout = np.mean([mse(own[s], Y, HELDOUT) for s in until])
+        scores = np.mean([r2(own[s][HELDOUT], Y[HELDOUT]) for s in until], axis=0)
+        assert row.validation_stable_error == pytest.approx(validation, rel=1e-9)
+        assert row.heldout_stable_error == pytest.approx(heldout, rel=1e-9)
+        assert [getattr(row, name) for name in R2] == pytest.approx(list(scores), rel=1e-6)
+        frozen, reference = row.frozen_heldout_error, row.reference_error
+        recovery = 100 * (frozen - heldout) / (frozen - reference)
+        assert row.recovery_stable_percent == pytest.approx(recovery, rel=1e-6)
+
+
+def test_one_window_is_the_frozen_instant_itself_and_more_are_not(study, swept):
+    one = sweep.sweep(study, GRID, growth=1, stable_windows=1).models
+    for column, name in (
+        ("validation_stable_error", "validation_error"),
+        *zip(R2, R2, strict=True),
+    ):
+        assert (one[column] == one[name.removeprefix("stable_")]).all()
+    assert (one.heldout_stable_error == one.heldout_error).all()
+    assert (one.recovery_stable_percent == one.recovery_heldout_percent).all()
+    assert (one.selected_stable == one.selected).all() and (one.edge_stable == one.edge).all()
+    ten = swept.models
+    for column in (*COLUMNS, *R2):
+        assert (one[column] != ten[column]).all(), column
+    kept = [c for c in one if "stable" not in c]
+    assert one[kept].equals(ten[kept]), "the windows touch no other column"
+
+
+def test_more_windows_than_there_are_change_nothing(study, swept):
+    assert sweep.sweep(study, GRID, growth=1, stable_windows=99).models.equals(swept.models)
+
+
+def test_the_stable_rate_has_the_lowest_mean_over_the_windows(study):
+    noise = np.random.default_rng(0).normal(scale=3.0, size=(SELECTION, 2))
+    noisy = changed(study, slice(0, SELECTION), noise)
+    rows = sweep.sweep(noisy, [0.003, 0.01, 0.03, 0.1], growth=0).models
+    means = rows.groupby("learning_rate").validation_stable_error.mean()
+    assert set(rows[rows.selected_stable].learning_rate) == {means.idxmin()}
+    assert (rows.edge_stable == (means.idxmin() in (0.003, 0.1))).all()
+
+
+def test_the_stable_choice_sees_neither_heldout_targets_nor_learns_from_its_own(study, swept, runs):
+    other = sweep.sweep(changed(study, HELDOUT), GRID, growth=1).models
+    blind = ["learning_rate", "selected_stable", "edge_stable", "validation_stable_error"]
+    assert other[blind].equals(swept.models[blind])
+    assert (other.heldout_stable_error != swept.models.heldout_stable_error).all()
+    moved = sweep.sweep(changed(study, SELECTING), [0.03], growth=0).models
+    Y = study.episode.whole.Y
+    for row in moved.itertuples():
+        own = [run for stop, run in runs[row.seed].items() if stop <= SELECTION]
+        expected = np.mean([mse(run, Y + 3.0, SELECTING) for run in own])
+        assert expected != pytest.approx(np.mean([mse(run, Y, SELECTING) for run in own]))
+        assert row.validation_stable_error == pytest.approx(expected, rel=1e-9)
+
+
+def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
+    whole, rng = study.episode.whole, np.random.default_rng(5)
+    X, Y = (np.stack([a, a[::-1]]) for a in (whole.X, whole.Y))
+    scored, starts = rng.random((SEEDS, STEPS)) < 0.8, rng.random((SEEDS, STEPS)) < 0.05
+    other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
+    rows = sweep.sweep(other, [0.03], growth=0, stable_windows=3).models
+    for row in rows.itertuples():
+        own = Stream(*(np.ascontiguousarray(a[row.seed]) for a in (X, Y, scored, starts)))
+
+        def mean(stops, part, own=own, seed=row.seed):
+            counted = own.scored[part]
+            runs = [by_hand(study, seed, 0.03, stop, own) for stop in stops]
+            return np.mean([mse(run[part][counted], own.Y[part][counted], ...) for run in runs])
+
+        assert row.heldout_stable_error == pytest.approx(mean([160, 180, 200], HELDOUT), rel=1e-9)
+        expected = mean([120, 140, 160], SELECTING)
+        assert row.validation_stable_error == pytest.approx(expected, rel=1e-9)
+        held = own.Y[HELDOUT][own.scored[HELDOUT]]
+        assert row.constant_error == pytest.approx(held.var(0).mean(), rel=1e-12)
+    assert rows[COLUMNS[:2] + ["constant_error"]].nunique().eq(SEEDS).all()
+
+
+def test_a_diverged_model_has_no_stable_scores(study):
+    rows = sweep.sweep(study, [0.1, 0.3, 1.0, 3.0, 10.0], growth=0).models
+    lost = rows[rows.diverged]
+    assert len(lost) and lost[["heldout_stable_error", "recovery_stable_percent", *R2]].isna().all(
+        axis=None
+    )
+    early = lost[lost.diverged_step < SELECTION]
+    assert len(early) and early.validation_stable_error.isna().all()
+    kept = rows[~rows.diverged]
+    assert np.isfinite(kept[[*COLUMNS, *R2]]).all(axis=None)
+    assert not rows[rows.selected_stable].diverged.any()
+    late = sweep.sweep(changed(study, slice(180, ADAPT), 1e5), [1e-10], growth=0).models
+    assert late.diverged.all() and late.validation_stable_error.isna().all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 2e6])
+def test_one_window_that_fails_leaves_no_mean(bad):
+    """Each of them is a score of the same model; its other scores stay as the loss gives them."""
+
+    def frozen_scores(params, state, whole, part, since):
+        errors = np.array([1.0, bad if since == 20 else 3.0])
+        return errors, {"r2_mean": errors / 10}
+
+    fake = SimpleNamespace(episode=SimpleNamespace(window=20), frozen_scores=frozen_scores)
+    result = SimpleNamespace(snapshots={20: (None, None), 40: (None, None)})
+    known = {60: (np.array([4.0, 5.0]), {"r2_mean": np.array([0.4, 0.5])})}
+    error, more = stable.means(fake, result, {}, slice(60, 80), 3, known)
+    assert error[0] == 2.0 and np.isnan(error[1])
+    assert more["r2_mean"][0] == pytest.approx(0.2)
+
+
+def test_the_constant_error_is_the_variance_of_the_heldout_targets(study, swept):
+    Y = study.episode.whole.Y
+    constant = swept.models.constant_error
+    assert constant.to_numpy() == pytest.approx(Y[HELDOUT].var(0).mean(), rel=1e-12)
+    assert constant.iloc[0] != pytest.approx(Y[:ADAPT].var(0).mean(), rel=1e-3)
+    moved = sweep.sweep(changed(study, HELDOUT, 3.0), [0.03], growth=0).models
+    assert moved.constant_error.iloc[0] == pytest.approx(constant.iloc[0], rel=1e-9)
