@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from orla.errors import OrlaError
+from orla.statistics import few
 
 RESAMPLES = 10_000
 
@@ -50,15 +51,18 @@ def mean_interval(
     values = _finite(values, "mean_interval")
     if values.size < 2:
         return Interval(float(values[0]), np.nan, np.nan, "none")
-    result = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=resamples,
-        confidence_level=confidence,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    low, high = result.confidence_interval
+    if values.size**values.size <= resamples:
+        low, high = few.percentile_interval(values, seed, resamples, confidence)
+    else:
+        result = stats.bootstrap(
+            (values,),
+            np.mean,
+            n_resamples=resamples,
+            confidence_level=confidence,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+        low, high = result.confidence_interval
     return Interval(float(values.mean()), float(low), float(high), "percentile")
 
 
