@@ -35,7 +35,8 @@ class SelectionPrice(Statistic, name="selection_price"):
                 continue
             rate = shared.one_rate(chosen, key, "selected")
             rate_test = shared.one_rate(on_test, key, "selected_on_test")
-            both = shared.by_seed(chosen, key).join(shared.by_seed(on_test, key), rsuffix="_test")
+            twice = shared.by_seed(chosen, key), shared.by_seed(on_test, key)
+            both = shared.joined_by_seed(*twice, ("", "_test"))
             recovery = both["recovery_heldout_percent"].to_numpy(float)
             recovery_test = both["recovery_heldout_percent_test"].to_numpy(float)
             finite = np.isfinite(recovery) & np.isfinite(recovery_test)

@@ -81,7 +81,7 @@ def pairs(
             for learner in (full, immediate):
                 if learner not in indexed:
                     indexed[learner] = by_seed(learners[learner], setting | {"learner": learner})
-            joined = _joined(indexed[full], indexed[immediate])
+            joined = joined_by_seed(indexed[full], indexed[immediate], ("_full", "_immediate"))
             if joined.empty:
                 continue
             joined["gap_pp"] = difference(joined, "recovery_heldout_percent")
@@ -89,14 +89,16 @@ def pairs(
             yield setting | compared_as, joined
 
 
-def _joined(full: pd.DataFrame, immediate: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `by_seed` of two learners with the same seed, ending in _full and _immediate.
+def joined_by_seed(
+    first: pd.DataFrame, second: pd.DataFrame, endings: tuple[str, str]
+) -> pd.DataFrame:
+    """Two tables of `by_seed`: the seeds of both, and their columns with an ending each.
 
     By arrays, because a join of two frames takes ten times as long.
     """
-    seeds, first, second = np.intersect1d(full.index, immediate.index, return_indices=True)
+    seeds, *places = np.intersect1d(first.index, second.index, return_indices=True)
     columns = {"seed": seeds}
-    for rows, kept, ending in ((full, first, "_full"), (immediate, second, "_immediate")):
+    for rows, kept, ending in zip((first, second), places, endings, strict=True):
         columns |= {f"{name}{ending}": rows[name].to_numpy()[kept] for name in rows}
     return pd.DataFrame(columns)
 
@@ -110,7 +112,8 @@ def difference(joined: pd.DataFrame, measure: str) -> np.ndarray:
 
 def either(joined: pd.DataFrame, mark: str) -> np.ndarray:
     """Whether the column `mark` is true for either learner, (seeds,)."""
-    return joined[[f"{mark}_full", f"{mark}_immediate"]].any(axis=1).to_numpy(bool)
+    first, second = (joined[f"{mark}{of}"].to_numpy(bool) for of in ("_full", "_immediate"))
+    return first | second
 
 
 def ratio_and_gap(joined: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -127,13 +130,16 @@ def by_seed(rows: pd.DataFrame, key: Key) -> pd.DataFrame:
     Raises:
         OrlaError: A seed occurs twice.
     """
-    repeated = rows["seed"][rows["seed"].duplicated()]
+    seed = rows["seed"].to_numpy()
+    order = seed.argsort(kind="stable")
+    repeated = seed[order][1:][np.diff(seed[order]) == 0]
     if len(repeated):
         raise OrlaError(
-            f"{name_of(key)}: seed {repeated.iloc[0]} occurs twice at the selected rate; "
+            f"{name_of(key)}: seed {repeated[0]} occurs twice at the selected rate; "
             "give one row a model"
         )
-    return rows.set_index("seed").sort_index()[[name for name in _PAIRED if name in rows]]
+    measures = {name: rows[name].to_numpy()[order] for name in _PAIRED if name in rows}
+    return pd.DataFrame(measures, index=pd.Index(seed[order], name="seed"))
 
 
 def one_rate(rows: pd.DataFrame, key: Key, choice: str) -> float:

@@ -6,7 +6,7 @@ resamples (10 of 3 seeds, 126 of 5), so a statistic is computed for each differe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import special
@@ -26,6 +26,11 @@ class Draws:
 
     different: np.ndarray
     index: np.ndarray
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """(different,) the share of resamples that each of them is."""
+        return np.bincount(self.index, minlength=len(self.different)) / len(self.index)
 
 
 @dataclass(frozen=True)
