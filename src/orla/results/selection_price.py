@@ -7,6 +7,8 @@ from orla.results import shared
 from orla.results.base import Settings, Statistic
 from orla.study.keys import KEYS
 
+_CHOICES = ["selected", "selected_on_test"]
+
 
 class SelectionPrice(Statistic, name="selection_price"):
     """Recovery at the rate chosen on the held-out part minus at the one chosen on validation.
@@ -27,8 +29,9 @@ class SelectionPrice(Statistic, name="selection_price"):
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         shared.demand(models)
+        of_models = ["seed", "learning_rate", "recovery_heldout_percent", *_CHOICES]
         rows = []
-        for key, group in shared.groups(models, list(KEYS)):
+        for key, group in shared.groups(models[[*KEYS, *of_models]], list(KEYS)):
             chosen = group[group["selected"].astype(bool)]
             on_test = group[group["selected_on_test"].astype(bool)]
             if chosen.empty or on_test.empty:
