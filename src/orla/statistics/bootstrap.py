@@ -17,8 +17,7 @@ RESAMPLES = 10_000
 class Interval:
     """An estimate and its bootstrap interval, in the unit of the values.
 
-    `low` and `high` are NaN where there is no interval (fewer than two values); `method` says
-    how they were found: "percentile", "BCa", or "none".
+    `low` and `high` are NaN where `method` is "none": fewer than two values have no interval.
     """
 
     estimate: float
@@ -206,8 +205,7 @@ def ordering_interval(
     if x.shape[0] < 3 or not present.any(axis=1).all():
         raise OrlaError("ordering_interval: needs at least three groups, each with a finite unit")
     n = x.shape[1]
-    ones = np.ones((1, n))
-    estimate = float(rank_correlation(*_group_means(x, y, present, ones))[0])
+    estimate = float(rank_correlation(*_group_means(x, y, present, np.ones((1, n))))[0])
     if n < 2:
         return Interval(estimate, np.nan, np.nan, "none")
     draws = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
@@ -237,8 +235,7 @@ def _finite(values: ArrayLike, name: str) -> np.ndarray:
     values = np.asarray(values, dtype=float).ravel()
     if values.size == 0:
         raise OrlaError(f"{name}: no values; give at least one")
-    bad = int((~np.isfinite(values)).sum())
-    if bad:
+    if bad := int((~np.isfinite(values)).sum()):
         raise OrlaError(
             f"{name}: {bad} of {values.size} values are not finite; "
             "leave diverged models out and report how many they were"
