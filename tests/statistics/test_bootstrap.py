@@ -31,6 +31,21 @@ def test_percentile_interval_of_the_mean_matches_r():
     assert (interval.low, interval.high) != pytest.approx((32.31, 91.43), rel=0.03)
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_the_interval_of_few_values_is_scipys_to_the_last_bit(n):
+    generator = np.random.default_rng(n)
+    for trial in range(40):
+        values = generator.normal(40, 5, n) if trial % 4 else np.round(generator.normal(0, 1, n))
+        resamples, seed = int(generator.integers(1, 4000)), int(generator.integers(9))
+        confidence = (0.95, 0.9, 0.5)[trial % 3]
+        expected = stats.bootstrap(
+            (values,), np.mean, n_resamples=resamples, confidence_level=confidence,
+            method="percentile", rng=np.random.default_rng(seed),
+        ).confidence_interval  # fmt: skip
+        found = mean_interval(values, seed=seed, resamples=resamples, confidence=confidence)
+        assert (found.low, found.high) == tuple(expected)
+
+
 def test_percentile_interval_matches_all_resamples_enumerated():
     values = [1.0, 2.0, 4.0, 8.0, 16.0]
     means = np.mean(list(product(values, repeat=5)), axis=1)

@@ -23,8 +23,8 @@ _OF_RECOVERY = (
     "price_pp",
     *("gap_frozen_pp", "t90_low_frozen_pp", "t90_high_frozen_pp"),
     *(
-        f"recovery_{learner}{end}_percent"
-        for learner in ("full", "immediate")
+        f"{recovery}{end}_percent"
+        for recovery in ("recovery_full", "recovery_immediate")
         for end in ("", "_low", "_high")
     ),
 )
@@ -138,9 +138,9 @@ def _row(contrast: Contrast, settings: Settings) -> dict[str, Any]:
         values = moments(contrast.difference(measure))
         names = f"{measure}_gap", f"{measure}_t95_low", f"{measure}_t95_high"
         row |= dict(zip(names, (values.mean, *values.interval()), strict=True))
-    for learner, side in zip(("full", "immediate"), contrast.sides, strict=True):
+    for name, side in zip(("recovery_full", "recovery_immediate"), contrast.sides, strict=True):
         values = moments(side.recovery[:, side.marked])
-        names = [f"recovery_{learner}{end}_percent" for end in ("", "_low", "_high")]
+        names = [f"{name}{end}_percent" for end in ("", "_low", "_high")]
         row |= dict(zip(names, (values.mean, *values.interval()), strict=True))
     return row | _guarded(contrast, row, settings)
 

@@ -103,8 +103,8 @@ class Side:
 
     def other_rates(self, drawn: resampling.Draws) -> np.ndarray:
         """Share of resamples that choose each rate, (rates,), 0 for the marked one."""
-        count = np.bincount(self.choices(drawn.different)[drawn.index], minlength=len(self.rates))
-        share = count / len(drawn.index)
+        chosen = self.choices(drawn.different)
+        share = np.bincount(chosen, weights=drawn.share, minlength=len(self.rates))
         share[self.marked] = 0.0
         return share
 

@@ -7,6 +7,8 @@ from orla.results import shared
 from orla.results.base import Settings, Statistic
 from orla.study.keys import KEYS
 
+_CHOICES = ["selected", "selected_on_test"]
+
 
 class SelectionPrice(Statistic, name="selection_price"):
     """Recovery at the rate chosen on the held-out part minus at the one chosen on validation.
@@ -27,15 +29,17 @@ class SelectionPrice(Statistic, name="selection_price"):
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         shared.demand(models)
+        of_models = ["seed", "learning_rate", "recovery_heldout_percent", *_CHOICES]
         rows = []
-        for key, group in shared.groups(models, list(KEYS)):
+        for key, group in shared.groups(models[[*KEYS, *of_models]], list(KEYS)):
             chosen = group[group["selected"].astype(bool)]
             on_test = group[group["selected_on_test"].astype(bool)]
             if chosen.empty or on_test.empty:
                 continue
             rate = shared.one_rate(chosen, key, "selected")
             rate_test = shared.one_rate(on_test, key, "selected_on_test")
-            both = shared.by_seed(chosen, key).join(shared.by_seed(on_test, key), rsuffix="_test")
+            twice = shared.by_seed(chosen, key), shared.by_seed(on_test, key)
+            both = shared.joined_by_seed(*twice, ("", "_test"))
             recovery = both["recovery_heldout_percent"].to_numpy(float)
             recovery_test = both["recovery_heldout_percent_test"].to_numpy(float)
             finite = np.isfinite(recovery) & np.isfinite(recovery_test)

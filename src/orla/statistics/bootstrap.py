@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from orla.errors import OrlaError
+from orla.statistics import few
 
 RESAMPLES = 10_000
 
@@ -16,8 +17,7 @@ RESAMPLES = 10_000
 class Interval:
     """An estimate and its bootstrap interval, in the unit of the values.
 
-    `low` and `high` are NaN where there is no interval (fewer than two values); `method` says
-    how they were found: "percentile", "BCa", or "none".
+    `low` and `high` are NaN where `method` is "none": fewer than two values have no interval.
     """
 
     estimate: float
@@ -50,15 +50,18 @@ def mean_interval(
     values = _finite(values, "mean_interval")
     if values.size < 2:
         return Interval(float(values[0]), np.nan, np.nan, "none")
-    result = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=resamples,
-        confidence_level=confidence,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    low, high = result.confidence_interval
+    if values.size**values.size <= resamples:
+        low, high = few.percentile_interval(values, seed, resamples, confidence)
+    else:
+        result = stats.bootstrap(
+            (values,),
+            np.mean,
+            n_resamples=resamples,
+            confidence_level=confidence,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+        low, high = result.confidence_interval
     return Interval(float(values.mean()), float(low), float(high), "percentile")
 
 
@@ -202,8 +205,7 @@ def ordering_interval(
     if x.shape[0] < 3 or not present.any(axis=1).all():
         raise OrlaError("ordering_interval: needs at least three groups, each with a finite unit")
     n = x.shape[1]
-    ones = np.ones((1, n))
-    estimate = float(rank_correlation(*_group_means(x, y, present, ones))[0])
+    estimate = float(rank_correlation(*_group_means(x, y, present, np.ones((1, n))))[0])
     if n < 2:
         return Interval(estimate, np.nan, np.nan, "none")
     draws = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
@@ -233,8 +235,7 @@ def _finite(values: ArrayLike, name: str) -> np.ndarray:
     values = np.asarray(values, dtype=float).ravel()
     if values.size == 0:
         raise OrlaError(f"{name}: no values; give at least one")
-    bad = int((~np.isfinite(values)).sum())
-    if bad:
+    if bad := int((~np.isfinite(values)).sum()):
         raise OrlaError(
             f"{name}: {bad} of {values.size} values are not finite; "
             "leave diverged models out and report how many they were"

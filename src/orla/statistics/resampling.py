@@ -6,7 +6,7 @@ resamples (10 of 3 seeds, 126 of 5), so a statistic is computed for each differe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import special
@@ -19,12 +19,18 @@ class Draws:
     """Resamples of n units.
 
     Attributes:
-        different: (different, n) the different resamples, each in increasing order of units.
+        different: (different, n) the different resamples, each in increasing order of units; of
+            few units all that can be.
         index: (resamples,) which of them each resample is.
     """
 
     different: np.ndarray
     index: np.ndarray
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """(different,) the share of resamples that each of them is."""
+        return np.bincount(self.index, minlength=len(self.different)) / len(self.index)
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,27 @@ def spread(resampled: np.ndarray, n: int) -> float:
 
 
 def _different(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of `drawn` (rows, n), whatever their order of units, and which each is."""
+    """Different rows of `drawn` (rows, n), whatever their order of units, and which each row is.
+
+    Of few units all different resamples are given, whether drawn or not.
+    """
+    n = drawn.shape[1]
+    if n <= _FEW:
+        different, of_code = _all_different(n)
+        return different, of_code[drawn @ n ** np.arange(n)]
     different, index = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+    return different, index.reshape(-1)
+
+
+_FEW = 5
+
+
+@lru_cache(maxsize=_FEW)
+def _all_different(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """All different resamples (different, n) of n units, and the one of each ordered draw (n^n,).
+
+    The number of a draw has its units as digits in base n, the first the least.
+    """
+    digits = np.arange(n**n)[:, None] // n ** np.arange(n) % n
+    different, index = np.unique(np.sort(digits, axis=1), axis=0, return_inverse=True)
     return different, index.reshape(-1)
