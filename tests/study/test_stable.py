@@ -139,6 +139,19 @@ def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
     assert rows[COLUMNS[:2] + ["constant_error"]].nunique().eq(SEEDS).all()
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_networks_that_run_together_score_as_they_do_one_by_one(study, monkeypatch, own):
+    whole, rng = study.episode.whole, np.random.default_rng(5)
+    X, Y = (np.stack([a, a[::-1]]) if own else a for a in (whole.X, whole.Y))
+    scored, starts = rng.random(X.shape[:-1]) < 0.8, rng.random(X.shape[:-1]) < 0.05
+    other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
+    together = sweep.sweep(other, [0.03], growth=0, stable_windows=4).models
+    monkeypatch.setattr(stable, "_together", stable._one_by_one)
+    alone = sweep.sweep(other, [0.03], growth=0, stable_windows=4).models
+    columns = [*COLUMNS[:2], *R2]
+    np.testing.assert_allclose(together[columns], alone[columns], rtol=1e-9)
+
+
 def test_a_diverged_model_has_no_stable_scores(study):
     rows = sweep.sweep(study, [0.1, 0.3, 1.0, 3.0, 10.0], growth=0).models
     lost = rows[rows.diverged]
@@ -155,13 +168,14 @@ def test_a_diverged_model_has_no_stable_scores(study):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 2e6])
-def test_one_window_that_fails_leaves_no_mean(bad):
+def test_one_window_that_fails_leaves_no_mean(monkeypatch, bad):
     """Each of them is a score of the same model; its other scores stay as the loss gives them."""
 
     def frozen_scores(params, state, whole, part, since):
         errors = np.array([1.0, bad if since == 20 else 3.0])
         return errors, {"r2_mean": errors / 10}
 
+    monkeypatch.setattr(stable, "_together", stable._one_by_one)
     fake = SimpleNamespace(episode=SimpleNamespace(window=20), frozen_scores=frozen_scores)
     result = SimpleNamespace(snapshots={20: (None, None), 40: (None, None)})
     known = {60: (np.array([4.0, 5.0]), {"r2_mean": np.array([0.4, 0.5])})}

@@ -6,11 +6,14 @@ Source: docs/protocol.md, Two estimands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from orla.engine.loop import Adaptation, Moments
+from orla.programs import compiling
 from orla.study import scores
 from orla.study.study import Scores, Study
 
@@ -61,13 +64,57 @@ def means(
         Mean errors (models,), NaN where one of them is not finite or above
         `scores.DIVERGED_ABOVE`, and the mean of each further score of the loss (models,).
     """
+    frozen_at = ends(part.start, study.episode.window, windows)
+    scored = dict(known)
+    if missing := [at for at in frozen_at if at not in known]:
+        run = _one_by_one if compiling.enabled() else _together
+        scored |= run(study, result, whole, part, missing)
     errors, further = [], []
-    for at in ends(part.start, study.episode.window, windows):
-        if at in known:
-            error, more = known[at]
-        else:
-            error, more = study.frozen_scores(*result.snapshots[at], whole, part, since=at)
+    for at in frozen_at:
+        error, more = scored[at]
         errors.append(np.where(error <= scores.DIVERGED_ABOVE, error, np.nan))
         further.append(more)
     each = {name: np.mean([more[name] for more in further], axis=0) for name in further[0]}
     return np.mean(errors, axis=0), each
+
+
+def _one_by_one(
+    study: Study, result: Adaptation, whole: Moments, part: slice, frozen_at: Sequence[int]
+) -> dict[int, Scores]:
+    """Scores by freezing step; the program that scores the batch elsewhere serves here too."""
+    return {
+        at: study.frozen_scores(*result.snapshots[at], whole, part, since=at) for at in frozen_at
+    }
+
+
+def _together(
+    study: Study, result: Adaptation, whole: Moments, part: slice, frozen_at: Sequence[int]
+) -> dict[int, Scores]:
+    """The same in one run of all networks; without a program the time is that of its operations.
+
+    Each network begins at its own step, and its stream is filled up with zeros, not scored.
+    """
+    kept = [result.snapshots[at] for at in frozen_at]
+    models, steps = len(kept[0][1]), part.stop - frozen_at[0]
+    params = {name: torch.cat([p[name] for p, _ in kept]) for name in kept[0][0]}
+    streams: Moments = {}
+    for name in ("x", "starts"):
+        if name in whole:
+            own = [_of_each(whole, name, slice(at, part.stop), models, steps) for at in frozen_at]
+            streams[name] = torch.cat(own, 1)
+    state = torch.cat([network for _, network in kept])
+    outputs = scores.outputs_of(study.architecture, params, state, streams).split(models)
+    stream, found = {name: m[part] for name, m in whole.items()}, {}
+    for at, own in zip(frozen_at, outputs, strict=True):
+        last = own[:, part.start - at : part.stop - at]
+        error = scores.mean_error(study.loss, last, stream, slice(None))
+        found[at] = error, scores.further(study.loss, last, stream, slice(None))
+    return found
+
+
+def _of_each(whole: Moments, name: str, part: slice, models: int, steps: int) -> Tensor:
+    """Entries (steps, models, ...) of a part of a stream, zeros after its end."""
+    entries = whole[name][part]
+    if whole["x"].dim() == 2:
+        entries = entries[:, None].expand(-1, models, *entries.shape[1:])
+    return torch.cat([entries, entries.new_zeros(steps - len(entries), *entries.shape[1:])])
