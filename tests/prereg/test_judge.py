@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.prereg import claim_rows, claims, decide, intervals, rows
+from orla.prereg import claim_rows, claims, decide, intervals, registration, rows
 from orla.prereg import judge as judging
-from orla.prereg import registration
 from orla.prereg.amendments import Amendment
 from orla.prereg.intervals import judge
 from orla.prereg.judge import verdicts
