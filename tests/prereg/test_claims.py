@@ -282,8 +282,8 @@ def test_those_that_are_not_primary_are_corrected_as_a_family(write):
     assert [v.p_holm for v in found[1:]] == pytest.approx(multipletests(alone, method="holm")[1])
     for verdict in found[1:]:
         assert (verdict.p_holm < 0.05) == (verdict.outcome == "supported")
-    single = judge(known[:2], tables(gaps(0.5)), bindings)
-    assert single[1].p_holm == single[1].p < 0.05 < found[1].p_holm or found[1].p_holm < 0.05
+    outcomes = [verdict.outcome for verdict in found[1:]]
+    assert outcomes[0] == "supported" and outcomes[2] == "inconclusive"
 
 
 def test_an_untestable_member_still_counts_in_the_family(write):

@@ -1,21 +1,46 @@
 """The command line, as typed."""
 
+import datetime
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import made_claims
 import pandas as pd
 import pytest
+import yaml
 
+from orla.__main__ import main
+from orla.files import sha256
 from orla.results.base import columns
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
 
 @pytest.fixture
-def orla(write):
+def orla(write, monkeypatch, capsys):
+    """Run a command in this process."""
+    monkeypatch.chdir(write.folder.parent)
+
     def orla(*arguments):
+        try:
+            main(["prereg", *map(str, arguments)])
+            code = 0
+        except SystemExit as exit:
+            code = exit.code
+        written = capsys.readouterr()
+        return SimpleNamespace(returncode=code, stdout=written.out, stderr=written.err)
+
+    return orla
+
+
+@pytest.fixture
+def apart(write):
+    """Run a command in a process of its own, which no plug-in was loaded into."""
+
+    def apart(*arguments):
         return subprocess.run(
             [sys.executable, "-m", "orla", "prereg", *map(str, arguments)],
             cwd=write.folder.parent,
@@ -24,7 +49,7 @@ def orla(write):
             timeout=60,
         )
 
-    return orla
+    return apart
 
 
 @pytest.fixture
@@ -34,15 +59,15 @@ def fitting(document):
     return document
 
 
-def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(orla, tmp_path):
+def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(apart, tmp_path):
     plugins = Path(__file__).parents[1] / "plugins"
     folder = shutil.copytree(plugins / "prereg", tmp_path / "own")
     (folder / "LOCK").unlink()
     given = ["lock", folder / "clip-holds.yaml", "--folder", folder]
-    refused = orla(*given)
+    refused = apart(*given)
     assert refused.returncode == 1 and 'no result "gradient_norms"' in refused.stderr
     assert not (folder / "LOCK").exists()
-    locked = orla(*given, "--plugins", plugins)
+    locked = apart(*given, "--plugins", plugins)
     assert locked.returncode == 0 and locked.stdout.startswith("locked clip-holds.yaml ")
 
 
@@ -82,7 +107,119 @@ def test_any_table_in_results_can_be_named(orla, write, fitting):
     assert 'there is no result "structure"' in orla("verify").stderr
 
 
-def test_a_table_of_a_plug_in_can_be_named(orla):
+def test_a_table_of_a_plug_in_can_be_named(apart):
     given = ("verify", "--folder", PLUGINS / "prereg")
-    assert 'there is no result "gradient_norms"' in orla(*given).stderr
-    assert orla(*given, "--plugins", PLUGINS).stdout.endswith(" clip-holds\n")
+    assert 'there is no result "gradient_norms"' in apart(*given).stderr
+    assert " clip-holds (history: " in apart(*given, "--plugins", PLUGINS).stdout
+
+
+@pytest.fixture
+def claims(orla, write):
+    """A folder beside empty tables that have the columns of claims, to lock claims in."""
+    results = write.folder.parent / "results"
+    results.mkdir()
+    for name, table in made_claims.tables(made_claims.gaps(0.5)).items():
+        table[:0].to_parquet(results / f"{name}.parquet")
+    return results
+
+
+def test_a_claim_is_locked_with_its_primary_alone(orla, write, claims):
+    write(made_claims.document(primary=False), "second")
+    refused = orla("lock", "prereg/second.yaml")
+    assert refused.returncode == 1 and 'study "made" has 0 primary' in refused.stderr
+    write(made_claims.document(), "first")
+    locked = orla("lock", "prereg/first.yaml", "prereg/second.yaml")
+    assert locked.returncode == 0 and "commit prereg/LOCK" in locked.stdout
+    assert orla("verify").stdout.splitlines()[0].endswith(" first (history: not checked)")
+    write(made_claims.document(), "third")
+    assert "has 2 primary" in orla("lock", "prereg/third.yaml").stderr
+
+
+def test_a_claim_that_binds_nothing_is_not_locked(orla, write, claims):
+    given = made_claims.document()
+    del given["binds"]
+    write(given)
+    assert "binds neither config nor code" in orla("lock", "prereg/small-gap.yaml").stderr
+
+
+SWEEP = "sweeps/rnn/rtrl/adam/80-20"
+
+
+@pytest.mark.parametrize(
+    ("file", "refused"),
+    [
+        (f"many-arrays/pair-3/{SWEEP}.parquet", True),
+        (f"many-arrays/{SWEEP}.parquet", True),
+        (f"many-arrays/{SWEEP}/float32.parquet", True),
+        (f"recordings/{SWEEP}.parquet", False),
+        (f"many-arrays/{SWEEP.replace('rtrl', 'tbptt-200-200')}.parquet", False),
+        (f"many-arrays/{SWEEP.replace('adam', 'lars')}.parquet", False),
+    ],
+)
+def test_nothing_is_locked_once_a_result_exists(orla, write, claims, file, refused):
+    write(made_claims.document())
+    path = claims / file
+    path.parent.mkdir(parents=True)
+    path.touch()
+    given = orla("lock", "prereg/small-gap.yaml")
+    assert (given.returncode == 1) == refused
+    if refused:
+        assert f"results/{file} exists, which it would read" in given.stderr
+        assert not (write.folder / "LOCK").exists()
+
+
+def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, fitting):
+    results = write.folder.parent / "results"
+    results.mkdir()
+    row = {"optimizer": "adam", "split": "50-50", "task": "recordings"}
+    pd.DataFrame([row]).to_parquet(results / "gaps.parquet")
+    write(fitting)
+    refused = orla("lock", "prereg/small-gap.yaml")
+    assert "results/gaps.parquet exists, which it would read" in refused.stderr
+    pd.DataFrame([row | {"split": "80-20"}]).to_parquet(results / "gaps.parquet")
+    assert orla("lock", "prereg/small-gap.yaml").returncode == 0
+
+
+def test_an_amendment_says_what_was_seen_where_results_exist(orla, write, claims):
+    path = write(made_claims.document())
+    assert orla("lock", path).returncode == 0
+    sweep = claims / f"many-arrays/pair-3/{SWEEP}.parquet"
+    sweep.parent.mkdir(parents=True)
+    sweep.touch()
+    today = datetime.date.today().isoformat()
+    given = {"registration": path.name, "sha256": sha256(path), "date": today}
+    given |= {"changed": "Nothing.", "why": "It was seen."}
+    file = write.folder / "amendments" / "seen.yaml"
+    file.write_text(yaml.safe_dump(given | {"results_seen": False}))
+    assert "says that no result had been seen" in orla("lock", file).stderr
+    file.write_text(yaml.safe_dump(given | {"results_seen": True}))
+    assert "locked amendments/seen.yaml" in orla("lock", file).stdout
+    assert orla("verify").stdout.endswith(" small-gap (amended) (history: not checked)\n")
+
+
+def test_power_is_told_before_anything_is_locked(orla, write):
+    write(made_claims.document())
+    told = orla("power", "prereg/small-gap.yaml", "--sd", "2")
+    lines = told.stdout.splitlines()
+    assert "strictly between -3 and 3 pp, 12 pairs, standard deviation 2 pp, alpha 0.05" in lines[0]
+    assert lines[2].split()[0] == "0.00" and float(lines[2].split()[1]) > 0.9
+    assert lines[-1].split()[-1] == "never"
+    refused = orla("power", "prereg/small-gap.yaml")
+    assert refused.returncode == 1 and "give --sd" in refused.stderr
+    write(made_claims.document(primary=False, claim={"more_than": 3}), "second")
+    write(made_claims.document(primary=False, claim={"more_than": 5}), "third")
+    assert "alpha 0.025" in orla("power", "prereg/second.yaml", "--sd", "2").stdout
+
+
+def test_power_takes_the_scatter_of_results(orla, write):
+    results = write.folder.parent / "results"
+    results.mkdir()
+    table = made_claims.tables(made_claims.gaps(0.5, 2.5))["over_pairs"]
+    table.to_parquet(results / "over_pairs.parquet")
+    write(made_claims.document())
+    assert "standard deviation 2.5 pp" in orla("power", "prereg/small-gap.yaml").stdout
+
+
+def test_power_is_of_version_2(orla, write, fitting):
+    write(fitting)
+    assert "a registration of version 1" in orla("power", "prereg/small-gap.yaml").stderr

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from orla.errors import OrlaError
+from orla.files import sha256
 from orla.prereg import chain, history, lock
 
 DAY = datetime.date(2026, 11, 21)
@@ -86,6 +87,18 @@ def test_a_registration_that_is_removed_with_the_last_line_is_noticed(repository
     file.write_text(file.read_text().splitlines(keepends=True)[0])
     (repository.folder / "two.yaml").unlink()
     with pytest.raises(OrlaError, match="a line was changed or removed"):
+        lock.verify(repository.folder)
+
+
+def test_a_chain_that_is_forged_whole_is_noticed(repository):
+    """The registration, its hash and the chain are changed together."""
+    repository.locked("one")
+    repository.commit()
+    file = repository.folder / "LOCK"
+    path = repository.folder / "one.yaml"
+    path.write_text(path.read_text() + "\n")
+    file.write_text(chain.extended("", chain.Line("one.yaml", sha256(path), DAY)))
+    with pytest.raises(OrlaError, match="is not the beginning of the present one"):
         lock.verify(repository.folder)
 
 

@@ -73,6 +73,14 @@ def spoil(path, value):
         (spoil(["criteria", 0, "region"], {"strict": True}), r"criteria\[0\]: a region has"),
         (spoil(["criteria", 0, "region"], {"equals": 1}), '"criteria.*equals" is not a known key'),
         (spoil(["criteria", 0, "where"], {"split": ["a", "b"]}), "where.split"),
+        (
+            spoil(["conditions"], {"optimizer": "muon"}),
+            r'criteria\[0\]\.where: optimizer is adam, and "conditions.optimizer" is muon',
+        ),
+        (
+            spoil(["conditions"], {"split": ["80-20"], "architecture": "transformer"}),
+            r"where: split is 50-50, and .conditions\.split. is \['80-20'\]",
+        ),
         (spoil(["criteria"], []), '"criteria" must have at least 1'),
         (spoil(["manipulation_checks"], []), '"manipulation_checks" must have at least 1'),
     ],

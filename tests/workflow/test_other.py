@@ -72,6 +72,7 @@ def claim(study):
     (folder / "amendments").mkdir(parents=True)
     document = yaml.safe_load((ROOT / "prereg/adam-equivalence.yaml").read_text())
     where = {"architecture": "small", "precision": "float32", "split": "70-30"}
+    document["conditions"] = where | {"learner": ["immediate", "tbptt-100-100"]}
     [criterion] = document["criteria"]
     criterion["where"] = where | {"optimizer": "adam", "comparison": "blocks"}
     criterion["region"] = {"between": [-200, 200]}
@@ -679,7 +680,8 @@ def test_the_verdict_is_about_the_assumed_pair(results, models):
     verdicts = read_table(results / "verdicts.parquet").set_index("registration")
     assert len(verdicts) == 1 + len(list((ROOT / "prereg").glob("*.yaml")))
     row = verdicts.loc["small-gap"]
-    assert row["outcome"] == "supported" and row["n"] == 3
+    assert row["outcome"] == "untestable" and row["n"] == 3
+    assert "gaps was made at alpha 0.2, and 0.05 is registered" in row["reason"]
     assert row["estimate"] == pytest.approx(gap.mean())
     half = stats.t.ppf(0.8, 2) * gap.std(ddof=1) / np.sqrt(3)
     assert (row["low"], row["high"]) == pytest.approx((gap.mean() - half, gap.mean() + half))

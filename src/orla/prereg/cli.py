@@ -88,7 +88,7 @@ def _verify(arguments: argparse.Namespace) -> None:
         agreement.check(known)
         line = locks[known.name]
         amended = " (amended)" if line.amended else ""
-        print(f"{line.date} {known.name}{amended}; history: {line.history}")
+        print(f"{line.date} {known.name}{amended} (history: {line.history})")
 
 
 def _power(arguments: argparse.Namespace) -> None:

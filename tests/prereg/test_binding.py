@@ -1,0 +1,153 @@
+"""What a registration binds: the config and code of its own conditions, and nothing beside."""
+
+import copy
+
+import pytest
+import yaml
+from made_claims import BINDS, document, seed_document
+
+from orla.errors import OrlaError
+from orla.prereg import binding, registration
+from orla.study.config import checked, settled
+
+CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
+
+
+@pytest.fixture(scope="module")
+def config():
+    found = yaml.safe_load(CONFIG.read_text())
+    block = {"name": "arrays", "tasks": ["many-arrays"], "networks": ["rnn"], "seeds": 3}
+    block |= {"learners": ["immediate", "rtrl"], "optimizers": ["adam"], "splits": ["80-20"]}
+    pairs = {f"pair-{i}": {"a": f"a{i}", "b": f"b{i}", "seed": i} for i in range(12)}
+    found["tasks"]["many-arrays"] = copy.deepcopy(found["tasks"]["recordings"]) | {"pairs": pairs}
+    found["conditions"].append(block)
+    return found
+
+
+@pytest.fixture
+def known(write):
+    return registration.read(write(document(studies=["simulated"])))
+
+
+def bound(config, known):
+    return binding.of(checked(settled(config)), known)
+
+
+def changed(config, *path, value):
+    found = copy.deepcopy(config)
+    *parents, last = path
+    place = found
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tasks", "many-arrays", "simulated", "drift", "scale"), 2.0),
+        (("tasks", "many-arrays", "pairs", "pair-3", "seed"), 99),
+        (("tasks", "many-arrays", "preparation", "features", "count"), 30),
+        (("conditions", -1, "seeds"), 4),
+        (("networks", "rnn", "hidden"), 32),
+        (("grids", "adam", "step"), [0.0001, 0.0003]),
+        (("grid_growth",), 2),
+        (("pretraining", "window"), 1),
+        (("comparisons", "per_step", "minus"), ["tbptt-200-200", "immediate"]),
+        (("statistics", "alpha"), 0.45),
+        (("statistics", "margin_pp"), 9.0),
+    ],
+)
+def test_what_the_results_depend_on_is_bound(config, known, path, value):
+    before, after = bound(config, known), bound(changed(config, *path, value=value), known)
+    assert before["config_sha256"] != after["config_sha256"]
+    assert before["code_sha256"] == after["code_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("compute", "threads"), 2),
+        (("tasks", "recordings", "preparation", "features", "count"), 30),
+        (("grids", "lars", "step"), [0.0003, 0.001]),
+        (("conditions", 0, "seeds"), 7),
+        (("conditions", -1, "name"), "another"),
+        (("horizons", "steps"), [5000]),
+        (("statistics", "main"), "per_step"),
+        (("comparisons", "paper", "label"), "x"),
+        (("pathvars", "reports"), "elsewhere"),
+    ],
+)
+def test_what_they_do_not_depend_on_is_not(config, known, path, value):
+    assert bound(config, known) == bound(changed(config, *path, value=value), known)
+
+
+def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        binding, "code_hash", lambda *roots: asked.setdefault("roots", roots) and ""
+    )
+    bound(config, known)
+    from orla.provenance.code import sources
+
+    files = sources(*asked["roots"])
+    assert any(name.startswith("orla/sessions/simulator/") for name in files)
+    assert "orla/tasks/recordings.py" in files
+    assert not any(name.startswith(("orla/reports", "orla/prereg")) for name in files)
+
+
+def test_only_registrations_for_the_study_are_bound(config, known, write):
+    plan = checked(settled(config))
+    other = registration.read(write(document(studies=["odoherty"]), "other"))
+    assert binding.of_all(plan, [known, other]) == {"small-gap": binding.of(plan, known)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"studies": ["odoherty"]}, 'study "simulated" is not among its studies'),
+        ({"minus": ["tbptt-200-200", "immediate"]}, r"comparison per_step is \['rtrl', 'immedi"),
+        ({"comparison": "per_hour"}, "comparison per_hour is None"),
+        ({"sample": {"pairs": 20, "seeds": 3}}, "runs 24 of the 40 conditions"),
+        ({"sample": {"pairs": 12, "seeds": 5}}, "12 pairs with 5 seeds"),
+        ({"task": "nothing"}, "runs 0 of the 24 conditions"),
+    ],
+)
+def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
+    plan = checked(settled(config))
+    binding.demand(plan, registration.read(write(document(studies=["simulated"]))))
+    known = registration.read(write(document(studies=["simulated"]) | changes, "other"))
+    with pytest.raises(OrlaError, match=words):
+        binding.demand(plan, known)
+
+
+def test_the_pair_of_seeds_is_one_of_the_task(config, write):
+    plan = checked(settled(config))
+    given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
+    binding.demand(plan, registration.read(write(given)))
+
+
+def test_binds_are_written_over_older_ones(write):
+    path = write(document())
+    path.write_text("# A comment stays.\n" + path.read_text())
+    hashes = {"config_sha256": "1" * 64, "code_sha256": "2" * 64}
+    binding.write(path, hashes)
+    assert registration.read(path).binds == hashes != BINDS
+    assert (
+        path.read_text().startswith("# A comment stays.") and path.read_text().count("binds") == 1
+    )
+    binding.write(path, BINDS)
+    assert registration.read(path).binds == BINDS and registration.read(path).outcomes
+
+
+def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
+    monkeypatch.chdir(CONFIG.parent)
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("name: other\nstatistics: {alpha: 0.01}\n")
+    plan = binding.plan_of([CONFIG, overlay])
+    assert plan.config["name"] == "other" and plan.config["statistics"]["alpha"] == 0.01
+    assert plan.config["statistics"]["resamples"] == 10000
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OrlaError, match="no such file"):
+        binding.plan_of([overlay])

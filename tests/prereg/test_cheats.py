@@ -1,0 +1,189 @@
+"""The whole way from files to verdicts: what was once accepted is refused, or ends untestable."""
+
+import datetime
+import hashlib
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import made_claims
+import pytest
+from made_claims import BINDS
+
+from orla.prereg import chain, lock
+from orla.provenance.tables import read_table, write_table
+
+SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "judge.py"
+DAY = datetime.date(2026, 11, 22)
+SOURCE = {
+    "code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "1" * 64}},
+    "datasets": {"many-arrays/pair-0/80-20": {"name": "made up", "simulated": True}},
+    "config": {"statistics": {"alpha": 0.05}},
+}
+
+
+@pytest.fixture
+def study(write, tmp_path):
+    """A study of two claims and one interval, its tables written and its registrations locked."""
+    write(made_claims.document(), "primary")
+    write(made_claims.document(primary=False, claim={"more_than": -3}), "second")
+    lock.write(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
+    sources = {}
+
+    def judged(allow_mixed=False, study="made", bindings=None, **tables):
+        made = made_claims.tables(made_claims.gaps(0.5)) | tables
+        paths = [tmp_path / f"{name}.parquet" for name in made]
+        for path, table in zip(paths, made.values(), strict=True):
+            write_table(table, path, sources.get(path.stem, SOURCE))
+        output = tmp_path / "verdicts.parquet"
+        bound = dict.fromkeys(("primary", "second"), BINDS) if bindings is None else bindings
+        given = SimpleNamespace(
+            log=[tmp_path / "log"],
+            input=Inputs(str(write.folder / "LOCK"), list(map(str, paths))),
+            output=SimpleNamespace(verdicts=str(output)),
+            params=SimpleNamespace(
+                study=study, assumed={}, bindings=bound, allow_mixed=allow_mixed
+            ),
+        )
+        try:
+            runpy.run_path(str(SCRIPT), {"snakemake": given})
+        except SystemExit:
+            return (tmp_path / "log").read_text()
+        return read_table(output)
+
+    judged.folder, judged.sources, judged.write = write.folder, sources, write
+    return judged
+
+
+class Inputs(list):
+    """What a script is given as its inputs: all of them, and those of a name."""
+
+    def __init__(self, file, tables):
+        super().__init__([file, *tables])
+        self.locks, self.tables = [file], tables
+
+
+def test_an_honest_study_is_judged(study):
+    found = study()
+    assert list(found["registration"]) == ["primary", "second"]
+    assert list(found["words"]) == ["shown in simulation"] * 2
+    assert list(found["primary"]) == [True, False]
+    assert found["registered_on"].eq("2026-11-22").all()
+    assert found["history"].eq("not checked").all() and not found["amended"].any()
+    assert found["lock_sha256"].equals(found["judged_sha256"])
+
+
+DIFFERENT = {
+    "data": {"datasets": {"many-arrays/pair-0/80-20": {"name": "another", "simulated": False}}},
+    "code": {"code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "2" * 64}}},
+}
+
+
+@pytest.mark.parametrize("what", sorted(DIFFERENT))
+def test_a_table_of_another_study_beside_the_others_is_refused_by_name(study, what):
+    study.sources["over_pairs"] = SOURCE | DIFFERENT[what]
+    error = study()
+    assert f"error: results of different {what} cannot stand in one table" in error
+    assert "over_pairs.parquet" in error
+    found = study(allow_mixed=True)
+    assert found["outcome"].eq("untestable").all()
+    assert found["reason"].str.startswith(f"results of different {what}").all()
+
+
+def test_a_table_that_was_judged_under_another_lock_is_refused_by_name(study):
+    study.sources["over_pairs"] = SOURCE | {"prereg_lock_sha256": "3" * 64}
+    assert "results of different locks cannot stand in one table" in study()
+
+
+def test_a_table_made_at_another_alpha_is_untestable(study):
+    tables = made_claims.tables(made_claims.gaps(0.5), alpha=0.45)
+    found = study(over_pairs=tables["over_pairs"])
+    assert found["outcome"].eq("untestable").all()
+    assert found["reason"].str.contains("was made at alpha 0.45, and 0.05 is registered").all()
+
+
+def test_another_config_than_the_bound_one_is_untestable(study):
+    assert study(bindings={})["outcome"].eq("untestable").all()
+    other = BINDS | {"config_sha256": "d" * 64}
+    found = study(bindings={"primary": other, "second": BINDS})
+    assert list(found["outcome"]) == ["untestable", "supported"]
+
+
+def test_another_study_judges_nothing(study):
+    assert study(study="quick").empty
+
+
+def change(study):
+    path = study.folder / "second.yaml"
+    path.write_text(path.read_text().replace("more_than: -3", "more_than: -9"))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_changed_registration_is_refused(study):
+    change(study)
+    assert "differs from its lock" in study()
+
+
+def test_a_changed_registration_with_its_hash_is_refused(study):
+    file = study.folder / "LOCK"
+    path = study.folder / "primary.yaml"
+    path.write_text(path.read_text().replace("equivalent_within: 3", "equivalent_within: 10"))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    file.write_text(digest + file.read_text()[64:])
+    assert "the chain is broken at line 1" in study()
+
+
+def test_a_registration_removed_with_its_line_is_refused(study):
+    file = study.folder / "LOCK"
+    file.write_text(file.read_text().splitlines(keepends=True)[1])
+    (study.folder / "primary.yaml").unlink()
+    assert "the chain is broken at line 1" in study()
+
+
+def test_a_lock_written_anew_has_the_day_on_which_it_was_written(study):
+    (study.folder / "LOCK").unlink()
+    later = datetime.date(2031, 1, 1)
+    lock.write(study.folder, sorted(study.folder.glob("*.yaml")), later)
+    assert study()["registered_on"].eq("2031-01-01").all()
+
+
+def test_a_date_of_an_amendment_does_not_move_the_day_of_locking(study):
+    """A file cannot carry a date of its own, and an amendment's is shown beside the lock's."""
+    path = study.folder / "primary.yaml"
+    path.write_text(path.read_text() + "date: 2020-01-01\n")
+    amendment = study.folder / "amendments" / "2026-11-22-primary.yaml"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    amendment.write_text(
+        f"registration: primary.yaml\nsha256: {digest}\ndate: 2026-11-22\n"
+        "changed: The date.\nwhy: No reason.\nresults_seen: true\n"
+    )
+    lock.write(study.folder, [amendment], DAY)
+    assert '"date" is not a known key' in study()
+    path.write_text(path.read_text().replace("date: 2020-01-01\n", ""))
+    assert "differs from its last amendment" in study()
+
+
+def test_an_amended_registration_says_what_had_been_seen(study):
+    path = study.folder / "primary.yaml"
+    amendment = study.folder / "amendments" / "2026-11-22-primary.yaml"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    amendment.write_text(
+        f"registration: primary.yaml\nsha256: {digest}\ndate: 2026-11-22\n"
+        "changed: Nothing.\nwhy: It was seen.\nresults_seen: true\n"
+    )
+    lock.write(study.folder, [amendment], DAY)
+    found = study().iloc[0]
+    assert found["amended"] and found["registered_on"] == "2026-11-22"
+    assert found["results_seen"].endswith("amended on 2026-11-22: results had been seen")
+
+
+def test_a_chain_that_is_forged_whole_is_another_lock_than_the_committed_one(study):
+    """Without git a forged chain holds; with it, see test_history."""
+    file = study.folder / "LOCK"
+    digest = change(study)
+    text = ""
+    for line in chain.parse(file.read_text(), file):
+        same = digest if line.file == "second.yaml" else line.sha256
+        text = chain.extended(text, chain.Line(line.file, same, line.date))
+    file.write_text(text)
+    assert study()["history"].eq("not checked").all()

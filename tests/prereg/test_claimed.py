@@ -1,0 +1,114 @@
+"""Reading registrations of version 2, and the mistakes that are named."""
+
+import pytest
+import yaml
+from made_claims import DOCUMENT, document, seed_document
+
+from orla.errors import OrlaError
+from orla.prereg import agreement, registration
+from orla.prereg.documents import SCHEMAS
+
+REQUIRED = yaml.safe_load((SCHEMAS / "registration-2.schema.yaml").read_text())["required"]
+
+
+def test_a_claim_over_pairs_is_read(write):
+    known = registration.read(write(document()))
+    assert (known.result, known.results) == ("over_pairs", ["estimates", "over_pairs"])
+    assert known.claim.region.describe("pp") == "strictly between -3 and 3 pp"
+    assert known.where["estimand"] == "stable" and known.where["intervention"] == "none"
+    assert "pair" not in known.where and known.where["task"] == "many-arrays"
+
+
+def test_a_claim_over_seeds_is_read(write):
+    known = registration.read(write(seed_document(claim={"less_than": 0})))
+    assert known.results == ["estimates"] and known.where["pair"] == "indy"
+    assert known.claim.region.describe("pp") == "below 0 pp"
+
+
+@pytest.mark.parametrize("key", sorted(set(REQUIRED) - {"version"}))
+def test_every_part_is_required(write, key):
+    given = document()
+    del given[key]
+    with pytest.raises(OrlaError, match=f'"{key}" is missing'):
+        registration.read(write(given))
+
+
+def test_the_parts_are_all_there_is():
+    assert sorted([*REQUIRED, "binds", "manipulation_checks"]) == sorted(DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (document(version=3), '"version"'),
+        (document(date="2020-01-01"), '"date" is not a known key'),
+        (document(estimand="best"), '"estimand" cannot be "best"'),
+        (document(interval="99.9 % Bayesian"), '"interval"'),
+        (document(alpha=0.45), '"alpha" must be at most 0.1'),
+        (document(claim={"equivalent_within": 0}), "greater than 0"),
+        (document(claim={}), '"claim"'),
+        (document(claim={"more_than": 1, "less_than": 2}), '"claim"'),
+        (document(minus=["rtrl", "rtrl"]), "subtracts a learner from itself"),
+        (document(pair="indy"), 'with unit pair, "pair" is too much; remove it'),
+        (document(sample={"seeds": 3}), '"sample.pairs" is missing; add it'),
+        (document(exclusions={"max_diverged": 1}), '"exclusions.max_failing" is missing'),
+        (seed_document(sample={"seeds": 3, "pairs": 2}), '"sample.pairs" is too much'),
+        (document(unit="seed"), '"pair" is missing; add it'),
+        (document(binds={"config_sha256": "a" * 64}), '"binds.code_sha256" is missing'),
+    ],
+)
+def test_a_mistake_is_one_clear_line(write, given, words):
+    with pytest.raises(OrlaError, match=words) as error:
+        registration.read(write(given))
+    assert "small-gap.yaml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_nothing_is_locked_that_binds_nothing(write):
+    given = document()
+    del given["binds"]
+    with pytest.raises(OrlaError, match="binds neither config nor code; run: python -m orla prer"):
+        agreement.check_lockable(registration.read(write(given)))
+    agreement.check_lockable(registration.read(write(document(), "bound")))
+
+
+@pytest.mark.parametrize(
+    ("column", "region", "always"),
+    [
+        ("update_ratio", {"at_least": 0, "strict": True}, True),
+        ("update_ratio_low", {"at_least": 0}, True),
+        ("update_ratio", {"at_least": 0.1}, False),
+        ("n_seeds", {"at_least": 0}, True),
+        ("tost_p", {"between": [0, 1]}, True),
+        ("tost_p", {"between": [0, 1], "strict": True}, True),
+        ("tost_p", {"at_most": 0.5}, False),
+        ("other_rate_share", {"at_most": 1}, True),
+        ("other_rate_share", {"at_most": 0.5}, False),
+        ("spearman", {"between": [-2, 2]}, True),
+        ("r2_mean", {"at_most": 1}, True),
+        ("heldout_error", {"at_least": -1}, True),
+        ("error_gap", {"at_least": 0}, False),
+        ("low_percent", {"at_least": 0, "strict": True}, False),
+        ("adapt_recovery_percent", {"outside": [-1, 1]}, False),
+        ("edge", {"equals": False}, False),
+    ],
+)
+def test_a_check_that_is_always_true_is_not_locked(write, column, region, always):
+    check = {"name": "moves", "why": "Movement.", "result": "conditions", "column": column}
+    check |= {"where": {"optimizer": "adam"}, "region": region}
+    known = registration.read(write(document(manipulation_checks=[check])))
+    if always:
+        with pytest.raises(OrlaError, match=f'check "moves" is always true: {column} cannot be'):
+            agreement.check_lockable(known)
+    else:
+        agreement.check_lockable(known)
+
+
+def test_the_labels_of_columns():
+    label = agreement.label
+    assert label("gaps", "t90_low_pp") == "90 % t interval over seeds"
+    assert label("gaps", "high_pp") == "95 % bootstrap interval over seeds"
+    assert label("over_pairs", "t95_high_pp") == "95 % t interval over pairs"
+    assert label("over_pairs", "resampled_90_low_pp") == "90 % bootstrap interval over pairs"
+    assert label("estimates", "recovery_full_low_percent") == "95 % t interval over seeds"
+    assert label("over_pairs", "prediction_low_pp") == "95 % prediction interval over pairs"
+    assert "both means formed anew" in label("ratio_gap_order", "high")
