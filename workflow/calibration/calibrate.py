@@ -1,171 +1,101 @@
-"""Measure the three published magnitudes that the simulated sessions are calibrated to.
+"""Measure the simulated sessions of some seeds: ridge decoders, and networks that do not adapt.
 
-    python workflow/calibration/calibrate.py                       what the study's config gives
-    python workflow/calibration/calibrate.py --set drift.lost=0.5  what another magnitude would give
+    python workflow/calibration/calibrate.py                       the config's seed, 5 networks
+    python workflow/calibration/calibrate.py --set drift.lost=0.5  another magnitude
+    python workflow/calibration/calibrate.py --seeds 1 2 3 --networks 0 --write seeds
 
-1. Error of the frozen networks on session B's held-out part less that of the same networks on
-   session A's (rnn, 64 units): 0.67, the denominator of the paper's capacity table.
-2. Within-session R2 of a plain decoder, trained on the first 80 % of a session and tested on the
-   rest: 0.5 to 0.65 (NeuroBench's baselines on these two sessions).
-3. Held-out recovery of the immediate learner with adam at 80/20: about 42 %.
-
-No other learner is run, so that no comparison between learners can steer a magnitude. The sessions
-pass through the files and the readers that the study uses. docs/calibration.md says how the
-magnitudes were found and what was reached; --table writes the figures that stand there.
+Of the networks (the config's rnn) it gives the error on session B's held-out part and on session
+A's: their difference is what the paper's capacity table puts at 0.67. No learner runs, so that no
+recovery and no comparison of learners can be seen. --write NAME writes docs/calibration/NAME.csv.
 """
 
 import argparse
-import sys
-import tempfile
-import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
-import torch
 import yaml
+from search import written
+from simulated import ROOT, SPLIT, changed, measured, task_of, written_changes
 
-from orla.architectures import architecture
+from orla import catalogue
+from orla.engine.loop import Loop
 from orla.errors import one_line
-from orla.files import atomic
-from orla.options import settings
 from orla.programs import compiling
-from orla.sessions import mat_read, nwb, simulator
-from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
-from orla.sessions.from_spikes import prepare
-from orla.sessions.parts import Sizes, parts
-from orla.sessions.preparation import Preparation
-from orla.sessions.session import Session
+from orla.progress import bar
 from orla.sessions.streams import Streams
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.sweep import Study, sweep
+from orla.study.study import Study
+from orla.tasks.recordings import Recordings
 
-ROOT = Path(__file__).parents[2]
-SPLIT = "80-20"
-TRAINED_SHARE = 0.8
-LAGS = 5
-PENALTY_PER_STEP = 1e-3
-
-
-def ridge_r2(session: Session, bin_s: float) -> float:
-    """Mean over x and y of the R2 of a ridge decoder within one session.
-
-    Inputs: square roots of all channels' counts in a bin and the four before it, z-scored on the
-    first 80 % of the session, on which the decoder is fitted too; the rest is the test.
-    """
-    edges = bin_edges(session.time_s, bin_s)
-    roots = np.sqrt(channel_counts(session, edges))
-    Y = bin_velocities(session.time_s, session.behavior["cursor_pos"], edges)
-    trained = int(TRAINED_SHARE * len(Y))
-    z = (roots - roots[:trained].mean(0)) / roots[:trained].std(0)
-    lagged = [
-        np.concatenate([np.zeros((lag, z.shape[1])), z[: len(z) - lag]]) for lag in range(LAGS)
-    ]
-    X = np.column_stack([*lagged, np.ones(len(z))])
-    fit, test = slice(0, trained), slice(trained, None)
-    gram = X[fit].T @ X[fit] + PENALTY_PER_STEP * trained * np.eye(X.shape[1])
-    residual = Y[test] - X[test] @ np.linalg.solve(gram, X[fit].T @ Y[fit])
-    total = Y[test] - Y[test].mean(0)
-    return float(np.mean(1 - (residual**2).sum(0) / (total**2).sum(0)))
+NETWORK = "rnn"
+# Column of seeds.csv -> magnitude.
+COLUMNS = {
+    "r2_a": "R2 A, all channels",
+    "r2_b": "R2 B, all channels",
+    "inputs_r2_a": "R2 A, 10 lags",
+    "inputs_r2_b": "R2 B, 10 lags",
+    "reference": "ridge reference_error",
+    "frozen": "ridge frozen_error",
+    "own": "ridge own_error",
+    "frozen_r2": "ridge frozen_r2",
+    "difference": "ridge frozen_minus_reference",
+    "ceiling_percent": "ridge recovery_percent",
+}
 
 
-def sessions(settings: simulator.Settings) -> tuple[Session, Session]:
-    """Both simulated sessions, written and read as the study does."""
-    with tempfile.TemporaryDirectory() as folder:
-        mats = [Path(folder) / f"{name}.mat" for name in (simulator.SESSION_A, simulator.SESSION_B)]
-        simulator.write(*mats, settings)
-        for mat in mats:
-            nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
-        a, b = (nwb.read_session(mat.with_suffix(".nwb")) for mat in mats)
-    return a, b
-
-
-def streams_of(a: Session, b: Session, config: dict[str, Any]) -> Streams:
-    """The study's features of two sessions."""
-    return prepare(
-        a,
-        b,
-        settings(Preparation, config["preparation"], "config: preparation"),
-        tail_steps=config["parts"]["tail_steps"],
-        dataset={"simulated": True},
+def network_errors(
+    streams: Streams, task: Recordings, config: Path, networks: int
+) -> dict[str, float]:
+    """Means over networks of the errors on A's and B's held-out parts, and of their difference."""
+    options = yaml.safe_load(config.read_text(encoding="utf-8"))
+    episode = task.cut(streams, SPLIT)
+    shape = {"n_in": streams.a.X.shape[1], "n_out": streams.n_out}
+    rnn = catalogue.make("architecture", options["networks"][NETWORK], **shape)
+    given = {k: v for k, v in options["pretraining"].items() if k != "of"}
+    loss = catalogue.make("loss", episode.loss)
+    trained, _ = pretrain(rnn, episode.pretraining, range(networks), Pretraining(**given), loss)
+    # The study is asked for its baseline alone, so the loop never runs.
+    learner = catalogue.make("learner", "immediate", architecture=rnn)
+    loop = Loop(learner, catalogue.make("optimizer", "sgd"), loss, segment=episode.window)
+    study = Study({}, trained, episode, loop)
+    frozen, reference = (
+        study.baseline[f"{name}_error"] for name in ("frozen_heldout", "reference")
     )
-
-
-def network_figures(streams: Streams, config: dict[str, Any], networks: int) -> dict[str, float]:
-    """Frozen and reference errors, and recovery by the immediate learner with adam."""
-    cuts = parts(len(streams.a), len(streams.b), Sizes(**config["parts"]))
-    rnn = architecture(
-        "rnn",
-        n_in=streams.a.X.shape[1],
-        n_out=streams.a.Y.shape[1],
-        **config["architectures"]["rnn"],
-    )
-    trained, _ = pretrain(
-        rnn,
-        streams.a.part(cuts.a_pretraining),
-        range(networks),
-        Pretraining(**config["pretraining"]),
-        torch.float64,
-    )
-    study = Study(rnn, trained, streams, cuts, SPLIT, "immediate", "adam", config["parts"]["cut"])
-    models = sweep(study, config["grids"]["adam"]["step"], config["grid_growth"]).models
-    chosen = models[models["selected"]]
-    gap = chosen["frozen_heldout_mse"] - chosen["reference_mse"]
     return {
-        "reference_mse": chosen["reference_mse"].mean(),
-        "frozen_mse": chosen["frozen_heldout_mse"].mean(),
-        "frozen_minus_reference_mse": gap.mean(),
-        "learning_rate": chosen["learning_rate"].iloc[0],
-        "recovery_percent": chosen["recovery_heldout_percent"].mean(),
-        "recovery_sd": chosen["recovery_heldout_percent"].std(),
+        "networks": networks,
+        "network_reference": reference.mean(),
+        "network_frozen": frozen.mean(),
+        "network_difference": (frozen - reference).mean(),
+        "network_difference_sd": (frozen - reference).std(ddof=1) if networks > 1 else float("nan"),
     }
 
 
-def measure(given: simulator.Settings, config: dict[str, Any], networks: int) -> dict[str, float]:
-    """One row of the table: all magnitudes of the sessions of one seed."""
-    start = time.perf_counter()
-    a, b = sessions(given)
-    bin_s = config["preparation"]["bin_s"]
-    row = {"seed": given.seed, "r2_a": ridge_r2(a, bin_s), "r2_b": ridge_r2(b, bin_s)}
-    row |= {"made_in_s": time.perf_counter() - start}
-    if networks:
-        row |= network_figures(streams_of(a, b, config), config, networks)
-    return row
-
-
-def settings_of(values: dict[str, Any], changes: list[str], seed: int) -> simulator.Settings:
-    """The config's magnitudes with changes such as ``drift.lost=0.5``."""
-    values = {part: dict(values.get(part, {})) for part in ("task", "array", "drift")}
-    for change in changes:
-        key, value = change.split("=")
-        part, name = key.split(".")
-        values[part][name] = yaml.safe_load(value)
-    return settings(simulator.Settings, values | {"seed": seed}, "config: dataset.simulated")
-
-
 def main() -> None:
-    """Print a row a seed; --table writes them too."""
+    """Print a row a seed; --write writes them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--config", type=Path, default=ROOT / "config.yaml")
     parser.add_argument("--seeds", type=int, nargs="+", help="of the simulation; the config's")
-    parser.add_argument(
-        "--networks", type=int, default=5, help="0: sessions and plain decoder only"
-    )
+    parser.add_argument("--networks", type=int, default=5, help="0: ridge decoders only")
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="PART.KEY=V")
-    parser.add_argument("--table", type=Path, help="a .csv to write")
+    parser.add_argument("--write", metavar="NAME", help="write docs/calibration/NAME.csv")
     arguments = parser.parse_args()
-    config = yaml.safe_load(arguments.config.read_text())
-    values = config["dataset"]["simulated"]
-    compiling.configure(compile=config["compute"]["compile"], threads=1, device="cpu")
+    task = task_of(arguments.config)
+    given = changed(task.simulated, written_changes(arguments.changes))
+    compute = yaml.safe_load(arguments.config.read_text(encoding="utf-8"))["compute"]
+    compiling.configure(compile=compute["compile"], threads=1, device="cpu")
     rows = []
-    for seed in arguments.seeds or [values["seed"]]:
-        given = settings_of(values, arguments.changes, seed)
-        rows.append(measure(given, config, arguments.networks))
-        print(pd.DataFrame(rows[-1:]).round(4).to_string(index=False), file=sys.stdout, flush=True)
-    if arguments.table:
-        with atomic(arguments.table) as partial:
-            pd.DataFrame(rows).drop(columns="made_in_s").round(4).to_csv(partial, index=False)
+    for seed in bar(arguments.seeds or [given.seed], "seeds"):
+        found, streams = measured(replace(given, seed=seed), task)
+        row = {"seed": seed} | {column: found[name] for column, name in COLUMNS.items()}
+        if arguments.networks:
+            row |= network_errors(streams, task, arguments.config, arguments.networks)
+            gap = row["network_difference"]
+            row["network_ceiling_percent"] = 100 * (row["network_frozen"] - row["own"]) / gap
+        rows.append(row)
+        print(pd.DataFrame([row]).round(3).to_string(index=False), flush=True)
+    if arguments.write:
+        written(pd.DataFrame(rows), arguments.write)
 
 
 if __name__ == "__main__":
