@@ -56,9 +56,9 @@ class Verdict(
             study,
             caption,
             columns=[
-                Column("Registration", r"p{0.19\linewidth}"),
-                Column("Verdict", r"p{0.13\linewidth}"),
-                Column("Estimate", r"p{0.205\linewidth}"),
+                Column("Registration", r"p{0.18\linewidth}"),
+                Column("Verdict", r"p{0.15\linewidth}"),
+                Column("Estimate", r"p{0.18\linewidth}"),
                 Column("Threshold", r"p{0.115\linewidth}"),
                 Column("n", "r"),
                 Column("The paper", r"p{0.17\linewidth}"),
