@@ -132,7 +132,13 @@ def _multiverse(estimates: pd.DataFrame, horizon_gaps: pd.DataFrame) -> pd.DataF
     more = found[found["optimizer"].isin(["adam", "lars"]) & (found["architecture"] == "rnn")]
     more = more[(more["split"] == "80-20") & more["freezing_step"].isna()]
     others = [
-        more.assign(architecture=f"rnn-pretrained-{window}", gap=more["gap"] + shift)
+        more.assign(
+            architecture=f"rnn-pretrained-{window}",
+            **{
+                name: more[name] + shift * np.where(more["unit"] == "pp", 1, 0.01)
+                for name in ("gap", "low", "high")
+            },
+        )
         for window, shift in ((1, -6.0), (200, 4.0))
     ]
     return pd.concat([found, *others], ignore_index=True)

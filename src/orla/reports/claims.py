@@ -58,7 +58,7 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimL
         study: names, comparisons and data of the study.
     """
     verdicts = _verdicts(results.get("verdicts"))
-    own = {name: _beside_paper(f, study) for name, f in results.items() if "task" in f}
+    own = _beside_paper(results, study)
     keys = [frame[["task", "pair"]] for frame in own.values()]
     pairs = pd.concat(keys).drop_duplicates() if keys else pd.DataFrame({"pair": []})
     by_pair = {
@@ -70,11 +70,21 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimL
 
 def apply(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> bool:
     """Whether the paper's numbers may stand beside any of these results."""
-    return any(len(_beside_paper(frame, study)) for frame in results.values() if "task" in frame)
+    return any(len(frame) for frame in _beside_paper(results, study).values())
 
 
-def _beside_paper(frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    """The rows that the paper's numbers may stand beside."""
+def _beside_paper(
+    results: Mapping[str, pd.DataFrame], study: StudyFacts
+) -> dict[str, pd.DataFrame]:
+    """Of results that say which condition a row is of, the rows that the paper's may stand by."""
+    return {
+        name: _fitting(frame, study)
+        for name, frame in results.items()
+        if set(CONDITION) <= set(frame)
+    }
+
+
+def _fitting(frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     columns = [c for c in (*CONDITION, "comparison") if c in frame]
     kinds = frame[columns].drop_duplicates()
     fits = [

@@ -13,7 +13,7 @@ from orla.reports.verdicts import folded, outcome_words, sample, threshold, verd
 from orla.reports.words import OUTCOME_SIGNS
 
 _HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
-_LEAST_TITLE = 24
+_LEAST_TITLE = 18
 
 
 def verdict_table(

@@ -34,8 +34,8 @@ GLOSSARY = {
     "gap": "the recovery of one learner minus that of another, in percentage points (pp), paired "
     "by network.",
     "cadence": "how often a learner updates: at each step, or once a window of steps.",
-    "TBPTT-200, exact RTRL": "two full gradients: of the last 200 steps, updated once a window "
-    "(what the paper ran on recordings), and of all steps, updated at each (real-time recurrent "
+    "TBPTT-200, exact RTRL": "two full gradients: of the last 200 steps, updated once a window, "
+    "and of all steps, updated at each (real-time recurrent "
     "learning).",
     "diagonal": "a comparison that changes gradient and cadence at once.",
     "pair": "two sessions: one to pretrain on, one to adapt to. Networks (seeds) are repeats "

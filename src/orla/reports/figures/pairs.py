@@ -19,6 +19,7 @@ from orla.reports.figures.shared import bar, row_title, say
 from orla.reports.numbers import count, estimate, interval, is_missing
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
+from orla.study.keys import SETTING
 
 _WIDEST = 4
 
@@ -73,7 +74,8 @@ class Pairs(
             if len(over):
                 labels = [*pairs, "mean of pairs", "new pair"]
                 grid[0, 0].set_yticks([-y for y in range(len(labels))], labels)
-                figure.supxlabel("Gap (pp)", fontsize=style.FONT_PT)
+                for axes in grid[-1]:
+                    axes.set_xlabel("Gap (pp)")
                 legend = _legend(study)
                 figure.legend(handles=legend, loc="outside lower center", ncols=4, columnspacing=1)
             style.heading(figure, study.simulated, title)
@@ -124,7 +126,7 @@ def _shown(over_pairs: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame, s
 
 def _of(estimates: pd.DataFrame, over: pd.DataFrame) -> pd.DataFrame:
     """The estimates of the pairs that these rows are over."""
-    by = [c for c in over if c in estimates and estimates[c].dtype == object and c != "guards"]
+    by = [key for key in (*SETTING, "comparison", "estimand") if key in over]
     return estimates.merge(over[by].drop_duplicates(), how="inner", on=by)
 
 

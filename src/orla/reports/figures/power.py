@@ -39,7 +39,7 @@ class Power(
                 layout="constrained",
             )
             for axes in grid.flat[max(len(panels), 1) :]:
-                axes.set_visible(False)
+                axes.remove()
             if not panels:
                 say(grid[0, 0], "not run")
             for axes, (name, rows) in zip(grid.flat, panels, strict=False):

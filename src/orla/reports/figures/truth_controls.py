@@ -67,20 +67,21 @@ class TruthControls(
             study,
             "Verdicts on made-up studies whose true gap is known, through the same rules to the "
             "same judge. At the right, the share of wrong verdicts with its 95 % interval over "
-            "made-up studies. A study that cannot be tested counts as right where that is the "
-            "right answer.",
+            "made-up studies. Untestable is the right answer where nothing drifts.",
             f"Stacked bars, one a world and claim. {seen or 'No data'}.",
         )
 
 
 def _shares(controls: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Percent of the studies with each answer; untestable is what is none of the others."""
-    studies = controls["studies"].to_numpy(float)
-    shares = {
-        name: 100 * controls[name].to_numpy(float) / studies
-        for name in ("right", "wrong", "undecided")
+    """Percent of the studies that were decided rightly and wrongly, not decided, not testable."""
+    decided = controls["supported"] + controls["falsified"]
+    found = {
+        "right": np.minimum(controls["right"], decided),
+        "wrong": np.minimum(controls["wrong"], decided),
+        "undecided": controls["inconclusive"],
+        "untestable": controls["untestable"],
     }
-    return shares | {"untestable": np.clip(100 - sum(shares.values()), 0, None)}
+    return {name: (100 * n / controls["studies"]).to_numpy(float) for name, n in found.items()}
 
 
 def _label(row: dict) -> str:

@@ -28,7 +28,12 @@ from orla.reports.square import Square, square
 from orla.reports.study import StudyFacts
 from orla.reports.tables.two_by_two import recoveries
 
-_DIFFERENCES = ("gradient,\nper step", "gradient,\nper window", "cadence,\nimm.", "cadence,\nfull")
+_DIFFERENCES = (
+    "gradient,\nper step",
+    "gradient,\nper window",
+    "cadence,\nimmediate",
+    "cadence,\nfull",
+)
 
 
 class TwoByTwo(
@@ -64,7 +69,9 @@ class TwoByTwo(
             for (i, network), (j, optimizer) in product(enumerate(networks), enumerate(optimizers)):
                 cells = _cells(rows, seeds, network, optimizer)
                 _recoveries(grid[2 * i, j], cells, found, looks, study)
-                _differences(grid[2 * i + 1, j], cells, found)
+                below = grid[2 * i + 1, j]
+                below.axhspan(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
+                _differences(below, cells, found)
                 if i == 0:
                     grid[0, j].set_title(study.called("optimizer", optimizer))
             for i, network in enumerate(networks):
@@ -73,7 +80,9 @@ class TwoByTwo(
                 for row in grid[2 * i : 2 * i + 2]:
                     row_title(row[-1], study.called("architecture", network))
             if looks:
-                figure.legend(handles=_legend(looks, study), loc="outside lower center", ncols=4)
+                handles = _legend(looks, study)
+                spread = {"ncols": 4, "columnspacing": 1.2, "handlelength": 1}
+                figure.legend(handles=handles, loc="outside lower center", **spread)
             style.heading(figure, study.simulated, title)
             style.save(figure, *paths)
 
@@ -93,8 +102,8 @@ class TwoByTwo(
             f"Recovery (%) of two gradients at two cadences, {title}: immediate (the past held "
             "fixed) and full, updated at each step and once a window. Below, what the gradient "
             "adds at one cadence (full − immediate), and what the cadence adds for one gradient "
-            f"(per window − per step). Bars: {OVER_SEEDS}; dots: seeds, where there are at most "
-            f"{FEW_POINTS}.",
+            f"(per window − per step). Bars: {OVER_SEEDS}; grey band: the margin of "
+            f"±{study.margin_pp:g} pp; dots: seeds, where there are at most {FEW_POINTS}.",
             f"Dots with intervals, networks by optimizers. {seen or 'No data'}.",
         )
 

@@ -14,7 +14,7 @@ from orla.reports.tables.base import Table
 from orla.reports.tables.shared import twin
 
 _OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
-_MEASURE = "recovery_adapt_percent"
+_MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
 
 
 class AdaptWindow(
@@ -67,9 +67,7 @@ def _definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, fl
     selected = rows[rows["selected"].astype(bool)]
     own = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
     default = load().headline["optimizer"]
-    theirs = {
-        row["optimizer"]: row for row in load().table("optimizers") if row["task"] == "recordings"
-    }
+    theirs = {row["optimizer"]: row for row in load().table("optimizers") if _MEASURE_THERE in row}
     for optimizer in study.present(rows[rows["learner"] == immediate], "optimizer"):
         value, paper = best.get((immediate, optimizer)), theirs.get(optimizer, {})
         yield {
@@ -78,7 +76,7 @@ def _definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, fl
             "best_reference_percent": value,
             "best_full_default_percent": _share(value, best.get((full, default))),
             "best_full_same_percent": _share(value, best.get((full, optimizer))),
-            "paper_percent": paper.get("adapt_recovery_percent"),
+            "paper_percent": paper.get(_MEASURE_THERE),
             "paper_spread_percent": paper.get("spread_percent"),
         }
 

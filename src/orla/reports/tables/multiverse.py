@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from orla.reports.estimates import METRICS
 from orla.reports.multiverse import CHOICES, specifications
 from orla.reports.numbers import estimate
 from orla.reports.study import StudyFacts
@@ -24,16 +25,16 @@ class Multiverse(
 
     def build(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         rows = specifications(multiverse, study)
-        kept = [name for name in CHOICES if rows[name].astype(bool).any()]
+        kept = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
         panels = [
             Panel(
-                study.called("optimizer", optimizer),
-                [
-                    (*(row[name] for name in kept), _gap(row))
-                    for row in rows[rows["optimizer"] == optimizer].to_dict("records")
-                ],
+                f"{study.called('optimizer', optimizer)}: {metric}",
+                [(*(row[name] for name in kept), _gap(row)) for row in own.to_dict("records")],
             )
             for optimizer in study.present(rows, "optimizer")
+            for metric in METRICS.values()
+            for own in [rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]]
+            if len(own)
         ]
         return self.document(
             study,

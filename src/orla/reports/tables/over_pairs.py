@@ -54,7 +54,7 @@ class OverPairs(
             ],
             panels=panels,
             notes=guard_notes(records, panels),
-            data=twin(records, gaps, study).drop(columns="pair"),
+            data=twin(records, gaps, study).drop(columns="pair", errors="ignore"),
             widest=6,
         )
 

@@ -43,6 +43,8 @@ class TruthControls(
             panels=[Panel("", [_line(row) for row in rows])] if rows else [],
             notes=["supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."],
             data=twin(rows, controls, study),
+            kept=3,
+            widest=8,
         )
 
 

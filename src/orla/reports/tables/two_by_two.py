@@ -74,7 +74,7 @@ def _columns(study: StudyFacts, found: Square | None) -> list[Column]:
     return [
         Column("Optimizer"),
         Column("n", "r"),
-        *(Column(name, "r", recovery) for name in learners),
+        *(Column(name.replace(", ", ",\n"), "r", recovery) for name in learners),
         Column("per step", "r", gradient),
         Column("per window", "r", gradient),
         Column("immediate gradient", "r", cadence),
