@@ -45,15 +45,30 @@ OTHERWISE = {
         "results/shared.py",
         "reports/tables/ratio_gap.py",
     },
-    ("statistic", "conditions"): {"study/config_schema.py", "study/plan.py"},  # the key of a config
-    ("figure", "pairs"): {"study/config.py", "study/plan.py"},  # the key of a config
+    ("statistic", "conditions"): {  # the key of a config and of a registration
+        "study/config.py",
+        "study/config_schema.py",
+        "study/plan.py",
+        "prereg/claimed.py",
+        "prereg/registration.py",
+    },
+    ("figure", "pairs"): {  # the key of a config
+        "study/config.py",
+        "study/plan.py",
+        "prereg/claimed.py",
+    },
+    ("statistic", "estimates"): {"prereg/claimed.py", "truth/verdicts.py"},
+    ("statistic", "over_pairs"): {"prereg/claimed.py", "truth/verdicts.py"},
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
         "reports/estimates.py",
         "results/estimands.py",
+        "truth/studies.py",
+        "truth/verdicts.py",
         "study/study.py",
         "study/sweep.py",
         "tasks/episode.py",
         "tasks/shift.py",
+        "prereg/guards.py",  # an estimand
     },
     ("table", "verdict"): {"reports/terminal.py"},  # a column's heading
 }

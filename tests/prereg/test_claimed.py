@@ -111,4 +111,4 @@ def test_the_labels_of_columns():
     assert label("over_pairs", "resampled_90_low_pp") == "90 % bootstrap interval over pairs"
     assert label("estimates", "recovery_full_low_percent") == "95 % t interval over seeds"
     assert label("over_pairs", "prediction_low_pp") == "95 % prediction interval over pairs"
-    assert "both means formed anew" in label("ratio_gap_order", "high")
+    assert "both means formed anew" in label("ratio_gap_order", "high", "spearman")

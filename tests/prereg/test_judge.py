@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.prereg import claim_rows, claims, decide, intervals, registration, rows
+from orla.prereg import agreement, claim_rows, claims, decide, intervals, registration, rows
 from orla.prereg import judge as judging
 from orla.prereg.amendments import Amendment
 from orla.prereg.intervals import judge
@@ -337,6 +337,7 @@ def test_an_estimate_outside_its_own_interval_is_refused(judged, tables, documen
     tables["gaps"]["spearman"] = 1.0
     tables["gaps"].loc[0, ["low_pp", "high_pp"]] = [0.2, 0.8]
     document["criteria"][0]["columns"]["estimate"] = "spearman"
+    document["criteria"][0]["interval"] = agreement.label("gaps", "low_pp", "spearman")
     verdict = judged()
     assert verdict.outcome == "untestable" and "outside its own interval" in verdict.reason
 

@@ -6,19 +6,16 @@ from collections.abc import Iterable
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.prereg.claimed import RESULT, ClaimRegistration
+from orla.prereg.claimed import PAIR, RESULT, ClaimRegistration
 from orla.prereg.region import Region
 from orla.prereg.registration import Registration
 
 ALPHA = 0.05
 """Level at which the tables of a registration of version 1 must have been made."""
 
-# Intervals that are neither of a mean nor over seeds, by result and lower column.
-_OWN = {
-    (
-        "ratio_gap_order",
-        "low",
-    ): "95 % bootstrap interval (seeds resampled jointly, both means formed anew)"
+# The interval of a rank correlation is of no mean.
+_OF_RANKS = {
+    "spearman": "95 % bootstrap interval (seeds resampled jointly, both means formed anew)"
 }
 _KINDS = [
     (r"(^|_)t90_", "90 % t interval"),
@@ -37,13 +34,14 @@ _RANGES = [
 ]
 
 
-def label(result: str, column: str) -> str:
+def label(result: str, column: str, estimate: str = "") -> str:
     """What the interval is of which `column` is an end, such as "90 % t interval over seeds"."""
-    own = _OWN.get((result, column.replace("high", "low")))
+    if estimate in _OF_RANKS:
+        return _OF_RANKS[estimate]
     kind = next((text for pattern, text in _KINDS if re.search(pattern, column)), None)
     plain = "95 % t interval" if result in RESULT.values() else "95 % bootstrap interval"
-    over = "pairs" if result.endswith("over_pairs") else "seeds"
-    return own or f"{kind or plain} over {over}"
+    over = "pairs" if result.endswith(RESULT[PAIR]) else "seeds"
+    return f"{kind or plain} over {over}"
 
 
 def natural_range(column: str) -> tuple[float, float]:
@@ -65,7 +63,8 @@ def check(registration: Registration | ClaimRegistration) -> None:
     for criterion in getattr(registration, "criteria", ()):
         name = f"registration {registration.name}: {criterion.low} and {criterion.high} of"
         name += f" {criterion.result}"
-        wanted = {label(criterion.result, column) for column in (criterion.low, criterion.high)}
+        ends = (criterion.low, criterion.high)
+        wanted = {label(criterion.result, end, criterion.estimate) for end in ends}
         if wanted != {criterion.interval}:
             raise OrlaError(
                 f'{name} are the ends of the {" and of the ".join(sorted(wanted))}, not of the "'

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from orla.prereg import rows
+from orla.prereg.claimed import RESULT, SEED
 from orla.prereg.registration import Registration, Value
 
-_ESTIMATES, _ESTIMAND = "estimates", "heldout"
+_ESTIMATES, _ESTIMAND = RESULT[SEED], "heldout"
 
 
 def of(
