@@ -103,7 +103,7 @@ def _together(
             own = [_of_each(whole, name, slice(at, part.stop), models, steps) for at in frozen_at]
             streams[name] = torch.cat(own, 1)
     state = torch.cat([network for _, network in kept])
-    outputs = scores.outputs_of(study.architecture, params, state, streams).split(models)
+    outputs = study.outputs(params, state, streams).split(models)
     stream, found = {name: m[part] for name, m in whole.items()}, {}
     for at, own in zip(frozen_at, outputs, strict=True):
         last = own[:, part.start - at : part.stop - at]

@@ -96,7 +96,7 @@ class Study:
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params = self.episode, self.batch(seed)
         stream = self.whole(seed)
-        outputs = self._outputs(params, None, stream)
+        outputs = self.outputs(params, None, stream)
         adapt = {name: m[: self.steps] for name, m in stream.items()}
         each = scores.errors(self.loss, outputs[:, : self.steps], adapt)
         parts = {
@@ -114,7 +114,8 @@ class Study:
             "frozen_trace": scores.window_means(each, scored, episode.window),
         }
 
-    def _outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
+    def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
+        """Outputs (models, steps, n_out) of frozen networks from `state` (None: the initial one)."""
         return outputs_of(self.loop.learner.architecture, params, state, stream)
 
     def _reference(self, params: Parameters, seed: np.ndarray) -> np.ndarray:
@@ -122,7 +123,7 @@ class Study:
         if episode.reference is None:
             return np.full(len(seed), np.nan)
         stream = moments(episode.reference, seed, self.dtype, self.device)
-        outputs = self._outputs(params, None, stream)
+        outputs = self.outputs(params, None, stream)
         return scores.mean_error(self.loss, outputs, stream, slice(episode.reference_from, None))
 
     def frozen_scores(
@@ -137,7 +138,7 @@ class Study:
             since: Step from which the networks run on.
         """
         stream = {name: m[since : part.stop] for name, m in whole.items()}
-        outputs = self._outputs(params, state, stream)
+        outputs = self.outputs(params, state, stream)
         scored = slice(part.start - since, None)
         error = scores.mean_error(self.loss, outputs, stream, scored)
         return error, scores.further(self.loss, outputs, stream, scored)

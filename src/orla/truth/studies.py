@@ -14,6 +14,7 @@ from orla.engine.loop import Loop
 from orla.results.estimands import ESTIMANDS
 from orla.study import rates
 from orla.study.job import architecture_of
+from orla.study.keys import DEFAULTS
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.study import Study
 from orla.study.sweep import sweep
@@ -71,8 +72,7 @@ def _study(
         "optimizer": worlds.OPTIMIZER,
         "precision": "float64",
         "split": "shift",
-        "intervention": "none",
-        "start": "pretrained",
+        **DEFAULTS,
     }
     loop = Loop(
         catalogue.make("learner", learner, architecture=architecture),
