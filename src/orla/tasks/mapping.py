@@ -14,22 +14,22 @@ from orla.tasks.stream import Stream
 
 
 @dataclass(frozen=True)
-class Mapping(
-    Shift, name="mapping", label="linear mapping, {delay} to {shifted_delay} steps", order=60
-):
-    """A target that is a linear mapping of the inputs some steps ago, plus noise.
+class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", order=60):
+    """A target that is a linear mapping of the present input and of one some steps ago.
 
-    y_t = M x_{t-k} + noise, with white inputs and M of unit rows, drawn for each stream. At the
-    shift M turns by `turn` towards an independent draw, and k may change. With k = 0 the target
-    depends on the present input alone; with k > 0 a network must hold inputs in its state. It is
-    made for truth controls: it is known whether a gradient through time is needed.
+    y_t = sqrt(1 - s) M x_t + sqrt(s) D x_{t-k} + noise, with white inputs, M and D of unit rows,
+    drawn for each stream. At the shift M turns by `turn` towards an independent draw, and the share
+    s may change. With s = 0 the target depends on the present input alone; with s > 0 a network
+    must hold inputs in its state. It is made for truth controls: it is known whether a gradient
+    through time is needed.
     """
 
     inputs: int = option(3, "Inputs of a network.", least=1)
     outputs: int = option(2, "Outputs of a network.", least=1)
-    delay: int = option(0, "Steps from an input to the target it decides, in pretraining.", least=0)
-    shifted_delay: int = option(0, "The same after the shift.", least=0)
-    turn: float = option(1.0, "Share of M that is new after the shift.", least=0, most=1)
+    delay: int = option(2, "Steps k from an input to the target that it decides.", least=1)
+    share: float = option(0.0, "Share s of the delayed input in pretraining.", least=0, most=1)
+    shifted_share: float = option(0.0, "The same after the shift.", least=0, most=1)
+    turn: float = option(0.5, "Share of M that is new after the shift.", least=0, most=1)
     noise: float = option(0.3, "Standard deviation of the target's noise.", least=0)
     networks: int = option(1, "Consecutive seeds that share a stream, as one pair's do.", least=1)
 
@@ -42,22 +42,24 @@ class Mapping(
         return super()._draws(seed // self.networks)
 
     def _pair(self, draw: np.random.Generator) -> tuple[tuple[np.ndarray, ...], ...]:
-        before, other = (_unit(draw.standard_normal((self.outputs, self.inputs))) for _ in "ab")
+        shape = (self.outputs, self.inputs)
+        before, other, delayed = (_unit(draw.standard_normal(shape)) for _ in range(3))
         after = _unit((1 - self.turn) * before + self.turn * other)
-        first = max(self.delay, self.shifted_delay)
         steps = self.pretraining + self.after
-        x = draw.standard_normal((first + steps, self.inputs))
-        noise = self.noise * draw.standard_normal((steps, self.outputs))
+        x = draw.standard_normal((self.delay + steps, self.inputs))
+        inputs = x[self.delay :]
 
-        def target(mapping: np.ndarray, delay: int) -> np.ndarray:
-            return x[first - delay : first - delay + steps] @ mapping.T + noise
+        def target(mapping: np.ndarray, share: float) -> np.ndarray:
+            noise = self.noise * draw.standard_normal((steps, self.outputs))
+            held = x[:steps] @ delayed.T
+            return np.sqrt(1 - share) * inputs @ mapping.T + np.sqrt(share) * held + noise
 
-        same, changed = target(before, self.delay), target(after, self.shifted_delay)
-        inputs = x[first:]
+        same, changed = target(before, self.share), target(after, self.shifted_share)
         return (inputs, same), (inputs[self.pretraining :], changed[self.pretraining :])
 
     def describe(self) -> dict[str, Any]:
-        text = f"y = M x, {self.delay} then {self.shifted_delay} steps ago, noise {self.noise:g}"
+        shares = f"{self.share:g} then {self.shifted_share:g}"
+        text = f"M x_t and D x_(t-{self.delay}), share {shares}, noise {self.noise:g}"
         return {"n_out": self.outputs, "source": text}
 
 

@@ -21,9 +21,9 @@ BATCH = 240
 _LENGTHS = {"pretraining": 1600, "adapt": 1200, "heldout": 400, "window": 40}
 
 WORLDS: dict[str, dict[str, Any]] = {
-    "instant": {"kind": "mapping", "delay": 0, "shifted_delay": 0, **_LENGTHS},
-    "delayed": {"kind": "mapping", "delay": 0, "shifted_delay": 2, **_LENGTHS},
-    "no-drift": {"kind": "mapping", "delay": 0, "shifted_delay": 0, "turn": 0.0, **_LENGTHS},
+    "instant": {"kind": "mapping", **_LENGTHS},
+    "delayed": {"kind": "mapping", "shifted_share": 0.4, "turn": 0.25, **_LENGTHS},
+    "no-drift": {"kind": "mapping", "turn": 0.0, **_LENGTHS},
 }
 """Name -> the task of every pair of a world; each pair draws a stream of its own."""
 
