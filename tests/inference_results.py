@@ -155,7 +155,7 @@ def _power() -> pd.DataFrame:
         for gap in np.linspace(-6, 6, 13):
             power = float(np.clip(1.1 - (abs(gap) + sd / np.sqrt(n)) / 5, 0, 1))
             row = {"registration": name, "unit": unit, "n": n, "sd_pp": sd, "true_gap_pp": gap}
-            rows.append(row | {"power": power, "n_for_80": np.nan if abs(gap) > 3 else 18.0})
+            rows.append(row | {"supported": power, "n_80": np.nan if abs(gap) > 3 else 18.0})
     return pd.DataFrame(rows)
 
 

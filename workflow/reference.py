@@ -13,11 +13,13 @@ from typing import Any
 from orla import catalogue
 from orla.errors import one_line
 from orla.options import options_of
+from orla.prereg import power
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
 from orla.study.stable import PREFIX
+from orla.truth import verdicts as truth
 
 HEAD = """# Reference
 
@@ -77,6 +79,8 @@ WRITTEN = {
         "validation_error": "Mean error on the validation part after the epoch.",
         "best": "Whether the network is kept as it was after this epoch.",
     },
+    "power": power.COLUMNS,
+    "truth_controls": truth.COLUMNS,
     "verdicts": {
         "registration": "Its file's name without the suffix.",
         "title": "Its title.",
@@ -100,7 +104,7 @@ WRITTEN = {
         "limits": "What the interval ranges over.",
     },
 }
-UNKEYED = ("pretraining/NETWORK/PRECISION", "verdicts")
+UNKEYED = ("pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")
 
 
 def reference() -> str:

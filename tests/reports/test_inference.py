@@ -188,7 +188,7 @@ def test_power_and_truth_controls_are_the_results(results, simulated):
     figure, caption = draw("power", results, simulated)
     plt.close(figure)
     lines = figure.axes[0].lines
-    np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["power"][:13])
+    np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["supported"][:13])
     assert "20 seeds" in caption.alt
     table = build("truth_controls", results, simulated)
     assert table.panels[0].rows[1][:4] == ("planted", "+6.0", "within 3 pp", "100")

@@ -19,7 +19,7 @@ from orla.truth.studies import reselected
 from orla.truth.worlds import Control
 
 COLUMNS = {
-    "control": "Name of the control.",
+    "world": "Name of the control.",
     "means": "What it is made of.",
     "true_gap_pp": "Gap that was planted (pp); null where learners differ.",
     "claim": "What was claimed.",
@@ -113,10 +113,10 @@ def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame
     if control.planted_pp is None:
         own = models[models["seed"] < networks]
         return reselected(own)
-    if control.planted_pp == 0:
+    if control.halves:
         first, second = immediate["seed"] < networks, immediate["seed"] >= networks
         number = immediate["seed"] % networks
-    else:  # another division of the same networks, so that no two controls are alike
+    else:
         first, second = immediate["seed"] % 2 == 0, immediate["seed"] % 2 == 1
         number = immediate["seed"] // 2
     immediate = immediate.assign(seed=number)
@@ -166,7 +166,7 @@ def _registered(
         "alpha": alpha,
         "interval": "t",
         "binds": binds,
-        "exclusions": {"max_diverged": 2, "max_failing": 2},
+        "exclusions": {"max_diverged": 2, "max_failing": pairs // 2},
         "outcomes": dict.fromkeys(
             ("supported", "falsified", "inconclusive", "untestable"), "As it is."
         ),
@@ -186,7 +186,7 @@ def _row(name: str, control: Control, judged: pd.DataFrame) -> dict[str, object]
     share = stats.binomtest(wrong, n).proportion_ci(0.95)
     [(kind, value)] = control.claim.items()
     return {
-        "control": name,
+        "world": name,
         "means": control.means,
         "true_gap_pp": np.nan if control.planted_pp is None else control.planted_pp,
         "claim": f"{kind} {value:g}",

@@ -18,11 +18,12 @@ PRETRAINING = {"learning_rate": 0.01, "window": 20, "max_epochs": 8, "patience":
 # Models that are computed together; networks this small gain from large batches.
 BATCH = 240
 
-_LENGTHS = {"pretraining": 1600, "adapt": 1200, "heldout": 400, "window": 40}
+# Noise and a short stream scatter recovery by some points between pairs, as recordings do.
+_LENGTHS = {"pretraining": 1600, "adapt": 800, "heldout": 400, "window": 40, "noise": 0.5}
 
 WORLDS: dict[str, dict[str, Any]] = {
-    "instant": {"kind": "mapping", **_LENGTHS},
-    "delayed": {"kind": "mapping", "shifted_share": 0.4, "turn": 0.25, **_LENGTHS},
+    "instant": {"kind": "mapping", "turn": 0.35, **_LENGTHS},
+    "delayed": {"kind": "mapping", "shifted_share": 0.4, "turn": 0.2, **_LENGTHS},
     "no-drift": {"kind": "mapping", "turn": 0.0, **_LENGTHS},
 }
 """Name -> the task of every pair of a world; each pair draws a stream of its own."""
@@ -39,6 +40,7 @@ class Control:
         planted_pp: recovery that is added to one side (pp); None where the two sides are two
             learners. With a number both sides are the immediate learner, from other networks.
         means: the control in words.
+        halves: whether networks are divided into halves, not into even and odd ones.
     """
 
     world: str
@@ -47,14 +49,20 @@ class Control:
     means: str
     claim: Mapping[str, float] = field(default_factory=lambda: {"equivalent_within": 3.0})
     planted_pp: float | None = None
+    halves: bool = False
 
 
 CONTROLS: dict[str, Control] = {
     "a-a": Control(
-        "instant", ("supported",), ("falsified",), "one learner under two names", planted_pp=0.0
+        "instant",
+        ("supported",),
+        ("falsified",),
+        "one learner under two names",
+        planted_pp=0.0,
+        halves=True,
     ),
     "planted-0": Control(
-        "delayed", ("supported",), ("falsified",), "no gap, where adapting is hard", planted_pp=0.0
+        "instant", ("supported",), ("falsified",), "no gap planted, other networks", planted_pp=0.0
     ),
     "planted-3": Control(
         "instant", (), ("supported", "falsified"), "a gap at the margin", planted_pp=3.0

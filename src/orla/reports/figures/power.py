@@ -53,9 +53,9 @@ class Power(
     def describe(self, power: pd.DataFrame, *, study: StudyFacts) -> Caption:
         seen = "; ".join(
             f"{name}, {sample(best)}: at most {number(100 * best['power'], 0)} %, at "
-            f"{number(best['true_gap_pp'], signed=True)} pp (n for 80 %: {count(best['n_for_80'])})"
+            f"{number(best['true_gap_pp'], signed=True)} pp (n for 80 %: {count(best['n_80'])})"
             for name, rows in power.groupby("registration", sort=False)
-            for best in [rows.loc[rows["power"].idxmax()].to_dict()]
+            for best in [rows.loc[rows["supported"].idxmax()].to_dict()]
         )
         return self.captioned(
             study,
@@ -67,7 +67,9 @@ class Power(
 
 def _panel(axes: Axes, name: str, rows: pd.DataFrame) -> None:
     axes.axhline(80, color=style.QUIET, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
-    axes.plot(rows["true_gap_pp"], 100 * rows["power"], color=style.INK, marker="o", markersize=3)
+    axes.plot(
+        rows["true_gap_pp"], 100 * rows["supported"], color=style.INK, marker="o", markersize=3
+    )
     axes.set_ylim(-4, 104)
     axes.set_yticks([0, 20, 40, 60, 80, 100])
     axes.set_title(f"{name}\n{sample(rows.iloc[0].to_dict())}", loc="left")

@@ -49,4 +49,4 @@ def sample(row: dict) -> str:
 
 def _line(row: dict) -> tuple[str, ...]:
     gap = number(row["true_gap_pp"], signed=True)
-    return gap, number(100 * row["power"], 0), count(row["n_for_80"])
+    return gap, number(100 * row["supported"], 0), count(row["n_80"])

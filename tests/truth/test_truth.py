@@ -1,0 +1,136 @@
+"""Made-up studies: what they are made of, and verdicts on tables whose answer is written down."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orla.prereg import claims
+from orla.programs import compiling
+from orla.results.base import Settings
+from orla.results.estimands import ESTIMANDS
+from orla.study import rates
+from orla.truth import studies, verdicts, worlds
+
+PAIRS, NETWORKS = 3, 2
+SETTINGS = Settings(resamples=100)
+SHORT = {"pretraining": 400, "adapt": 400, "heldout": 80, "window": 40}
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Two short studies of the world without memory, and the second of them made alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(worlds.WORLDS, "instant", worlds.WORLDS["instant"] | SHORT)
+        patch.setattr(worlds, "PRETRAINING", worlds.PRETRAINING | {"max_epochs": 2})
+        patch.setattr(worlds, "GROWTH", 0)
+        compiling.configure(compile=False, threads=1, device="cpu")
+        both = studies.models("instant", [0, 1], PAIRS, NETWORKS)
+        second = studies.models("instant", [1], PAIRS, NETWORKS)
+    return both, second
+
+
+def test_both_learners_adapt_the_networks_of_each_pair(made):
+    both, _ = made
+    count = both.groupby(["study", "pair", "learner"])["seed"].nunique().unstack()
+    assert (count[worlds.FULL] == NETWORKS).all() and (
+        count[worlds.IMMEDIATE] == 2 * NETWORKS
+    ).all()
+    assert count.index.get_level_values("pair").nunique() == PAIRS
+    frozen = both.groupby(["study", "pair", "seed"])["frozen_heldout_error"].nunique()
+    assert (frozen == 1).all()  # both learners start from the same network on the same stream
+    assert both.groupby(["study", "pair"])["constant_error"].nunique().max() == 1
+    assert both["constant_error"].nunique() == 2 * PAIRS
+
+
+def test_a_study_does_not_depend_on_the_others(made):
+    both, second = made
+    keys = ["pair", "learner", "seed", "learning_rate"]
+    own = both[both["study"] == 1].sort_values(keys, ignore_index=True)
+    alone = second.sort_values(keys, ignore_index=True)
+    for column in ("heldout_error", "validation_stable_error", "frozen_heldout_error"):
+        np.testing.assert_allclose(own[column], alone[column], rtol=1e-9)
+
+
+def test_each_pair_chooses_its_rate(made):
+    chosen = studies.reselected(made[0])
+    for _, rows in chosen.groupby(["study", "pair", "learner"]):
+        for name, mark in (("validation_error", "selected"), ("heldout_error", "selected_on_test")):
+            means = rows.groupby("learning_rate")[name].mean()
+            [rate] = rows.loc[rows[mark], "learning_rate"].unique()
+            assert rate == means.idxmin()
+            assert rates.half_decade(rates.index_of(rate)) == rate
+
+
+def test_what_is_planted_is_what_is_found(made):
+    rows = made[0]
+    more = verdicts.planted(rows, 6.0)
+    spread = rows["frozen_heldout_error"] - rows["reference_error"]
+    for name in ("heldout", "stable"):
+        estimand = ESTIMANDS[name]
+        np.testing.assert_allclose(more[estimand.recovery] - rows[estimand.recovery], 6.0)
+        again = 100 * (rows["frozen_heldout_error"] - more[estimand.error]) / spread
+        np.testing.assert_allclose(again, more[estimand.recovery])
+    pd.testing.assert_series_equal(more["validation_error"], rows["validation_error"])
+
+
+@pytest.mark.parametrize("name", ["a-a", "planted-6"])
+def test_both_sides_are_the_immediate_learner_on_other_networks(made, name):
+    sides = verdicts.sides(worlds.CONTROLS[name], made[0], NETWORKS)
+    learners = sides.groupby(["study", "pair"])["learner"].unique().map(set)
+    assert (learners == {worlds.AGAIN, worlds.IMMEDIATE}).all()
+    assert set(sides["seed"]) == set(range(NETWORKS))
+    frozen = sides.groupby(["study", "pair", "learner"])["frozen_heldout_error"].unique()
+    for (_, _), of_pair in frozen.groupby(level=["study", "pair"]):
+        again, immediate = (set(values) for values in of_pair)
+        assert not again & immediate
+
+
+def test_learners_differ_where_nothing_is_planted(made):
+    sides = verdicts.sides(worlds.CONTROLS["instant"], made[0], NETWORKS)
+    assert set(sides["learner"]) == {worlds.FULL, worlds.IMMEDIATE}
+    assert set(sides["seed"]) == set(range(NETWORKS))
+
+
+def test_the_judge_is_asked_with_the_controls_own_registration(made, monkeypatch):
+    asked = []
+
+    def judge(registrations, tables, bindings):
+        asked.append((registrations[0], tables["over_pairs"]["task"].unique().tolist()))
+        return real(registrations, tables, bindings)
+
+    real = claims.judge
+    monkeypatch.setattr(claims, "judge", judge)
+    found = verdicts.verdicts("a-a", worlds.CONTROLS["a-a"], made[0], NETWORKS, SETTINGS)
+    assert found["study"].tolist() == [0, 1]
+    for known, tasks in asked:
+        assert (known.pairs, known.seeds, known.estimand) == (PAIRS, NETWORKS, "stable")
+        assert known.minus == (worlds.AGAIN, worlds.IMMEDIATE) and tasks == ["a-a"]
+
+
+@pytest.mark.parametrize(
+    "outcomes, right, wrong, undecided",
+    [
+        (["supported"] * 3 + ["falsified"], 3, 1, 0),
+        (["inconclusive", "untestable", "supported"], 1, 0, 2),
+    ],
+)
+def test_verdicts_are_counted(monkeypatch, outcomes, right, wrong, undecided):
+    judged = pd.DataFrame({"outcome": outcomes, "gap_pp": 1.5, "between_sd_pp": 2.5})
+    monkeypatch.setattr(verdicts, "verdicts", lambda *given: judged)
+    monkeypatch.setattr(worlds, "CONTROLS", {"a-a": worlds.CONTROLS["a-a"]})
+    [row] = verdicts.table({"instant": None}, NETWORKS, SETTINGS).to_dict("records")
+    assert (row["right"], row["wrong"], row["undecided"]) == (right, wrong, undecided)
+    assert row["studies"] == len(outcomes) and row["wrong_share"] == wrong / len(outcomes)
+    assert row["wrong_low"] <= row["wrong_share"] <= row["wrong_high"]
+
+
+def test_a_world_that_was_not_made_has_no_row():
+    assert verdicts.table({}, NETWORKS, SETTINGS).empty
+
+
+def test_every_control_names_a_world_and_outcomes():
+    every = {"supported", "falsified", "inconclusive", "untestable"}
+    for control in worlds.CONTROLS.values():
+        assert control.world in worlds.WORLDS
+        assert {*control.right, *control.wrong} <= every
+        assert not {*control.right} & {*control.wrong}
