@@ -115,7 +115,7 @@ class Study:
         }
 
     def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
-        """Outputs (models, steps, n_out) of frozen networks; a `state` of None is the initial one."""
+        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state."""
         return outputs_of(self.loop.learner.architecture, params, state, stream)
 
     def _reference(self, params: Parameters, seed: np.ndarray) -> np.ndarray:
