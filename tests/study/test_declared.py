@@ -89,3 +89,28 @@ def test_a_disk_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "file"))
     assert json.dumps(declared()) == json.dumps(declared())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "@dataclass(frozen=True)\n",
+            "",
+            'Mine has the option "pace" and is no dataclass; write @dataclass(frozen=True) above',
+        ),
+        (
+            "from orla.optimizers.sgd import SGD",
+            "from orla.optimizers.base import Optimizer as SGD",
+            "Mine does not give update; add it to the class",
+        ),
+    ],
+)
+def test_a_class_that_is_not_finished_is_one_line_that_names_its_file(
+    cache, tmp_path, before, after, message
+):
+    file = tmp_path / "part.py"
+    file.write_text(PART.replace(before, after))
+    with pytest.raises(OrlaError) as refused:
+        declared([tmp_path])
+    assert f"{file}: optimizer mine: {message}" in str(refused.value)

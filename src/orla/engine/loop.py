@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
+from orla.engine import optimizing
 from orla.engine.state import Carried, State, noise
 from orla.engine.steps import StepLoop
 from orla.engine.update import Moments, noise_of
@@ -64,7 +65,7 @@ class Loop(StepLoop, WindowLoop):
             models = len(next(iter(params.values())))
             network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
-                optimizer = vmap(self.optimizer.init)(params)
+                optimizer = optimizing.started(self.optimizer, params)
             return State(
                 params=params,
                 network=network.clone(),

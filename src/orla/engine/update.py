@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Parameters
+from orla.engine import optimizing
 from orla.engine.state import State
 from orla.errors import OrlaError
 from orla.interventions.base import Gradients, Intervention
@@ -144,7 +145,7 @@ class Updating:
         for part, state in zip(self.interventions, carry["interventions"], strict=True):
             own, after = vmap(part.update)(Gradients(own, observers), state, params)
             interventions.append(after)
-        updates, optimizer = vmap(self.optimizer.update)(own, optimizer, params, rates)
+        updates, optimizer = optimizing.updated(self.optimizer, own, optimizer, params, rates)
         moment = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
         update = Update(params, own, observers, learned, updates, network, moment, error)
         axes = Update(0, 0, 0, 0, 0, 0, self._moment_axes(moment, error), error.dim() - 1)

@@ -7,11 +7,14 @@ seconds, reading the file does not.
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from orla import catalogue
+from orla.errors import OrlaError
 from orla.options import defaults_of, options_of, schema_of
 from orla.programs import store
 
@@ -28,7 +31,8 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
         plugins: Folders of plug-ins.
 
     Raises:
-        OrlaError: A plug-in folder is missing, or a plug-in cannot be imported.
+        OrlaError: A plug-in folder is missing, a plug-in cannot be imported, or its class is not
+            finished.
     """
     catalogue.use_plugins(plugins)
     return store.remembered("declared", "all parts", _imported)
@@ -42,6 +46,7 @@ def _imported() -> Declared:
 
 
 def _described(part: type[Any]) -> dict[str, Any]:
+    _refuse_unfinished(part)
     schema = schema_of(part, options_of(part))
     plain = (str, int, float, bool, type(None))
     return {
@@ -53,3 +58,18 @@ def _described(part: type[Any]) -> dict[str, Any]:
         "needs_files": bool(getattr(part, "needs_files", False)),
         "variants": None if schema["required"] or part.kind != "task" else part().variants(),
     }
+
+
+def _refuse_unfinished(part: type[Any]) -> None:
+    """Raise OrlaError for options of a class that is no dataclass, and for what a class misses."""
+    place = f"{sys.modules[part.__module__].__file__}: {part.kind} {part.part.name}"
+    for owner in part.__mro__:
+        for name, value in vars(owner).items():
+            if isinstance(value, dataclasses.Field):
+                raise OrlaError(
+                    f'{place}: {owner.__name__} has the option "{name}" and is no dataclass; '
+                    "write @dataclass(frozen=True) above the class"
+                )
+    if inspect.isabstract(part):
+        lacking = " and ".join(sorted(part.__abstractmethods__))
+        raise OrlaError(f"{place}: {part.__name__} does not give {lacking}; add it to the class")
