@@ -8,10 +8,10 @@ from typing import ClassVar
 import pytest
 
 from orla import catalogue
-from orla import plugins as importing
 from orla.catalogue import Mark, Part, option
+from orla.catalogue import plugins as importing
+from orla.catalogue.options import option_schema, options_of
 from orla.errors import OrlaError
-from orla.options import option_schema, options_of
 
 LOSS = '''
 from orla.losses.squared_error import SquaredError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orla import catalogue
+from orla.catalogue import plugins
 
 PART = '''
 from orla.losses.base import Loss
@@ -42,13 +42,13 @@ def site(tmp_path):
     about.mkdir(parents=True)
     (folder / "linear_loss.py").write_text(PART)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: linear-loss\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[{catalogue.ENTRY_POINTS}]\nlinear = linear_loss\n")
+    (about / "entry_points.txt").write_text(f"[{plugins.ENTRY_POINTS}]\nlinear = linear_loss\n")
     return folder
 
 
 def asked(cache, *path):
     """What a process of its own knows of losses, with these folders beside the package's."""
-    home = Path(catalogue.__file__).parents[1]
+    home = Path(plugins.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", ASKED],
         env=os.environ

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orla import catalogue
+from orla.catalogue.options import options_of
 from orla.errors import one_line
-from orla.options import options_of
 from orla.prereg import power
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared

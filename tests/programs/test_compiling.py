@@ -260,7 +260,7 @@ WITHOUT_COMPILER = """
 import sys
 import torch
 from orla import catalogue
-from orla.options import options_of
+from orla.catalogue.options import options_of
 from programs.support import learner, loop, network, run
 
 from orla.programs import compiling

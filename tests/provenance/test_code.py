@@ -19,7 +19,7 @@ HOUSE = {
     "orla/files.py": "",
     "orla/filesystem.py": "",
     "orla/parts.py": "",
-    "orla/catalogue.py": "",
+    "orla/catalogue/__init__.py": "",
     "orla/engine/__init__.py": "",
     "orla/engine/loop.py": (
         "import os\nimport numpy as np\nfrom typing import TYPE_CHECKING\n"

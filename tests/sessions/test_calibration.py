@@ -17,7 +17,7 @@ import simulated  # noqa: E402
 import targets as published  # noqa: E402
 
 from orla import catalogue  # noqa: E402
-from orla.sessions import matfile, nwb, simulator  # noqa: E402
+from orla.sessions import mat_read, nwb, simulator  # noqa: E402
 from orla.sessions.simulator import ArraySettings, Settings, TaskSettings  # noqa: E402
 
 SMALL = Settings(
@@ -85,7 +85,8 @@ def test_sessions_in_memory_are_those_of_the_files(tmp_path):
     mats = [tmp_path / "a.mat", tmp_path / "b.mat"]
     simulator.write(*mats, SMALL)
     for mat in mats:
-        matfile.convert(mat, mat.with_suffix(".nwb"))
+        session = mat_read.read_session(mat, source="simulated", spikes_outside="refuse")
+        nwb.write_session(session, mat.with_suffix(".nwb"))
     read = [nwb.read_session(mat.with_suffix(".nwb")) for mat in mats]
     made = [session for session, _ in simulated.sessions(SMALL)]
     by_file, in_memory = (simulated.streams_of(*pair, task) for pair in (read, made))

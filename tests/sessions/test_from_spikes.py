@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from made import by_hand_counts, session
 
+from orla.catalogue.options import settings as settings_of
 from orla.errors import OrlaError
-from orla.options import settings as settings_of
 from orla.sessions.binning import bin_edges, bin_velocities
 from orla.sessions.from_spikes import prepare
 from orla.sessions.preparation import Features, Preparation, Target

@@ -7,8 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from orla import catalogue
+from orla.catalogue.options import option_schema, options_of
 from orla.errors import OrlaError
-from orla.options import option_schema, options_of
 from orla.sessions import mat_read, nwb
 from orla.sessions.parts import Sizes, parts
 from orla.sessions.streams import Streams

@@ -11,8 +11,8 @@ from snakemake.utils import update_config
 
 from orla import __main__ as program
 from orla import catalogue
+from orla.catalogue.options import options_of
 from orla.errors import OrlaError
-from orla.options import options_of
 from orla.schema import validate
 from orla.sessions import simulator
 from orla.study.config import checked, settled

@@ -1,6 +1,6 @@
 """Download one recording from Zenodo."""
 
-from orla import options
+from orla.catalogue import options
 from orla.errors import OrlaError, logged
 from orla.schema import nearest
 from orla.sessions import zenodo

@@ -9,7 +9,8 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from orla import catalogue, files, plugins
+from orla import catalogue, files
+from orla.catalogue import plugins
 
 _SUFFIXES = (".py", ".cpp")
 

@@ -14,7 +14,8 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from orla import catalogue, plugins
+from orla import catalogue
+from orla.catalogue import plugins
 from orla.errors import OrlaError
 from orla.schema import nearest
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from orla import catalogue
+from orla.catalogue.options import options_of
 from orla.errors import OrlaError
-from orla.options import options_of
 
 Instances = Mapping[str, Mapping[str, Any]]
 NONE: Instances = MappingProxyType({})

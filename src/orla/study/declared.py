@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from orla import catalogue
+from orla.catalogue.options import defaults_of, options_of, schema_of
 from orla.errors import OrlaError
-from orla.options import defaults_of, options_of, schema_of
 from orla.programs import store
 
 Declared = dict[str, dict[str, dict[str, Any]]]

@@ -42,20 +42,23 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
         return super()._draws(seed // self.networks)
 
     def _pair(self, draw: np.random.Generator) -> tuple[tuple[np.ndarray, ...], ...]:
+        # Each has random numbers of its own, so that a longer part only adds to them.
+        mappings, inputs, *noises = draw.spawn(4)
         shape = (self.outputs, self.inputs)
-        before, other, delayed = (_unit(draw.standard_normal(shape)) for _ in range(3))
+        before, other, delayed = (_unit(mappings.standard_normal(shape)) for _ in range(3))
         after = _unit((1 - self.turn) * before + self.turn * other)
         steps = self.pretraining + self.after
-        x = draw.standard_normal((self.delay + steps, self.inputs))
-        inputs = x[self.delay :]
+        x = inputs.standard_normal((self.delay + steps, self.inputs))
 
-        def target(mapping: np.ndarray, share: float) -> np.ndarray:
+        def target(mapping: np.ndarray, share: float, draw: np.random.Generator) -> np.ndarray:
+            present, held = x[self.delay :] @ mapping.T, x[:steps] @ delayed.T
             noise = self.noise * draw.standard_normal((steps, self.outputs))
-            held = x[:steps] @ delayed.T
-            return np.sqrt(1 - share) * inputs @ mapping.T + np.sqrt(share) * held + noise
+            return np.sqrt(1 - share) * present + np.sqrt(share) * held + noise
 
-        same, changed = target(before, self.share), target(after, self.shifted_share)
-        return (inputs, same), (inputs[self.pretraining :], changed[self.pretraining :])
+        same = target(before, self.share, noises[0])
+        changed = target(after, self.shifted_share, noises[1])
+        shown = x[self.delay :]
+        return (shown, same), (shown[self.pretraining :], changed[self.pretraining :])
 
     def describe(self) -> dict[str, Any]:
         shares = f"{self.share:g} then {self.shifted_share:g}"

@@ -1,7 +1,7 @@
 import pytest
 
+from orla.catalogue.options import settings
 from orla.errors import OrlaError
-from orla.options import settings
 from orla.sessions.simulator import ArraySettings, DriftSettings, Settings, TaskSettings
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from orla import plugins
+from orla.catalogue import plugins
+from orla.catalogue.options import defaults_of, values
+from orla.catalogue.options import option as option
 from orla.errors import OrlaError
-from orla.options import defaults_of, values
-from orla.options import option as option
 from orla.schema import nearest
 
 # Kind of part -> the package of orla whose modules hold the built-in parts.
