@@ -83,6 +83,10 @@ def put(table, row, column, value):
     [
         (lose("gaps", "split", ["50-50"]), "gaps has no row with split = 50-50 (it has 80-20)"),
         (lose("gaps", "optimizer", ["adam"]), "gaps has no row with optimizer = adam"),
+        (
+            lose("gaps", "split", ["50-50", "80-20"]),
+            "gaps has no row with optimizer = adam (it has no row of this task and pair)",
+        ),
         (lose("conditions", "learner", ["rtrl"]), "conditions has no row with learner = rtrl"),
         (put("gaps", 0, "n_seeds", 17), "n = 17, fewer than the 18 registered"),
         (put("gaps", 0, "n_seeds", np.nan), "n_seeds is nan, no count"),

@@ -279,3 +279,19 @@ def test_the_digest_is_of_the_lock_itself(locked, tmp_path):
     assert lock.digest(locked.folder) == expected
     with pytest.raises(OrlaError, match="missing; lock the registrations"):
         lock.digest(tmp_path)
+
+
+def test_a_folder_without_a_lock_is_refused_with_the_command_that_makes_one(locked, tmp_path):
+    lock.require([locked.folder])
+    lock.require([])
+    with pytest.raises(OrlaError) as refused:
+        lock.require([locked.folder, tmp_path / "gone"])
+    gone = tmp_path / "gone"
+    assert str(refused.value) == (
+        f'config: "registrations.folders" has {gone}, which has no LOCK; make one with: '
+        f"mkdir -p {gone} && touch {gone}/LOCK"
+    )
+    gone.mkdir()
+    (gone / "LOCK").touch()
+    lock.require([gone])
+    assert lock.verify(gone) == {}

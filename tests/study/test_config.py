@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from orla import catalogue
 from orla.errors import OrlaError
 from orla.study.config import checked, settled
 
@@ -126,13 +127,93 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
             '"pretraining.of.rnn.windows" is not a known key; the nearest is "window"',
         ),
         (["plugins"], "parts", '"plugins" must be a list of folders'),
-        (["plugins"], ["no/such"], '"plugins" has no/such, which is no folder; mend the path'),
+        (
+            ["plugins"],
+            ["no/such"],
+            '"plugins" has no/such, which is no folder; mend the path (it leads to '
+            f"{Path('no/such').resolve()})",
+        ),
+        (
+            ["conditions", 0, "tasks"],
+            ["lorenz"],
+            '"conditions[0].tasks": lorenz is a kind; give it a name under tasks',
+        ),
     ],
 )
 def test_a_mistake_is_one_line_that_names_the_key(path, value, message):
     said = refusal(*path, value=value)
     assert message in said
     assert said.startswith("config: ") and "\n" not in said
+
+
+def synthetic(**sections):
+    """The default config with one synthetic task, which immediate alone runs on, and sections."""
+    config = copy.deepcopy(CONFIG)
+    config["tasks"]["wave"] = {"kind": "sine"}
+    block = {"tasks": ["wave"], "learners": ["immediate"], "splits": ["shift"]}
+    config["conditions"] = [config["conditions"][0] | block]
+    config["horizons"]["tasks"] = []
+    return config | sections
+
+
+def said_of(config):
+    with pytest.raises(OrlaError) as raised:
+        checked(config)
+    return str(raised.value)
+
+
+def test_horizons_of_a_task_that_is_not_run():
+    config = synthetic(horizons=CONFIG["horizons"])
+    assert said_of(config) == (
+        'config: "horizons.tasks" has recordings, on which no condition runs; set horizons: '
+        "{tasks: []}, or name a task that is run"
+    )
+
+
+def test_the_main_comparison_is_run_where_any_is():
+    config = synthetic()
+    assert checked(config).config["statistics"]["main"] == "paper"  # no comparison is run
+    config["conditions"].append(config["conditions"][0] | {"learners": ["immediate", "rtrl"]})
+    assert said_of(config) == (
+        'config: "statistics.main" is paper, and no condition has both of its learners '
+        "(tbptt-200-200 and immediate); name one that is run: per_step"
+    )
+    # Both learners run, but never in conditions that differ in nothing else.
+    other = {"learners": ["tbptt-200-200"], "optimizers": ["sgd"]}
+    config["conditions"].append(config["conditions"][0] | other)
+    assert "name one that is run: per_step" in said_of(config)
+    config["statistics"] = config["statistics"] | {"main": "per_step"}
+    assert checked(config)
+
+
+@pytest.mark.parametrize("part", ["pretraining", "adapt", "heldout"])
+def test_a_part_of_a_synthetic_task_is_whole_windows(part):
+    task = {"kind": "sine", "window": 30, "pretraining": 300, "adapt": 300, "heldout": 300}
+    assert checked(synthetic(tasks=CONFIG["tasks"] | {"wave": task}))
+    task[part] = 290
+    assert said_of(synthetic(tasks=CONFIG["tasks"] | {"wave": task})) == (
+        f'config: "tasks.wave.{part}" is 290 steps, no multiple of the window of 30; change one of'
+        " them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ('{"step": [0.0003, 0.0007]}', 'optimizer mine, "step": 0.0007 is not a half-decade learn'),
+        ('{"window": [0.01, 0.1]}', 'optimizer mine, "window": [0.01, 0.1] has holes or repeats'),
+        ('{"step": 0.001}', 'an optimizer: "mine.step" must be a list'),
+        ('{"steps": [0.001]}', 'an optimizer: "mine.steps" is not a known key; the nearest is "st'),
+    ],
+)
+def test_rates_that_a_class_declares_are_checked_as_those_of_a_config(tmp_path, grid, message):
+    (tmp_path / "mine.py").write_text(
+        "from orla.optimizers.sgd import SGD\n"
+        f'class Mine(SGD, name="mine", label="mine", grid={grid}):\n    "Plain descent."\n'
+    )
+    said = said_of(synthetic(plugins=[str(tmp_path)]))
+    assert said.startswith("grid= in the class of ") and message in said
+    catalogue.use_plugins([])
 
 
 def test_null_takes_a_name_away_and_stays_where_it_is_a_value():

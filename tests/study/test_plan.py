@@ -145,8 +145,15 @@ def test_grids_are_those_of_the_cadence_and_an_optimizer_has_its_own():
     declared_grid = declared()["optimizer"]["adam"]["more"]["grid"]
     assert [own.grid(c) for c in own.conditions] == [declared_grid["step"], declared_grid["window"]]
     lacking = plan(block, grids={"adam": {"step": [0.001]}})
-    with pytest.raises(OrlaError, match=r'"grids.adam" has no rates .* each window; add "window"'):
+    with pytest.raises(OrlaError, match=r'"grids.adam" has no rates .* each window; add "window"$'):
         [lacking.grid(c) for c in lacking.conditions]
+
+
+def test_an_optimizer_without_rates_may_declare_them(monkeypatch):
+    study = plan(BLOCK, grids={})
+    monkeypatch.setitem(study.declared["optimizer"]["adam"]["more"], "grid", None)
+    with pytest.raises(OrlaError, match=r'; add "step", or declare grid= in the class$'):
+        study.grid(study.conditions[0])
 
 
 def test_windows_are_the_cut_of_recordings_and_the_window_of_other_tasks():

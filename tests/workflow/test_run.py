@@ -386,6 +386,10 @@ def test_snakemakes_own_report(study):
         ),
         ({"plugins": ["mine"]}, "broken.py: the plug-in cannot be imported: ModuleNotFoundError"),
         ({"plugins": ["miine"]}, '"plugins" has miine, which is no folder; mend the path'),
+        (
+            {"registrations": {"folders": ["prereg", "mine"]}},
+            "has mine, which has no LOCK; make one with: mkdir -p mine && touch mine/LOCK",
+        ),
     ],
 )
 def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study, changes, message):

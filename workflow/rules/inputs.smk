@@ -76,11 +76,12 @@ def sweep_mb(wildcards, attempt):
     c = CONDITIONS[wildcards.condition]
     job, recorded = JOBS[c.path], config["tasks"][c.task].get("preparation")
     inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
-    return attempt * job_mb(
-        job,
-        n_in=inputs,
-        n_out=inputs,
-        most=config["compute"]["batch_models"],
-        device=config["compute"]["device"].partition(":")[0],
-        **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
-    )
+    with one_line():
+        return attempt * job_mb(
+            job,
+            n_in=inputs,
+            n_out=inputs,
+            most=config["compute"]["batch_models"],
+            device=config["compute"]["device"].partition(":")[0],
+            **({} if recorded else {"steps": MOST_STEPS, "own_streams": job["seeds"]}),
+        )

@@ -1,6 +1,6 @@
 # Registrations, and their verdicts.
 
-from orla.prereg import binding, registration
+from orla.prereg import binding, lock, registration
 
 FOLDERS = [Path(folder) for folder in config["registrations"]["folders"]]
 REGISTERED = ["heldout", *STATISTICS]
@@ -10,6 +10,7 @@ ASSUMED = DEFAULTS | {
 }
 # Hashes of the config and code of this study, for registrations that bind theirs.
 with one_line():
+    lock.require(FOLDERS)
     BINDINGS = binding.of_all(
         PLAN, [known for folder in FOLDERS for known in registration.read_all(folder)]
     )

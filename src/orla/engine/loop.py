@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
 from orla.engine import optimizing
+from orla.engine.network import network_of
 from orla.engine.state import Carried, State, noise
 from orla.engine.steps import StepLoop
 from orla.engine.update import Moments, noise_of
@@ -166,7 +167,7 @@ def loop_of(
     Raises:
         OrlaError: A part or an option is unknown, or the parts do not fit together.
     """
-    network = catalogue.make("architecture", job["network"], n_in=n_in, n_out=n_out)
+    network = network_of(job["network"], n_in, n_out)
 
     def made(learner: str | Mapping[str, Any]) -> Learner:
         return catalogue.make("learner", learner, architecture=network)

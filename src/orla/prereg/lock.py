@@ -115,6 +115,23 @@ def write(
     return added
 
 
+def require(folders: Iterable[str | Path]) -> None:
+    """Refuse a folder without LOCK.
+
+    Raises
+    ------
+    OrlaError
+        Naming a command that makes one, in which nothing is locked.
+    """
+    for folder in folders:
+        path = Path(folder) / LOCK
+        if not path.is_file():
+            raise OrlaError(
+                f'config: "registrations.folders" has {folder}, which has no {LOCK}; make one with:'
+                f" mkdir -p {folder} && touch {path}"
+            )
+
+
 def verify(folder: str | Path) -> dict[str, Locked]:
     """Check LOCK, and every registration of a folder against it and its amendments.
 

@@ -93,7 +93,8 @@ def missing(result: str, where: Mapping[str, Value], table: pd.DataFrame) -> str
     for column, value in where.items():
         present = sorted(map(str, table[column].unique()))
         if str(value) not in present:
-            return f"{result} has no row with {column} = {value} (it has {', '.join(present[:9])})"
+            has = ", ".join(present[:9]) or "no row of this task and pair"
+            return f"{result} has no row with {column} = {value} (it has {has})"
     return f"{result} has no row with {where_in_words(where)}"
 
 

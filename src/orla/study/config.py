@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from orla import schema
@@ -22,15 +24,23 @@ def checked(config: Mapping[str, Any]) -> Plan:
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
         raise OrlaError('config: "plugins" must be a list of folders')
+    for folder in plugins:
+        if not Path(folder).is_dir():
+            raise OrlaError(
+                f'config: "plugins" has {folder}, which is no folder; mend the path (it leads to '
+                f"{Path(folder).resolve()})"
+            )
     parts = declared(plugins)
-    schema.validate(config, config_schema(parts), "config")
+    keys = config_schema(parts)
+    schema.validate(config, keys, "config")
     plan = Plan(config, parts)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):
         listed("pretraining.of", network, config["networks"])
     _check_strides(plan)
-    _check_grids(config["grids"], plan)
+    _check_parts(plan)
+    _check_grids(plan, keys["properties"]["grids"])
     _check_horizons(plan)
     _check_comparisons(plan)
     _check_assumed(plan)
@@ -47,23 +57,54 @@ def _check_strides(plan: Plan) -> None:
             )
 
 
-def _check_grids(grids: Mapping[str, Mapping[str, list[float]]], plan: Plan) -> None:
-    for optimizer, cadences in grids.items():
+def _check_parts(plan: Plan) -> None:
+    """Refuse a synthetic task whose parts are no whole windows, before its streams are drawn."""
+    for task in dict.fromkeys(c.task for c in plan.conditions):
+        given = plan.declaration("task", task)["defaults"] | plan.spec("task", task)
+        lengths = {name: given.get(name) for name in ("pretraining", "adapt", "heldout", "window")}
+        if None in lengths.values():
+            continue
+        window = lengths.pop("window")
+        for name, steps in lengths.items():
+            if steps % window:
+                raise OrlaError(
+                    f'config: "tasks.{task}.{name}" is {steps} steps, no multiple of the window of'
+                    f" {window}; change one of them"
+                )
+
+
+def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
+    """Check the grids of the config and those of the optimizers' classes alike."""
+    parts = plan.declared["optimizer"]
+    own = {name: part["more"]["grid"] for name, part in parts.items() if part["more"]["grid"]}
+    schema.validate(own, keys, "grid= in the class of an optimizer")
+    for optimizer in plan.config["grids"]:
         plan.check("optimizer", optimizer, "grids")
-        for name, values in cadences.items():
+    _check_rates('config: "grids.{}.{}"', plan.config["grids"])
+    _check_rates('grid= in the class of optimizer {}, "{}"', own)
+    for condition in plan.conditions:
+        plan.grid(condition)
+
+
+def _check_rates(place: str, grids: Mapping[str, Mapping[str, list[float]]]) -> None:
+    for optimizer, cadences in grids.items():
+        for cadence, values in cadences.items():
             try:
                 rates.grid(list(values))
             except OrlaError as error:
                 text = str(error).removeprefix("grids: ")
-                raise OrlaError(f'config: "grids.{optimizer}.{name}": {text}') from None
-    for condition in plan.conditions:
-        plan.grid(condition)
+                raise OrlaError(f"{place.format(optimizer, cadence)}: {text}") from None
 
 
 def _check_horizons(plan: Plan) -> None:
     chosen, conditions = plan.config["horizons"], plan.conditions
     for task in chosen["tasks"]:
         listed("horizons.tasks", task, plan.config["tasks"])
+        if task not in {c.task for c in conditions}:
+            raise OrlaError(
+                f'config: "horizons.tasks" has {task}, on which no condition runs; set horizons: '
+                "{tasks: []}, or name a task that is run"
+            )
         splits = sorted({c.split for c in conditions if c.task == task})
         listed("horizons.split", chosen["split"], splits)
         run = {c.learner for c in conditions if (c.split, c.task) == (chosen["split"], task)}
@@ -89,8 +130,23 @@ def _check_comparisons(plan: Plan) -> None:
     for name, comparison in comparisons.items():
         for learner in comparison["minus"]:
             plan.check("learner", learner, f"comparisons.{name}")
-    if comparisons:
-        listed("statistics.main", plan.config["statistics"]["main"], comparisons)
+    if not comparisons:
+        return
+    main = plan.config["statistics"]["main"]
+    listed("statistics.main", main, comparisons)
+    learners = defaultdict(set)  # that differ in nothing else
+    for c in plan.conditions:
+        learners[tuple(v for k, v in c.keys.items() if k != "learner")].add(c.learner)
+    run = [
+        name
+        for name, comparison in comparisons.items()
+        if any(together.issuperset(comparison["minus"]) for together in learners.values())
+    ]
+    if run and main not in run:
+        raise OrlaError(
+            f'config: "statistics.main" is {main}, and no condition has both of its learners '
+            f"({' and '.join(comparisons[main]['minus'])}); name one that is run: {', '.join(run)}"
+        )
 
 
 def _check_assumed(plan: Plan) -> None:

@@ -12,6 +12,7 @@ from orla.architectures.base import Architecture, Parameters
 from orla.engine import memory
 from orla.engine.asked_memory import sizes
 from orla.engine.loop import loop_of
+from orla.engine.network import network_of
 from orla.engine.state import PRECISIONS
 from orla.study.batches import initial_parameters, started
 from orla.study.keys import KEYS
@@ -21,7 +22,7 @@ from orla.tasks.episode import Episode
 
 def architecture_of(network: Mapping[str, Any], episode: Episode) -> Architecture:
     """The architecture of a specification, with an episode's inputs and outputs."""
-    return catalogue.make("architecture", network, n_in=episode.n_in, n_out=episode.n_out)
+    return network_of(network, episode.n_in, episode.n_out)
 
 
 def study_of(

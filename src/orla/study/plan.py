@@ -104,9 +104,14 @@ class Plan:
         own = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
         grids = self.config["grids"].get(condition.optimizer, own)
         if cadence not in grids:
+            also = (
+                ""
+                if condition.optimizer in self.config["grids"]
+                else ", or declare grid= in the class"
+            )
             raise OrlaError(
                 f'config: "grids.{condition.optimizer}" has no rates for an update each {cadence};'
-                f' add "{cadence}"'
+                f' add "{cadence}"{also}'
             )
         return list(grids[cadence])
 
@@ -162,8 +167,11 @@ class Plan:
 
     def _check_names(self, place: str, block: Mapping[str, Any]) -> None:
         """Refuse a name that the study does not have; the nearest one is named."""
-        for key in ("tasks", "networks"):
+        for key, kind in (("tasks", "task"), ("networks", "architecture")):
             for name in block[key]:
+                if name in self.declared[kind] and name not in self.config[key]:
+                    at = f'config: "{place}.{key}"'
+                    raise OrlaError(f"{at}: {name} is a kind; give it a name under {key}")
                 listed(f"{place}.{key}", name, self.config[key])
         kinds = {"learners": "learner", "observers": "learner", "optimizers": "optimizer"}
         kinds |= {"starts": "start", "probes": "probe"}
