@@ -42,7 +42,7 @@ def test_every_file_stands_on_the_page():
     shown = [file for file, _, _ in _BLOCK.findall(PAGE.read_text())]
     files = [*PLUGINS.glob("*.py"), *PLUGINS.rglob("*.yaml")]
     assert sorted(shown) == sorted(f.relative_to(ROOT).as_posix() for f in files)
-    assert len(shown) == len(catalogue.ROOMS) + 2
+    assert len(shown) == len(catalogue.ROOMS) + 3  # a second network, the config, a registration
 
 
 def test_every_kind_has_its_declarations_on_the_page():
@@ -59,6 +59,22 @@ def test_every_kind_has_its_declarations_on_the_page():
         assert missing == [], kind
         wanted = [n for n in getattr(root, "__abstractmethods__", ()) if f"`{n}`" not in text]
         assert wanted == [], kind
+
+
+def test_what_is_called_by_hand_does_what_the_page_says():
+    section = PAGE.read_text().partition("## Test a part\n")[2]
+    code = "\n".join(re.findall(r"^    (.*)$", section, re.MULTILINE))
+    before, names = catalogue.plugin_folders(), {}
+    catalogue.use_plugins([])
+    try:
+        exec(code.replace("tests/plugins", str(PLUGINS)), names)
+    finally:
+        catalogue.use_plugins(before)
+    assert names["errors"].shape == (2, 50)
+    assert set(names["updates"]) == set(names["network"].shapes())
+    section = " ".join(section.split())
+    kinds = section.partition("is the kind of part: ")[2].partition(".")[0]
+    assert kinds.replace(" or ", ", ").split(", ") == list(catalogue.ROOMS)
 
 
 def test_links_lead_somewhere():

@@ -18,7 +18,7 @@ class Optimizer(Part, ABC):
     """Computes from a gradient the update that is added to the parameters. No weight decay.
 
     elementwise: Whether the update of each number depends on its own gradient and state alone. A
-        wrong value makes the loop slower and changes no result.
+        wrong value makes the loop slower and changes results by rounding alone.
     grid (in the class statement): Half-decade learning rates by cadence, for configs that give
         none: {"step": [...], "window": [...]}.
     """
