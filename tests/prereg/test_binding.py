@@ -83,18 +83,21 @@ def test_what_they_do_not_depend_on_is_not(config, known, path, value):
     assert bound(config, known) == bound(changed(config, *path, value=value), known)
 
 
-def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypatch):
-    asked = {}
-    monkeypatch.setattr(
-        binding, "code_hash", lambda *roots: asked.setdefault("roots", roots) and ""
-    )
-    bound(config, known)
-    from orla.provenance.code import sources
-
-    files = sources(*asked["roots"])
-    assert any(name.startswith("orla/sessions/simulator/") for name in files)
-    assert "orla/tasks/recordings.py" in files
-    assert not any(name.startswith(("orla/reports", "orla/prereg")) for name in files)
+@pytest.mark.parametrize(
+    "file, counts",
+    [
+        ("orla/tasks/recordings.py", True),
+        ("orla/sessions/simulator/units.py", True),
+        ("orla/catalogue/__init__.py", False),
+    ],
+)
+def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypatch, file, counts):
+    before = bound(config, known)["code_sha256"]
+    real = binding.sources
+    monkeypatch.setattr(binding, "sources", lambda *roots: real(*roots) | {file: "changed"})
+    named = file in real("orla.tasks.episode", *binding.files_of("task", "recordings"))
+    assert (bound(config, known)["code_sha256"] != before) == counts
+    assert named or not counts
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):

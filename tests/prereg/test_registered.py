@@ -8,18 +8,32 @@ import pandas as pd
 import pytest
 from made_up import CONDITION, settings
 
-from orla.prereg import lock, registration
+from orla.prereg import binding, lock, registration
+from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.intervals import judge
+from orla.prereg.registration import Registration
 from orla.results import base
 from orla.statistics.equivalence import tost_power
 
 FOLDER = Path(__file__).parents[2] / "prereg"
-REGISTRATIONS = registration.read_all(FOLDER)
+EVERY = registration.read_all(FOLDER)
+# Those of version 1; the claims of version 2 are judged in test_claimed.py.
+REGISTRATIONS = [known for known in EVERY if isinstance(known, Registration)]
 NAMES = [known.name for known in REGISTRATIONS]
 
 
 def test_all_are_locked_as_they_are():
-    assert sorted(lock.verify(FOLDER)) == NAMES
+    assert sorted(lock.verify(FOLDER)) == [known.name for known in EVERY]
+
+
+def test_the_claims_of_the_default_study_fit_its_config():
+    """Each compares what the config runs, and binds the config and code as they stand."""
+    plan = binding.plan_of([])
+    claims = [known for known in EVERY if isinstance(known, ClaimRegistration)]
+    assert [known.name for known in claims if known.primary] == ["many-arrays-adam-gradient"]
+    for known in claims:
+        binding.demand(plan, known)
+        assert set(known.binds) == {"config_sha256", "code_sha256"}
 
 
 def test_the_six_claims_are_registered():

@@ -14,12 +14,14 @@ from orla.files import atomic
 from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
-from orla.provenance.code import code_hash, files_of
+from orla.provenance.code import files_of, sources
 from orla.study.config import checked, settled
 from orla.study.plan import Condition, Plan
 
 # What is only measured beside: it changes no held-out result.
 _BESIDE = ("observers", "probes", "horizons")
+# The catalogue makes parts of the config's options, which are bound, and computes nothing.
+_MAKING = "orla/catalogue/"
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 
 
@@ -62,9 +64,14 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
     }
     text = json.dumps(settled(bound), sort_keys=True)
     files = files_of("task", task["kind"]) if task else []
+    code = {
+        name: digest
+        for name, digest in sources("orla.tasks.episode", *files).items()
+        if not name.startswith(_MAKING)
+    }
     return {
         "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "code_sha256": code_hash("orla.tasks.episode", *files),
+        "code_sha256": hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest(),
     }
 
 
