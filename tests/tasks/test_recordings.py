@@ -93,7 +93,6 @@ def test_masks_and_categories_are_cut_with_the_steps():
         ({"pairs": {"x": {"a": "..", "b": "two"}}}, r"'\.\.' becomes part of a path"),
         ({"source": "nwbs"}, '"source" cannot be "nwbs"; the nearest is "nwb"'),
         ({"source": "nwb"}, r'"nwb\.files" has no session one'),
-        ({"source": "odoherty"}, r'"odoherty\.md5" has no session one'),
         (
             {"source": "binned", "binned": {"files": {"one": "1.npz", "tow": "2.npz"}}},
             r'"binned\.files" has no session two; the nearest is "tow"',

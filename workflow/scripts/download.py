@@ -1,21 +1,18 @@
 """Download one recording from Zenodo."""
 
+from pathlib import Path
+
 from orla.catalogue import options
-from orla.errors import OrlaError, logged
-from orla.schema import nearest
-from orla.sessions import zenodo
+from orla.errors import logged
+from orla.sessions import checksums, zenodo
 
 with logged(snakemake.log[0]):
-    session = snakemake.wildcards.session
+    session, mat = snakemake.wildcards.session, Path(snakemake.output.mat)
     source = options.settings(zenodo.Source, dict(snakemake.params.source), "config: odoherty")
-    if session not in source.md5:
-        raise OrlaError(
-            f'config: "odoherty.md5" has no checksum of {session}; {nearest(session, source.md5)}'
-        )
     zenodo.download(
         zenodo.file_url(source.base_url, f"{session}.mat"),
-        snakemake.output.mat,
-        source.md5[session],
+        mat,
+        checksums.md5_of(session, source, mat.parent / "checksums.csv"),
         retries=source.retries,
         timeout_s=source.timeout_s,
     )

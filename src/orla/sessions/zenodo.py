@@ -33,6 +33,10 @@ class Source:
     base_url: str = option(
         "https://zenodo.org/records/3854034/files", "Folder on the web that holds the .mat files."
     )
+    list_url: str = option(
+        "https://zenodo.org/api/records/3854034",
+        "The record's list of files, for checksums that md5 does not give.",
+    )
     retries: int = option(5, "How often a broken download is resumed.", least=0)
     timeout_s: float = option(60, "Seconds of silence after which a download is broken.", above=0)
     spikes_outside: str = option(

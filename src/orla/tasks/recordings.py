@@ -86,15 +86,14 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 )
         known = {
             "simulated": dict.fromkeys(self.sessions, ""),
-            "odoherty": self.odoherty.md5,
+            "odoherty": dict.fromkeys(self.sessions, ""),
             "nwb": self.nwb.files,
             "binned": self.binned.files,
         }[self.source]
         for session in self.sessions:
             if session not in known:
-                what = "md5" if self.source == "odoherty" else "files"
                 raise OrlaError(
-                    f'recordings: "{self.source}.{what}" has no session {session}; '
+                    f'recordings: "{self.source}.files" has no session {session}; '
                     f"{nearest(session, known)}"
                 )
 

@@ -1,0 +1,78 @@
+"""Checksums of files that the config gives none for: from the record's own list, then pinned."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from orla.errors import OrlaError
+from orla.files import atomic
+from orla.schema import nearest
+from orla.sessions.zenodo import Source
+
+_HEADER = ["session", "md5"]
+
+
+def md5_of(session: str, source: Source, pins: Path) -> str:
+    """The MD5 checksum of a session's file.
+
+    It is the config's; else the one pinned in `pins`; else that of the record's list of files. The
+    list is then pinned whole, so that a later change of the record is noticed.
+
+    Args:
+        session: Name of the file without ``.mat``.
+        source: Settings of the download.
+        pins: A CSV file of sessions and checksums; made at need.
+
+    Raises:
+        OrlaError: The list cannot be had or read, or the file is not in it.
+    """
+    if session in source.md5:
+        return source.md5[session]
+    known = _pinned(pins)
+    if session not in known:
+        known = _listed(source.list_url, source.timeout_s) | known
+        if session not in known:
+            raise OrlaError(
+                f"{source.list_url}: the record has no file {session}.mat; "
+                f"{nearest(session, known)}"
+            )
+        pins.parent.mkdir(parents=True, exist_ok=True)
+        with atomic(pins) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([_HEADER, *sorted(known.items())])
+    return known[session]
+
+
+def _pinned(pins: Path) -> dict[str, str]:
+    if not pins.exists():
+        return {}
+    with pins.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    if rows[:1] != [_HEADER] or any(len(row) != 2 for row in rows):
+        raise OrlaError(f"{pins}: not a table of {' and '.join(_HEADER)}; restore or delete it")
+    return dict(rows[1:])
+
+
+def _listed(url: str, timeout_s: float) -> dict[str, str]:
+    """Checksums by session, from a record's JSON (``files``: ``key`` and ``checksum`` of each)."""
+    try:
+        answer = requests.get(url, timeout=timeout_s)
+        answer.raise_for_status()
+        found: Mapping[str, Any] = answer.json()
+        files = {file["key"]: file["checksum"] for file in found["files"]}
+    except requests.RequestException as error:
+        raise OrlaError(
+            f"{url}: the list of files cannot be had ({error}); try again, or give the checksum "
+            'under "odoherty.md5"'
+        ) from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise OrlaError(f"{url}: no list of files ({error!r}); check odoherty.list_url") from None
+    return {
+        name.removesuffix(".mat"): checksum.removeprefix("md5:")
+        for name, checksum in files.items()
+        if name.endswith(".mat") and checksum.startswith("md5:")
+    }
