@@ -67,6 +67,7 @@ OTHERWISE = {
         "reports/estimates.py",
         "results/estimands.py",
         "truth/verdicts.py",
+        "study/config.py",
         "study/study.py",
         "study/sweep.py",
         "tasks/episode.py",

@@ -24,6 +24,7 @@ JOB = {
     "interventions": [{"kind": "match-norm", "observer": "exact"}],
     "probes": ["update_ratio", {"kind": "past_gradient", "full": "exact"}],
     "learning_rates": [0.1, 0.3, 1.0],
+    "stable_windows": 3,
     "horizons": [200, 400],
 }
 
@@ -51,7 +52,7 @@ def test_it_is_the_answer_of_the_memory_model():
         interventions=[catalogue.make("intervention", JOB["interventions"][0])],
         probes=[catalogue.make("probe", spec) for spec in JOB["probes"]],
     )
-    expected = memory.job_mb(loop, most=25, precision="float32", snapshots=30)
+    expected = memory.job_mb(loop, most=25, precision="float32", snapshots=2 * 3 + 2 * 2)
     assert asked() == expected
 
 
@@ -79,7 +80,8 @@ def test_each_word_of_the_question_counts(cache):
         {"n_in": 5},
         {"n_out": 3},
         {"keys": {"precision": "float64"}},
-        {"learning_rates": [0.1]},
+        {"horizons": [200]},
+        {"stable_windows": 4},
         {"device": "cuda"},
         {"probes": []},
     ]

@@ -198,5 +198,5 @@ def test_state_knows_every_observer():
     observers = fitting(make_learner("immediate", architecture), architecture)
     loop = Loop(make_learner("immediate", architecture), Adam(), SQUARED_ERROR, observers=observers)
     state = loop.start(networks(architecture))
-    assert list(state.observers) == list(observers)
+    assert list(state.learners) == ["own", *(f"of {name}" for name in observers)]
     assert same(everything(state), everything(state.copy()))

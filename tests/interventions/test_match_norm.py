@@ -61,5 +61,5 @@ def test_by_hand_and_without_a_gradient():
 
 def test_an_observer_must_be_named():
     assert catalogue.make("intervention", {"kind": "match-norm", "observer": "x"}) == MatchNorm("x")
-    with pytest.raises(OrlaError, match='option "observer" is missing'):
+    with pytest.raises(OrlaError, match='"observer" is missing; add it'):
         catalogue.make("intervention", "match-norm")

@@ -49,7 +49,7 @@ def test_every_source_of_the_package_is_read(monkeypatch):
     read, sha256 = [], sources.files.sha256
     monkeypatch.setattr(sources.files, "sha256", lambda f: read.append(f.name) or sha256(f))
     digest()
-    for name in ("kernels.cpp", "kernels.py", "loop.py", "rnn.py", "catalogue.py"):
+    for name in ("kernels.cpp", "kernels.py", "loop.py", "rnn.py", "plugins.py"):
         assert name in read
     assert len(read) > 100 and orla.__file__.endswith("__init__.py")
 

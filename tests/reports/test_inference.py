@@ -184,7 +184,7 @@ def test_power_and_truth_controls_are_the_results(results, simulated):
     table = build("power", results, simulated)
     assert table.panels[0].title == "cadence-explains-lars: 12 pairs, sd 6.2 pp"
     first = results["power"].iloc[0]
-    assert table.panels[0].rows[0] == ("−6.0", f"{100 * first['power']:.0f}", "–")
+    assert table.panels[0].rows[0] == ("−6.0", f"{100 * first['supported']:.0f}", "–")
     figure, caption = draw("power", results, simulated)
     plt.close(figure)
     lines = figure.axes[0].lines

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,7 @@ def test_every_key_of_the_schema_outside_parts_has_a_default():
         given.add(f"{section}.*.{rest}")
     of_blocks = ("precisions", "interventions", "starts", "observers", "probes")
     optional = {"plugins", *(f"conditions.[].{name}" for name in of_blocks)}
+    optional |= {f"pretraining.of.*.{field.name}" for field in fields(Pretraining)}
     assert named - given == optional
 
 
@@ -134,7 +136,9 @@ def test_the_default_durations_and_drift_are_those_of_the_simulation():
 
 
 def test_the_defaults_of_pretraining_are_the_librarys():
-    assert Pretraining(**merged()["pretraining"]) == Pretraining()
+    given = merged()["pretraining"]
+    given.pop("of")
+    assert Pretraining(**given) == Pretraining()
 
 
 def test_a_rate_that_yaml_takes_for_text_is_explained():

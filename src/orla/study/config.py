@@ -183,7 +183,8 @@ def _take_out(config: dict[str, Any], section: str, gone: set[str]) -> None:
         left = [name for name in named if name not in gone]
         if left or not named:
             blocks.append({**block, section: left})
-    config["conditions"] = blocks
+    if blocks or "conditions" in config:
+        config["conditions"] = blocks
     of = config.get("pretraining", {}).get("of", {})
     for name in gone if section == "networks" else ():
         of.pop(name, None)

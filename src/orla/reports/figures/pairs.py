@@ -149,7 +149,8 @@ def _panel(
     for row in rows:
         y, values = -pairs.index(row["pair"]), row["points"]["gap_pp"].dropna()
         if not has_meaning(row) or is_missing(row["gap_pp"]):
-            axes.annotate("no meaning", (0.02, y), axes.get_yaxis_transform(), va="center")
+            place = axes.get_yaxis_transform()
+            axes.text(0.02, y, "no meaning", transform=place, va="center")
             continue
         dots = {"s": 6, "color": style.QUIET, "linewidths": 0, "zorder": 2}
         axes.scatter(values, np.full(len(values), y), **dots)

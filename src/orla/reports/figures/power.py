@@ -52,7 +52,7 @@ class Power(
 
     def describe(self, power: pd.DataFrame, *, study: StudyFacts) -> Caption:
         seen = "; ".join(
-            f"{name}, {sample(best)}: at most {number(100 * best['power'], 0)} %, at "
+            f"{name}, {sample(best)}: at most {number(100 * best['supported'], 0)} %, at "
             f"{number(best['true_gap_pp'], signed=True)} pp (n for 80 %: {count(best['n_80'])})"
             for name, rows in power.groupby("registration", sort=False)
             for best in [rows.loc[rows["supported"].idxmax()].to_dict()]

@@ -55,7 +55,7 @@ class TwoByTwo(
             panels=panels,
             notes=guard_notes(own, panels) or ([] if found else [_NO_SQUARE]),
             data=twin(own, rows, study),
-            kept=2,
+            kept=2 if found else 1,
             widest=6,
         )
 
