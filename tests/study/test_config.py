@@ -8,7 +8,7 @@ import yaml
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study.config import checked, settled
+from orla.study.config import HIGHEST_ALPHA, checked, settled
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 
@@ -234,4 +234,21 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
 def test_the_order_of_keys_changes_nothing_and_that_of_lists_stays():
     assert repr(settled({"b": {"d": [3, 1], "c": 0}, "a": 1})) == (
         "{'a': 1, 'b': {'c': 0, 'd': [3, 1]}}"
+    )
+
+
+def test_the_highest_alpha_is_that_of_registrations():
+    schema = Path(__file__).parents[2] / "workflow/schemas/registration-2.schema.yaml"
+    properties = yaml.safe_load(schema.read_text())["properties"]
+    assert properties["alpha"]["maximum"] == HIGHEST_ALPHA
+
+
+def test_made_up_studies_that_cannot_be_judged_are_refused():
+    said = refusal("statistics", "alpha", value=0.2)
+    assert '"statistics.alpha" is 0.2; lower it, or set truth.studies to 0' in said
+    config = copy.deepcopy(CONFIG)
+    config["statistics"]["alpha"], config["truth"]["studies"] = 0.2, 0
+    assert checked(config).conditions
+    assert refusal("truth", "steps", "adapt", value=90) == (
+        'config: "truth.steps.adapt" is 90 steps, no multiple of the window of 40; change it'
     )

@@ -13,19 +13,18 @@ from orla.truth import studies, verdicts, worlds
 
 PAIRS, NETWORKS = 3, 2
 SETTINGS = Settings(resamples=100)
-SHORT = {"pretraining": 400, "adapt": 400, "heldout": 80, "window": 40}
+STEPS = {"pretraining": 400, "adapt": 400, "heldout": 80}
 
 
 @pytest.fixture(scope="module")
 def made():
     """Two short studies of the world without memory, and the second of them made alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(worlds.WORLDS, "instant", worlds.WORLDS["instant"] | SHORT)
         patch.setattr(worlds, "PRETRAINING", worlds.PRETRAINING | {"max_epochs": 2})
         patch.setattr(worlds, "GROWTH", 0)
         compiling.configure(compile=False, threads=1, device="cpu")
-        both = studies.models("instant", [0, 1], PAIRS, NETWORKS)
-        second = studies.models("instant", [1], PAIRS, NETWORKS)
+        both = studies.models("instant", [0, 1], PAIRS, NETWORKS, STEPS)
+        second = studies.models("instant", [1], PAIRS, NETWORKS, STEPS)
     return both, second
 
 

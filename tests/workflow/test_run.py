@@ -49,6 +49,9 @@ def test_everything_is_there_and_carries_its_provenance(study):
     assert len(tables) >= 20
     for path in tables:
         provenance = read_table(path).attrs["provenance"]
+        if path.stem == "truth_controls":  # of no study here, so of no data
+            assert not len(read_table(path))
+            continue
         datasets = provenance.get("datasets") or {"": provenance["dataset"]}
         assert [dataset["simulated"] for dataset in datasets.values()] == [True], path
         assert {"code", "versions", "cpu_capability", "threads", "inputs"} <= set(provenance), path
@@ -344,11 +347,10 @@ def test_binned_recordings_become_streams(study):
     target = "results/bins/recordings/streams.npz"
     changed(0.1).made(target)
     first = Streams.load(study.folder / target)
-    assert first.b.X.shape == (1000, 6)
+    assert first.b.X.shape == (800, 6)  # B's components are found on its first fifth
     changed(0.1, splits={"50-50": None}).made(target)
     second = Streams.load(study.folder / target)
-    # B's components are fitted on what every split may learn on, which is now more of B.
-    assert np.array_equal(first.a.X, second.a.X) and not np.array_equal(first.b.X, second.b.X)
+    assert np.array_equal(first.a.X, second.a.X) and np.array_equal(first.b.X, second.b.X)
 
     line = changed(0.05).refused(target)
     assert "bin_s is 0.1" in line and "set it to 0.1" in line
@@ -429,5 +431,5 @@ def test_a_changed_registration_is_refused(copy):
     path.write_bytes(path.read_bytes() + b"# a second thought\n")
     target = f"{RESULTS}/verdicts.parquet"
     line = copy.refused(target)
-    assert path.name in line and "differs from its lock" in line
+    assert path.name in line and "differs from its last amendment" in line
     assert not (copy.folder / target).exists()

@@ -8,15 +8,18 @@ from orla.truth import studies
 
 with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
     params, world = snakemake.params, snakemake.wildcards.world
+    truth = params.truth
     compiling.configure(
         compile=params.compute["compile"],
         threads=snakemake.threads,
         device=params.compute["device"],
     )
-    models = studies.models(world, params.studies, params.truth["pairs"], params.truth["seeds"])
+    models = studies.models(
+        world, params.studies, truth["pairs"], truth["seeds"], dict(truth["steps"])
+    )
     source = collect.collect(
         "orla.truth.studies",
         world=world,
-        config={"truth": dict(params.truth), "compute": dict(params.compute)},
+        config={"truth": dict(truth), "compute": dict(params.compute)},
     )
     write_table(models, snakemake.output.models, source, [])

@@ -13,6 +13,10 @@ from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.plan import SECTIONS, Plan, listed
+from orla.truth.worlds import WINDOW
+
+# The highest alpha that workflow/schemas/registration-2.schema.yaml allows.
+HIGHEST_ALPHA = 0.1
 
 
 def checked(config: Mapping[str, Any]) -> Plan:
@@ -44,7 +48,24 @@ def checked(config: Mapping[str, Any]) -> Plan:
     _check_horizons(plan)
     _check_comparisons(plan)
     _check_assumed(plan)
+    _check_truth(config)
     return plan
+
+
+def _check_truth(config: Mapping[str, Any]) -> None:
+    """Refuse made-up studies that could not be made or judged, before anything is computed."""
+    truth, alpha = config["truth"], config["statistics"]["alpha"]
+    if truth["studies"] and alpha > HIGHEST_ALPHA:
+        raise OrlaError(
+            f'config: made-up studies are judged by registrations, whose "alpha" is at most '
+            f'{HIGHEST_ALPHA}, and "statistics.alpha" is {alpha}; '
+            "lower it, or set truth.studies to 0"
+        )
+    if truth["steps"]["adapt"] % WINDOW:
+        raise OrlaError(
+            f'config: "truth.steps.adapt" is {truth["steps"]["adapt"]} steps, no multiple of the '
+            f"window of {WINDOW}; change it"
+        )
 
 
 def _check_strides(plan: Plan) -> None:

@@ -124,6 +124,12 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             seeds=_said(_WHOLE, "Networks a pair and learner."),
             resamples=_said({"type": "integer", "minimum": 100}, "Samples of a bootstrap."),
             jobs=_said(_WHOLE, "Jobs that the studies of one world are divided into."),
+            steps=_mapping(
+                "Steps of the parts of their streams.",
+                pretraining=_said({"type": "integer", "minimum": 400}, "Steps to pretrain on."),
+                adapt=_said(_WHOLE, "Steps to adapt to: whole windows of 40."),
+                heldout=_said(_WHOLE, "Steps to score."),
+            ),
         ),
         "compute": _mapping(
             "How results are computed; another setting may change their last digits.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,9 @@ from orla.tasks.stream import Stream
 from orla.truth import worlds
 
 
-def models(world: str, studies: Sequence[int], pairs: int, networks: int) -> pd.DataFrame:
+def models(
+    world: str, studies: Sequence[int], pairs: int, networks: int, steps: Mapping[str, int]
+) -> pd.DataFrame:
     """Every model of some made-up studies.
 
     Both learners adapt `networks` networks of each pair; the immediate one also as many further
@@ -34,6 +36,7 @@ def models(world: str, studies: Sequence[int], pairs: int, networks: int) -> pd.
         studies: Numbers of the studies; a study does not depend on the others asked for.
         pairs: Pairs of sessions a study.
         networks: Networks a pair and side.
+        steps: Steps of the parts "pretraining", "adapt" and "heldout".
 
     Returns:
         The table of models of a sweep (columns: docs/reference.md) with `study` (number), `pair`,
@@ -42,7 +45,7 @@ def models(world: str, studies: Sequence[int], pairs: int, networks: int) -> pd.
     """
     each = 2 * networks
     seeds = np.concatenate([np.arange(s * pairs * each, (s + 1) * pairs * each) for s in studies])
-    task = catalogue.make("task", {**worlds.WORLDS[world], "networks": each})
+    task = catalogue.make("task", {**worlds.WORLDS[world], **steps, "networks": each})
     episode = task.episode("shift", seeds.tolist())
     architecture = architecture_of(worlds.NETWORK, episode)
     loss = catalogue.make("loss", episode.loss)

@@ -19,14 +19,16 @@ PRETRAINING = {"learning_rate": 0.01, "window": 20, "max_epochs": 8, "patience":
 BATCH = 240
 
 # Noise and a short stream scatter recovery by some points between pairs, as recordings do.
-_LENGTHS = {"pretraining": 1600, "adapt": 800, "heldout": 400, "window": 40, "noise": 0.5}
+WINDOW = 40
+_SHARED = {"kind": "mapping", "window": WINDOW, "noise": 0.5}
 
 WORLDS: dict[str, dict[str, Any]] = {
-    "instant": {"kind": "mapping", "turn": 0.35, **_LENGTHS},
-    "delayed": {"kind": "mapping", "shifted_share": 0.4, "turn": 0.2, **_LENGTHS},
-    "no-drift": {"kind": "mapping", "turn": 0.0, **_LENGTHS},
+    "instant": {**_SHARED, "turn": 0.35},
+    "delayed": {**_SHARED, "shifted_share": 0.4, "turn": 0.2},
+    "no-drift": {**_SHARED, "turn": 0.0},
 }
-"""Name -> the task of every pair of a world; each pair draws a stream of its own."""
+"""Name -> the task of every pair of a world, without the lengths of its parts, which a config says.
+Each pair draws a stream of its own."""
 
 
 @dataclass(frozen=True)
