@@ -169,7 +169,7 @@ def test_opening_says_what_was_asked_and_found_over_what(tmp_path, results, pict
     assert "Whether immediate derivatives" in told and "how often the weights are updated" in told
     models = len(results["heldout"])
     assert f"by 5 learners with SGD, Adafactor, Adam and LARS: {models} models" in told
-    assert "20 pretrained RNN networks on 1 pair of sessions" in told
+    assert "20 networks (RNN) on 1 pair of sessions" in told
     assert "Of 5 registered hypotheses: 2 shown in simulation, 1 not shown in simulation, 1" in told
     places = [told.index(word) for word in ("Asked", "Found", "Over what", "How far to trust it")]
     assert places == sorted(places)

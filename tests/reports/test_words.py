@@ -93,3 +93,11 @@ def test_the_paper_has_its_learners_and_optimizers():
     assert {"sgd", "adafactor", "adam", "lars"} <= set(in_paper("optimizer"))
     assert in_paper("no such key") == []
     assert None not in in_paper("learner") + in_paper("optimizer")
+
+
+def test_data_of_one_kind_are_told_together():
+    told = words.data_in_words(["sine", "SIMULATED: a1, b1", "SIMULATED: a2, b2", "sine"])
+    assert told == "sine; SIMULATED: a1, b1; a2, b2"
+    many = words.data_in_words(f"SIMULATED: a{i}, b{i}" for i in range(12))
+    assert many == "SIMULATED: a0, b0; … a11, b11 (12 pairs)"
+    assert words.data_in_words([]) == ""

@@ -5,6 +5,7 @@ from typing import Any
 
 from orla import catalogue
 from orla.reports.study import StudyFacts
+from orla.reports.words import data_in_words
 from orla.results.base import Settings
 
 
@@ -14,10 +15,9 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
     given = params.facts
     settings = Settings.of(given["statistics"], given["comparisons"])
     datasets = list(provenance["datasets"].values())
-    labels = list(dict.fromkeys(dataset["label"] for dataset in datasets))
     return StudyFacts(
         name=given["name"],
-        label="; ".join(labels),
+        label=data_in_words(dataset["label"] for dataset in datasets),
         simulated=any(dataset["simulated"] for dataset in datasets),
         reproduces=any(dataset["source"] in ("simulated", "odoherty") for dataset in datasets),
         margin_pp=settings.margin_pp,

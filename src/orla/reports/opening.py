@@ -115,7 +115,10 @@ def _gap(row: dict[str, Any] | None) -> str:
     if not has_meaning(row) or is_missing(row["gap_pp"]):
         return "without meaning"
     ends = interval(row["t95_low_pp"], row["t95_high_pp"])
-    return f"{number(row['gap_pp'], signed=True)} {ends}".rstrip()
+    told = f"{number(row['gap_pp'], signed=True)} {ends}".rstrip()
+    if row.get("n_failing"):
+        told += f" ({row['n_failing']:.0f} of {row['n_pairs']:.0f} pairs fail a guard)"
+    return told
 
 
 def _judged(verdicts: pd.DataFrame | None, study: StudyFacts) -> str:
@@ -138,14 +141,22 @@ def _over(heldout: pd.DataFrame | None, study: StudyFacts) -> str:
     }
     keys = ["task", "pair", "architecture", "precision", "start", "seed"]
     networks = len(heldout.drop_duplicates(keys))
-    pairs = len(heldout[["task", "pair"]].drop_duplicates())
     return (
-        f"{networks} pretrained {_and(names['architecture'])} networks on {_count(pairs, 'pair')} "
-        f"of sessions ({study.data}), split {_and(names['split'])}, by "
+        f"{networks} networks ({_and(names['architecture'])}) on {_streams(heldout, study)} "
+        f"({study.data}), split {_and(names['split'])}, by "
         f"{_count(len(names['learner']), 'learner')} with {_and(names['optimizer'])}: "
         f"{len(heldout)} models at rates chosen on a validation part, scored on a held-out part "
         "that nothing was learned from or chosen on."
     )
+
+
+def _streams(heldout: pd.DataFrame, study: StudyFacts) -> str:
+    """How many pairs of sessions, and how many streams of tasks without pairs."""
+    streams = heldout[["task", "pair"]].drop_duplicates()
+    pairs = int(streams["task"].isin(study.recordings).sum())
+    told = [f"{_count(pairs, 'pair')} of sessions"] if pairs else []
+    others = len(streams) - pairs
+    return _and([*told, *([_count(others, "synthetic stream")] if others else [])])
 
 
 def _trust(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:

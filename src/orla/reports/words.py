@@ -122,3 +122,18 @@ def ordered(kind: str, slugs: Iterable[str], instances: Instances = NONE) -> lis
         return 0, this[0].part.order, steps, slug
 
     return sorted(set(slugs), key=place)
+
+
+def data_in_words(labels: Iterable[str]) -> str:
+    """Labels of data sets in one line: those of one kind, "KIND: WHICH", are told together."""
+    kinds: dict[str, list[str]] = {}
+    for label in labels:
+        kind, _, which = label.partition(": ")
+        of_kind = kinds.setdefault(kind, [])
+        if which and which not in of_kind:
+            of_kind.append(which)
+    told = []
+    for kind, which in kinds.items():
+        few = which if len(which) <= 2 else [which[0], f"… {which[-1]} ({len(which)} pairs)"]
+        told.append(f"{kind}: {'; '.join(few)}" if which else kind)
+    return "; ".join(told)
