@@ -60,7 +60,8 @@ class AdaptWindow(
 
 
 def _definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:
-    full, immediate = study.comparison(PAPERS)[1:]
+    given = study.comparison(PAPERS)
+    full, immediate = given.minuend, given.subtrahend
     by = ["learner", "optimizer", "learning_rate"]
     means = rows.groupby(by)[_MEASURE].agg(lambda values: values.mean(skipna=False))
     best = means.groupby(["learner", "optimizer"]).max()
