@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 
 # The figures that README shows.
-IMAGES := tost_interval horizon_gap
+IMAGES := two_by_two tost_interval horizon_gap
 
 .PHONY: help env run test mutants bench lint findings images reference
 .DEFAULT_GOAL := help

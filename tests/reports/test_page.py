@@ -181,6 +181,9 @@ def test_opening_says_what_was_asked_and_found_over_what(tmp_path, results, pict
 def test_opening_gives_the_four_differences_over_pairs_before_those_over_seeds(
     tmp_path, results, simulated
 ):
+    one = opening_of(Outline(write(tmp_path, results, {}, simulated)).text)
+    assert "over seeds of one pair)" in one  # one pair has no interval over pairs
+    results = results | {"over_pairs": results["over_pairs"].assign(n_pairs=12)}
     pairs = results["over_pairs"].query("estimand == 'stable' and optimizer == 'lars'")
     row = pairs.query("comparison == 'per_window' and split == '80-20'").iloc[0]
     gap = f"{row['gap_pp']:+.1f}".replace("-", "−")

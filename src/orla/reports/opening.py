@@ -78,6 +78,10 @@ def _gaps(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
         if frame is None or frame.empty or not frame["comparison"].isin(names).any():
             continue
         own = frame[frame["comparison"].isin(names)]
+        if "n_pairs" in own:  # one pair has no interval over pairs
+            own = own[own["n_pairs"] > 1]
+        if own.empty:
+            continue
         own = own[own["estimand"] == _known(own)[0]]
         if "pair" not in own:
             own = own.assign(pair="")
@@ -96,10 +100,11 @@ def _known(frame: pd.DataFrame) -> list[str]:
     return [e for e in OF_HELDOUT if e in found] or found
 
 
-def _weight(rows: pd.DataFrame) -> tuple[int, int]:
-    """The condition that the opening is about: most comparisons, then most units."""
-    units = "n_pairs" if "n_pairs" in rows else "n_seeds"
-    return rows["comparison"].nunique() * rows["optimizer"].nunique(), int(rows[units].max())
+def _weight(rows: pd.DataFrame) -> tuple[int, ...]:
+    """The condition that the opening is about: most pairs, then most comparisons, then seeds."""
+    pairs = int(rows["n_pairs"].max()) if "n_pairs" in rows else 1
+    asked = rows["comparison"].nunique() * rows["optimizer"].nunique()
+    return pairs, asked, int(rows["n_seeds"].max())
 
 
 def _differences(rows: pd.DataFrame, names: tuple[str, ...], study: StudyFacts) -> str:
@@ -136,7 +141,7 @@ def _over(heldout: pd.DataFrame | None, study: StudyFacts) -> str:
     if heldout is None or heldout.empty:
         return "No model was run."
     names = {
-        kind: [study.called(kind, slug) for slug in study.present(heldout, kind)]
+        kind: list(dict.fromkeys(study.called(kind, s) for s in study.present(heldout, kind)))
         for kind in ("architecture", "learner", "optimizer", "split")
     }
     keys = ["task", "pair", "architecture", "precision", "start", "seed"]

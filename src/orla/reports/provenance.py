@@ -15,13 +15,15 @@ def lines(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 
 def short(provenance: Mapping[str, Any]) -> dict[str, str]:
-    """Code, main versions, machine and lock."""
+    """Code without its files, main versions, machine and lock."""
     return {name: value for name, value in _flat(provenance) if _is_short(name)}
 
 
 def _is_short(name: str) -> bool:
     head, _, rest = name.partition(", ")
-    return rest in _SHORT_VERSIONS if head == "versions" else head in _SHORT
+    if head == "versions":
+        return rest in _SHORT_VERSIONS
+    return head in _SHORT and not rest.startswith("files")
 
 
 def _flat(provenance: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
