@@ -101,3 +101,11 @@ def test_data_of_one_kind_are_told_together():
     many = words.data_in_words(f"SIMULATED: a{i}, b{i}" for i in range(12))
     assert many == "SIMULATED: a0, b0; … a11, b11 (12 pairs)"
     assert words.data_in_words([]) == ""
+
+
+def test_the_papers_numbers_are_about_one_task(simulated):
+    keys = dict(zip(("task", "architecture"), (simulated.recordings[0], "rnn"), strict=True))
+    keys |= {"intervention": "none", "start": "pretrained"}
+    assert simulated.paper(keys) is not None
+    assert replace(simulated, papers_task=simulated.recordings[0]).paper(keys) is not None
+    assert replace(simulated, papers_task="another").paper(keys) is None

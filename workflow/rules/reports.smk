@@ -21,6 +21,7 @@ PRETRAINED = config["pretraining"].get("of", {})
 FACTS = {
     "name": config["name"],
     "recordings": list(SOURCES),
+    "papers_task": config["registrations"]["assume"]["task"],
     "statistics": config["statistics"],
     "comparisons": config["comparisons"],
     # A task's options are data, which no reader wants beside its name.

@@ -23,6 +23,7 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
         margin_pp=settings.margin_pp,
         alpha=settings.alpha,
         recordings=tuple(given["recordings"]),
+        papers_task=given["papers_task"] or "",
         comparisons=settings.comparisons,
         main=settings.main,
         instances=given["instances"],

@@ -50,6 +50,7 @@ class StudyFacts:
         reproduces: whether it is the paper's study, on the paper's data or on its simulation.
         margin_pp, alpha: of the equivalence tests.
         recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
+        papers_task: the one of them that the paper's numbers are about; empty for any.
         comparisons: name -> label, minuend and subtrahend, as attributes.
         main: the comparison that a figure of one comparison shows.
         instances: parts that the config names itself: kind -> name -> specification.
@@ -64,6 +65,7 @@ class StudyFacts:
     margin_pp: float = 3.0
     alpha: float = 0.05
     recordings: tuple[str, ...] = ()
+    papers_task: str = ""
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = PAPERS
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -163,6 +165,7 @@ class StudyFacts:
         given = self.instances.get("architecture", {}).get(keys["architecture"], {})
         size = given.get("hidden", HIDDEN) if isinstance(given, Mapping) else HIDDEN
         fits = keys["task"] in self.recordings and size == HIDDEN
+        fits = fits and self.papers_task in ("", keys["task"])
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
             given = self.comparison(comparison)
