@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
-from pathlib import Path
 
 from orla import catalogue
 from orla.engine.loop import Loop
@@ -13,6 +11,7 @@ from orla.engine.state import PRECISIONS
 from orla.losses.squared_error import SquaredError
 from orla.programs import compiling
 from orla.provenance import networks, tables  # noqa: F401  (a job's imports are part of it)
+from orla.provenance.cost import peak_bytes
 from orla.study.batches import initial_parameters
 from orla.study.study import Study
 from orla.study.sweep import sweep
@@ -63,16 +62,6 @@ def study(case: dict, steps: int) -> Study:
         ),
         batch_models=case["models"],
     )
-
-
-def peak_bytes() -> int:
-    """Most memory that this process has held; not its parent's, which rusage may remember."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-    except OSError:
-        scale = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 
 
 def main() -> None:

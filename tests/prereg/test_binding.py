@@ -55,7 +55,7 @@ def changed(config, *path, value):
         (("grid_growth",), 2),
         (("pretraining", "window"), 1),
         (("comparisons", "per_step", "minus"), ["tbptt-200-200", "immediate"]),
-        (("statistics", "alpha"), 0.45),
+        (("statistics", "alpha"), 0.01),
         (("statistics", "margin_pp"), 9.0),
     ],
 )

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -17,6 +19,14 @@ def test_time_and_memory_stand_beside_the_result(tmp_path):
     assert held.nbytes / 1e6 < found["peak_rss_mb"] < 1e5
     assert 0 <= found["peak_rss_children_mb"] < 1e5
     assert not result.exists()
+
+
+def test_the_memory_of_the_process_that_started_this_one_is_not_counted():
+    """Linux hands ru_maxrss down to a started program."""
+    held = np.ones(60_000_000)  # 480 MB
+    program = "from orla.provenance import cost; print(cost.peak_bytes())"
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert 1e6 < int(run.stdout) < held.nbytes < cost.peak_bytes()
 
 
 def test_a_block_that_fails_costs_nothing(tmp_path):

@@ -69,9 +69,10 @@ def test_a_write_that_the_system_refuses_does_not_crash_the_program(mat):
 
 
 PEAK = """
-import resource, sys
+import sys
+from orla.provenance.cost import peak_bytes
 {work}
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(peak_bytes())
 """
 
 
