@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pandas as pd
-from orla.prereg.claimed import ClaimRegistration
 
 from orla.errors import logged
 from orla.prereg import power, registration
+from orla.prereg.claimed import ClaimRegistration
 from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
 
