@@ -147,31 +147,29 @@ def test_a_lock_written_anew_has_the_day_on_which_it_was_written(study):
     assert study()["registered_on"].eq("2031-01-01").all()
 
 
+def amend(path):
+    """Amend a registration with results seen, and lock the amendment."""
+    amendment = path.parent / "amendments" / f"2026-11-22-{path.name}"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    amendment.write_text(
+        f"registration: {path.name}\nsha256: {digest}\ndate: 2026-11-22\n"
+        "changed: Something.\nwhy: It was seen.\nresults_seen: true\n"
+    )
+    lock.write(path.parent, [amendment], DAY)
+
+
 def test_a_date_of_an_amendment_does_not_move_the_day_of_locking(study):
     """A file cannot carry a date of its own, and an amendment's is shown beside the lock's."""
     path = study.folder / "primary.yaml"
     path.write_text(path.read_text() + "date: 2020-01-01\n")
-    amendment = study.folder / "amendments" / "2026-11-22-primary.yaml"
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    amendment.write_text(
-        f"registration: primary.yaml\nsha256: {digest}\ndate: 2026-11-22\n"
-        "changed: The date.\nwhy: No reason.\nresults_seen: true\n"
-    )
-    lock.write(study.folder, [amendment], DAY)
+    amend(path)
     assert '"date" is not a known key' in study()
     path.write_text(path.read_text().replace("date: 2020-01-01\n", ""))
     assert "differs from its last amendment" in study()
 
 
 def test_an_amended_registration_says_what_had_been_seen(study):
-    path = study.folder / "primary.yaml"
-    amendment = study.folder / "amendments" / "2026-11-22-primary.yaml"
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    amendment.write_text(
-        f"registration: primary.yaml\nsha256: {digest}\ndate: 2026-11-22\n"
-        "changed: Nothing.\nwhy: It was seen.\nresults_seen: true\n"
-    )
-    lock.write(study.folder, [amendment], DAY)
+    amend(study.folder / "primary.yaml")
     found = study().iloc[0]
     assert found["amended"] and found["registered_on"] == "2026-11-22"
     assert found["results_seen"].endswith("amended on 2026-11-22: results had been seen")

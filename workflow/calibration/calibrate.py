@@ -19,7 +19,7 @@ from search import written
 from simulated import ROOT, SPLIT, changed, measured, task_of, written_changes
 
 from orla import catalogue
-from orla.engine.loop import Loop
+from orla.engine.loop import loop_of
 from orla.errors import one_line
 from orla.programs import compiling
 from orla.progress import bar
@@ -50,14 +50,13 @@ def network_errors(
     """Means over networks of the errors on A's and B's held-out parts, and of their difference."""
     options = yaml.safe_load(config.read_text(encoding="utf-8"))
     episode = task.cut(streams, SPLIT)
-    shape = {"n_in": streams.a.X.shape[1], "n_out": streams.n_out}
-    rnn = catalogue.make("architecture", options["networks"][NETWORK], **shape)
-    given = {k: v for k, v in options["pretraining"].items() if k != "of"}
     loss = catalogue.make("loss", episode.loss)
-    trained, _ = pretrain(rnn, episode.pretraining, range(networks), Pretraining(**given), loss)
     # The study is asked for its baseline alone, so the loop never runs.
-    learner = catalogue.make("learner", "immediate", architecture=rnn)
-    loop = Loop(learner, catalogue.make("optimizer", "sgd"), loss, segment=episode.window)
+    job = {"network": options["networks"][NETWORK], "learner": "immediate", "optimizer": "sgd"}
+    loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
+    rnn = loop.learner.architecture
+    given = {k: v for k, v in options["pretraining"].items() if k != "of"}
+    trained, _ = pretrain(rnn, episode.pretraining, range(networks), Pretraining(**given), loss)
     study = Study({}, trained, episode, loop)
     frozen, reference = (
         study.baseline[f"{name}_error"] for name in ("frozen_heldout", "reference")

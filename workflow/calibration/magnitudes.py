@@ -13,6 +13,7 @@ from scipy.signal import welch
 from orla.tasks.episode import Episode
 
 LAGS = (1, 2, 5, 10, 20)
+RATIO_TO = 10  # of LAGS: R2 by lags is given over the R2 with these
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 TRAINED = 0.8
 AUTOCORRELATION_S = (0.1, 0.25, 0.5)

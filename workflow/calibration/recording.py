@@ -29,7 +29,6 @@ PLACE = (
     "J Neurophysiol 106:764; file of KordingLab/spykesML)"
 )
 CHANNELS = 40
-RATIO_TO = 10
 
 
 def ranges(recording: Binned) -> pd.DataFrame:
@@ -40,9 +39,9 @@ def ranges(recording: Binned) -> pd.DataFrame:
     inputs = np.sqrt(counts[:, top_channels(counts[:trained], CHANNELS)])
     both = [magnitudes.r2_by_lags(inputs, velocity, last=last) for last in (True, False)]
     for lags in magnitudes.LAGS:
-        if lags < RATIO_TO:
-            found[f"R2, {lags} lags over {RATIO_TO}"] = np.concatenate(
-                [r2[lags] / r2[RATIO_TO] for r2 in both]
+        if lags < magnitudes.RATIO_TO:
+            found[f"R2, {lags} lags over {magnitudes.RATIO_TO}"] = np.concatenate(
+                [r2[lags] / r2[magnitudes.RATIO_TO] for r2 in both]
             )
     half = len(counts) // 2
     halves = [

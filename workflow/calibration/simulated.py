@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 SPLIT = "80-20"
 ALL_CHANNELS_LAGS = 5
 ACROSS_LAGS = 10
-RATIO_TO = 10
 
 
 def task_of(config: Path) -> Recordings:
@@ -77,7 +76,7 @@ def measured(
 ) -> tuple[dict[str, float], Streams]:
     """All magnitudes of both sessions, those of targets.yaml among them; and their streams.
 
-    `lags` are those of the decoders within a session; `RATIO_TO` is one of them.
+    `lags` are those of the decoders within a session; `magnitudes.RATIO_TO` is one of them.
     """
     (a, reaches_a), (b, reaches_b) = sessions(given)
     bin_s = task.preparation.bin_s
@@ -92,8 +91,8 @@ def measured(
         by_lags = magnitudes.r2_by_lags(stream.X, stream.Y, lags)
         for n, value in by_lags.items():
             found[f"R2 {side}, {n} lags"] = float(value.mean())
-            share = value.mean() / by_lags[RATIO_TO].mean()
-            found[f"R2 {side}, {n} lags over {RATIO_TO}"] = float(share)
+            share = value.mean() / by_lags[magnitudes.RATIO_TO].mean()
+            found[f"R2 {side}, {n} lags over {magnitudes.RATIO_TO}"] = float(share)
         for name, value in magnitudes.of_session(counts, velocity, bin_s).items():
             # A value an output: the mean of both. A value a channel: the median.
             one = np.mean if len(value) == velocity.shape[1] else np.median

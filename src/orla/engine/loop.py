@@ -158,8 +158,9 @@ def loop_of(
     """The loop of a job.
 
     Args:
-        job: "network", "learner", "optimizer", "interventions" and "probes" as short forms or as
-            mappings of ``kind`` and options, and "observers", {name: such a one}.
+        job: "network", "learner" and "optimizer" as short forms or as mappings of ``kind`` and
+            options; where there are any, lists "interventions" and "probes" of such ones and
+            "observers", {name: such a one}.
         n_in, n_out: Inputs and outputs of the network.
         loss: The loss.
         segment: Steps of a segment; by default one update.
@@ -177,9 +178,11 @@ def loop_of(
         learner,
         catalogue.make("optimizer", job["optimizer"]),
         loss,
-        observers={name: made(spec) for name, spec in job["observers"].items()},
-        interventions=[catalogue.make("intervention", spec) for spec in job["interventions"]],
-        probes=[catalogue.make("probe", spec) for spec in job["probes"]],
+        observers={name: made(spec) for name, spec in job.get("observers", {}).items()},
+        interventions=[
+            catalogue.make("intervention", spec) for spec in job.get("interventions", [])
+        ],
+        probes=[catalogue.make("probe", spec) for spec in job.get("probes", [])],
         segment=segment or learner.stride,
     )
 

@@ -14,7 +14,7 @@ from orla.files import atomic
 from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
-from orla.provenance.code import files_of, sources
+from orla.provenance.code import files_of, hash_of, sources
 from orla.study.config import checked, settled
 from orla.study.plan import Condition, Plan
 
@@ -71,7 +71,7 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
     }
     return {
         "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "code_sha256": hashlib.sha256(repr(sorted(code.items())).encode()).hexdigest(),
+        "code_sha256": hash_of(code),
     }
 
 

@@ -8,7 +8,7 @@ import ast
 import hashlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -36,7 +36,12 @@ def code_hash(*roots: Root) -> str:
     Raises:
         OrlaError: There is no such module, or a file is no Python.
     """
-    return hashlib.sha256(repr(sorted(sources(*roots).items())).encode()).hexdigest()
+    return hash_of(sources(*roots))
+
+
+def hash_of(files: Mapping[str, str]) -> str:
+    """SHA-256, in hexadecimal, of files by name with their own, as from `sources`."""
+    return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
 
 
 def sources(*roots: Root) -> dict[str, str]:

@@ -61,11 +61,8 @@ def _check_truth(config: Mapping[str, Any]) -> None:
             f'{HIGHEST_ALPHA}, and "statistics.alpha" is {alpha}; '
             "lower it, or set truth.studies to 0"
         )
-    if truth["steps"]["adapt"] % WINDOW:
-        raise OrlaError(
-            f'config: "truth.steps.adapt" is {truth["steps"]["adapt"]} steps, no multiple of the '
-            f"window of {WINDOW}; change it"
-        )
+    for part, steps in truth["steps"].items():
+        _check_whole_windows(f"truth.steps.{part}", steps, WINDOW, "change it")
 
 
 def _check_strides(plan: Plan) -> None:
@@ -87,11 +84,14 @@ def _check_parts(plan: Plan) -> None:
             continue
         window = lengths.pop("window")
         for name, steps in lengths.items():
-            if steps % window:
-                raise OrlaError(
-                    f'config: "tasks.{task}.{name}" is {steps} steps, no multiple of the window of'
-                    f" {window}; change one of them"
-                )
+            _check_whole_windows(f"tasks.{task}.{name}", steps, window, "change one of them")
+
+
+def _check_whole_windows(place: str, steps: int, window: int, mend: str) -> None:
+    if steps % window:
+        raise OrlaError(
+            f'config: "{place}" is {steps} steps, no multiple of the window of {window}; {mend}'
+        )
 
 
 def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:

@@ -188,6 +188,7 @@ def _tabulated(study: Study, done: Mapping[int, Measures], horizons: Sequence[in
     on_validation = _by_rate(done, "validation_error")
     on_stable = _by_rate(done, "validation_stable_error")
     selected, selected_stable = rates.best(on_validation), rates.best(on_stable)
+    edge, edge_stable = rates.on_edge(on_validation), rates.on_edge(on_stable)
     selected_on_test = rates.best(_by_rate(done, "heldout_error"))
     frames = []
     for i in numbers:
@@ -195,8 +196,8 @@ def _tabulated(study: Study, done: Mapping[int, Measures], horizons: Sequence[in
         frame["selected"] = i == selected
         frame["selected_on_test"] = i == selected_on_test
         frame["selected_stable"] = i == selected_stable
-        frame["edge"] = rates.on_edge(on_validation)
-        frame["edge_stable"] = rates.on_edge(on_stable)
+        frame["edge"] = edge
+        frame["edge_stable"] = edge_stable
         frames.append(frame)
     traces = np.concatenate([done[i]["window_errors"] for i in numbers])
     return Sweep(

@@ -10,7 +10,7 @@ import torch
 
 from orla import catalogue
 from orla.architectures.base import Parameters
-from orla.engine.loop import Loop
+from orla.engine.loop import loop_of
 from orla.results.estimands import ESTIMANDS
 from orla.study import rates
 from orla.study.job import architecture_of
@@ -66,7 +66,6 @@ def models(
 def _study(
     world: str, learner: str, episode: Episode, networks: Parameters, index: np.ndarray
 ) -> Study:
-    architecture = architecture_of(worlds.NETWORK, episode)
     keys = {
         "task": world,
         "pair": "",
@@ -77,12 +76,9 @@ def _study(
         "split": "shift",
         **DEFAULTS,
     }
-    loop = Loop(
-        catalogue.make("learner", learner, architecture=architecture),
-        catalogue.make("optimizer", worlds.OPTIMIZER),
-        catalogue.make("loss", episode.loss),
-        segment=episode.window,
-    )
+    job = {"network": worlds.NETWORK, "learner": learner, "optimizer": worlds.OPTIMIZER}
+    loss = catalogue.make("loss", episode.loss)
+    loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
     return Study(
         keys=keys,
         networks={name: p[torch.as_tensor(index)] for name, p in networks.items()},
