@@ -22,6 +22,7 @@ from harness import (
 )
 
 from orla import catalogue
+from orla.engine import forward
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.learners.rtrl import RTRL
@@ -118,6 +119,30 @@ def test_a_model_does_not_depend_on_its_company(kind, name):
             np.testing.assert_allclose(series[0], together.series[measured][model], rtol=1e-6)
     final = together.state.params
     assert not same(of(final, 0), of(final, 1))
+
+
+@pytest.mark.parametrize("name", ["immediate", "tbptt-8-8", "rtrl"])
+def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
+    """A file of networks gives its parameters in an order of chance."""
+    asked, found = [], []
+
+    def made(function, arguments, path):
+        asked.append(len(found))
+        return function, False
+
+    monkeypatch.setitem(compiling._settings, "enabled", True)
+    monkeypatch.setattr(compiling.programs, "path", lambda *described: None)
+    monkeypatch.setattr(compiling.programs, "make", made)
+    forward._forward.cache_clear()
+    params, (X, Y) = networks(NETWORKS["rnn"][0]), stream(STEPS)
+    used = loop(name, "rnn")
+    for given in (params, dict(reversed(params.items()))):
+        found.append(adapt(used, given, RATES[:2], X, Y))
+        found.append(forward.outputs_of(NETWORKS["rnn"][0], given, None, {"x": X}))
+    assert set(asked) == {0, 1}
+    np.testing.assert_array_equal(found[0].errors, found[2].errors)
+    assert torch.equal(found[1], found[3])
+    forward._forward.cache_clear()
 
 
 @pytest.mark.parametrize("kind", NETWORKS)

@@ -29,10 +29,12 @@ def rows_along_memory(params: Parameters) -> Parameters:
 
     `matvec` then computes several rows at once in a vector register. With columns innermost it
     would have to add the numbers within a register, which is several times slower in float64.
+
+    They come in the order of their names, because a compiled program serves one order alone.
     """
     return {
         name: p.transpose(-1, -2).contiguous().transpose(-1, -2) if p.dim() == 3 else p
-        for name, p in params.items()
+        for name, p in sorted(params.items())
     }
 
 

@@ -42,7 +42,7 @@ def save(
 def load(
     path: str | Path, seeds: int | None = None, expect: Mapping[str, Any] | None = None
 ) -> dict[str, Tensor]:
-    """Read what `save` wrote, on the CPU; the first `seeds` networks, or all.
+    """Read what `save` wrote, on the CPU; the first `seeds` networks, or all, in order of name.
 
     Args:
         path: The safetensors file.
@@ -55,7 +55,7 @@ def load(
     """
     content = digest.unsealed(Path(path))
     digest.check(path, _provenance(content), expect or {})
-    networks = safetensors.torch.load(content)
+    networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order
     for name, tensor in networks.items():
         if seeds is not None and len(tensor) < seeds:
             raise OrlaError(
