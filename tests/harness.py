@@ -10,6 +10,7 @@ from orla import catalogue
 from orla.architectures.base import Architecture
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
+from orla.errors import OrlaError
 from orla.interventions.base import Intervention
 from orla.learners.base import Learner
 from orla.probes.base import Probe
@@ -117,9 +118,32 @@ LEARNERS = {
 }
 
 
+# Networks that every learner is tested on, and learners that are tested on every network: what
+# all pairs of both would tell more is not worth the hours.
+PLAIN, USUAL = ("rnn", "lstm", "another"), ("immediate", "tbptt-8-8", "rtrl")
+
+
+def fits(network, learner):
+    """Whether the learner called so takes the network."""
+    try:
+        make_learner(learner, network)
+    except OrlaError:
+        return False
+    return True
+
+
 def make_learner(name, architecture):
     """The learner called so; exact RTRL with blocks short enough to be rebuilt, and quick."""
     return catalogue.make("learner", LEARNERS.get(name, name), architecture=architecture)
+
+
+# (network, learner), without those that the learner refuses.
+LEARNED = [
+    (kind, name)
+    for kind in NETWORKS
+    for name in LEARNERS
+    if (kind in PLAIN or name in USUAL) and fits(NETWORKS[kind][0], name)
+]
 
 
 def make_optimizer(name):

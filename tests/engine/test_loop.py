@@ -7,6 +7,7 @@ import oracles
 import pytest
 import torch
 from harness import (
+    LEARNED,
     LEARNERS,
     NETWORKS,
     SQUARED_ERROR,
@@ -96,8 +97,7 @@ def test_online_rtrl_with_adam_ends_where_the_dense_recursion_ends(kind):
         )
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_a_model_does_not_depend_on_its_company(kind, name):
     """To rounding: PyTorch's own sums add in an order that depends on a tensor's place in memory.
 
@@ -145,8 +145,7 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
     forward._forward.cache_clear()
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_the_same_run_twice_has_the_same_bits(kind, name):
     X, Y = stream(STEPS)
     params = networks(NETWORKS[kind][0], models=3)
@@ -159,8 +158,7 @@ def test_the_same_run_twice_has_the_same_bits(kind, name):
     assert not same(everything(first.state), everything(other.state))
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_a_padded_batch_computes_the_same_bits(name, kind):
     """In a batch of one size a model's bits are its own, whatever fills the other places."""
     X, Y = stream(STEPS)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from harness import (
+    LEARNED,
     LEARNERS,
     NETWORKS,
     SQUARED_ERROR,
@@ -39,8 +40,7 @@ def fitting(learner, architecture):
     return {name: o for name, o in made.items() if o.stride in (1, learner.stride)}
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_observers_and_probes_never_drive(kind, name):
     architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)
@@ -112,8 +112,7 @@ def test_compiled_observers_never_drive():
     assert watched.series["so far observed"].any()
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
     """Under itself, and where it answers at each step under plain immediate learning."""
     architecture, _ = NETWORKS[kind]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from harness import (
-    LEARNERS,
+    LEARNED,
     NETWORKS,
     SQUARED_ERROR,
     Counting,
@@ -68,8 +68,7 @@ def in_pieces(own, params, X, Y, cuts):
     return state, np.concatenate(errors, 1), joined
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_stopped_after_any_update_it_goes_on_with_the_same_bits(kind, name):
     own = loop(name, kind)
     X, Y = stream(STEPS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from harness import (
+    LEARNED,
     LEARNERS,
     NETWORKS,
     SQUARED_ERROR,
@@ -111,8 +112,7 @@ def test_trials_are_runs_of_their_own(kind, name, products, request):
     assert distance(on.model(0)[0], run.model(0)[0]) > 1e-3
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_a_start_anywhere_lets_nothing_through(kind, name):
     """What came before a start, within a window or block too, changes nothing after it."""
     architecture, _ = NETWORKS[kind]
@@ -136,8 +136,7 @@ def test_a_start_anywhere_lets_nothing_through(kind, name):
     assert distance(*(run.model(1)[0] for run in leaking)) > 1e-3
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_unscored_steps_have_no_error_and_no_gradient(kind, name):
     architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)

@@ -7,7 +7,18 @@ import numpy as np
 import oracles
 import pytest
 import torch
-from harness import HIDDEN, N_IN, N_OUT, NETWORKS, all_learn, distance, networks, stream
+from harness import (
+    HIDDEN,
+    N_IN,
+    N_OUT,
+    NETWORKS,
+    PLAIN,
+    all_learn,
+    distance,
+    fits,
+    networks,
+    stream,
+)
 
 from orla import catalogue
 from orla.__main__ import main
@@ -85,8 +96,15 @@ def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, 
     assert f"last {30 % stride} steps" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", catalogue.parts("architecture"))
-@pytest.mark.parametrize("learner", catalogue.parts("learner"))
+@pytest.mark.parametrize(
+    ("kind", "learner"),
+    [
+        (kind, learner)
+        for kind in catalogue.parts("architecture")
+        for learner in catalogue.parts("learner")
+        if (kind in PLAIN or learner in ("immediate", "rtrl")) and fits(NETWORKS[kind][0], learner)
+    ],
+)
 def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, learner):
     write(kind, steps=200)
     found = run(tmp_path, kind, learner)

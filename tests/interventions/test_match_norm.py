@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from harness import LEARNERS, NETWORKS, make_learner, networks, stream, watch
+from harness import LEARNED, NETWORKS, make_learner, networks, stream, watch
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -16,8 +16,7 @@ def flat(gradient):
     return torch.cat([g.flatten() for _, g in sorted(gradient.items())])
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_the_norm_is_the_observers_and_the_direction_stays(kind, name):
     architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)

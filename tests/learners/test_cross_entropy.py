@@ -6,7 +6,7 @@ import oracles
 import pytest
 import torch
 from harness import (
-    LEARNERS,
+    LEARNED,
     N_OUT,
     NETWORKS,
     all_learn,
@@ -53,8 +53,7 @@ def truth(learner, step, used, X, Y):
     return sums
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_every_learner_runs_on_categories(kind, name):
     architecture, step = NETWORKS[kind]
     X, Y = categories()

@@ -261,6 +261,7 @@ import sys
 import torch
 from orla import catalogue
 from orla.catalogue.options import options_of
+from harness import USUAL, fits
 from programs.support import learner, loop, network, run
 
 from orla.programs import compiling
@@ -272,8 +273,9 @@ def conditions():
     for kind in parts("architecture"):
         for name in parts("learner"):
             # Windows that fit a stream of 48 steps.
-            declared = parts("learner")[name].part
-            yield {"driver": learner("-".join([name, *["8"] * len(declared.short)]), kind)}
+            form = "-".join([name, *["8"] * len(parts("learner")[name].part.short)])
+            if (name in USUAL or kind in ("rnn", "lstm")) and fits(network(kind), form):
+                yield {"driver": learner(form, kind)}
     for name in parts("optimizer"):
         yield {"driver": learner("immediate"), "optimizer": name}
     for kind in ("intervention", "probe"):
