@@ -25,6 +25,13 @@ def test_values_types_and_provenance_come_back(tmp_path):
     assert back.attrs["provenance"] == PROVENANCE | {"inputs": {}}
 
 
+def test_provenance_is_not_copied_by_what_is_done_with_a_table(tmp_path):
+    write_table(FRAME, tmp_path / "t.parquet", PROVENANCE)
+    back = read_table(tmp_path / "t.parquet")
+    for made in (back[back["seed"] > 0], back.copy(), back.iloc[0]):
+        assert made.attrs["provenance"] is back.attrs["provenance"]
+
+
 def test_nan_is_stored_as_null(tmp_path):
     write_table(FRAME, tmp_path / "t.parquet", {})
     assert pq.read_table(tmp_path / "t.parquet")["heldout_mse"].null_count == 1

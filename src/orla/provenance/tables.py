@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -13,6 +13,17 @@ from orla.files import atomic
 from orla.provenance import digest
 
 _KEY = b"orla"
+
+
+class Provenance(dict[str, Any]):
+    """A table's provenance, which is not changed once it is read.
+
+    pandas makes a deep copy of what a frame carries at nearly every operation, for each row of a
+    loop too; this one answers such a copy with itself.
+    """
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def write_table(
@@ -68,5 +79,5 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
     for name in frame.columns.intersection(list(expect)):
         for value in frame[name].unique():
             digest.refuse_other(path, name, value, expect[name])
-    frame.attrs["provenance"] = provenance
+    frame.attrs["provenance"] = Provenance(provenance)
     return frame
