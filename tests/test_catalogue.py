@@ -261,12 +261,6 @@ def test_a_schema_holds_type_bounds_and_text():
     assert schemas["table"]["additionalProperties"] == {"type": "number"}
 
 
-def test_a_label_shows_the_values_of_options(sort):
-    assert catalogue.label("sort", "wide") == "wide, 200 steps of 0.5"
-    assert catalogue.label("sort", "wide-3-1") == "wide, 3 steps of 0.5"
-    assert catalogue.label("sort", {"kind": "wide", "rate": 2}) == "wide, 200 steps of 2"
-
-
 def test_parts_with_the_same_options_are_equal_and_can_be_keys(sort):
     first, second = (catalogue.make("task", {"kind": "sine", "noise": 1}) for _ in range(2))
     assert first == second and hash(first) == hash(second)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from orla.catalogue import plugins
-from orla.catalogue.options import defaults_of, values
 from orla.catalogue.options import option as option
+from orla.catalogue.options import values
 from orla.errors import OrlaError
 from orla.schema import nearest
 
@@ -46,6 +46,14 @@ class Mark:
     color: str
     marker: str
     line: Any = "-"
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Mark:
+        """The mark of its fields, as JSON holds them."""
+        line = plain["line"]
+        if not isinstance(line, str):
+            line = (line[0], tuple(line[1]))
+        return cls(plain["color"], plain["marker"], line)
 
 
 @dataclass(frozen=True)
@@ -239,9 +247,3 @@ def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
     """
     found, options = specification(kind, given)
     return found(**values(found, options, f"{kind} {found.part.name}"), **context)
-
-
-def label(kind: str, given: str | Mapping[str, Any]) -> str:
-    """A part's label with the values of its options filled in."""
-    found, options = specification(kind, given)
-    return found.part.label.format_map(defaults_of(found) | options)

@@ -90,8 +90,7 @@ def marks(
     a lighter colour and another marker and line. A series without a declared mark is grey.
     """
     known = words.ordered(kind, slugs, instances)
-    parts = {slug: words.found(kind, slug, instances) for slug in known}
-    declared = {slug: this[0].part.mark if this else None for slug, this in parts.items()}
+    declared = {slug: words.mark(kind, slug, instances) for slug in known}
     plain = [s for s in known if declared[s] and not words.own_options(kind, s, instances)]
     taken = {slug: declared[slug] for slug in plain}
     for slug in known:

@@ -6,15 +6,19 @@ names itself: kind -> name -> specification.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
 from orla import catalogue
-from orla.catalogue.options import options_of
+from orla.catalogue import Mark
 from orla.errors import OrlaError
+from orla.study.declared import Declared, declared
+from orla.study.plan import specified
 
 Instances = Mapping[str, Mapping[str, Any]]
 NONE: Instances = MappingProxyType({})
@@ -52,14 +56,27 @@ GLOSSARY = {
 }
 
 
-def found(kind: str, slug: str, instances: Instances) -> tuple[Any, dict[str, Any]] | None:
-    """The part and the options that a name stands for, or None where it names no part."""
+def found(
+    kind: str, slug: str, instances: Instances
+) -> tuple[Mapping[str, Any], dict[str, Any]] | None:
+    """The declaration of the part that a name stands for, and its options; None for no part.
+
+    Declarations are read from the file that `study.declared` keeps, because importing every part
+    takes seconds.
+    """
     if kind not in catalogue.ROOMS:
         return None
+    known = _declared(tuple(catalogue.plugin_folders()))
     try:
-        return catalogue.specification(kind, instances.get(kind, {}).get(slug, slug))
+        options = specified(known, kind, slug, instances.get(kind, {}))
     except OrlaError:
         return None
+    return known[kind][options.pop("kind")], options
+
+
+@functools.cache
+def _declared(plugins: tuple[Path, ...]) -> Declared:
+    return declared(plugins)
 
 
 def own_options(kind: str, slug: str, instances: Instances) -> dict[str, Any]:
@@ -67,8 +84,8 @@ def own_options(kind: str, slug: str, instances: Instances) -> dict[str, Any]:
     this = found(kind, slug, instances)
     if this is None:
         return {}
-    defaults = _defaults(this[0])
-    return {key: value for key, value in this[1].items() if value != defaults[key]}
+    part, options = this
+    return {k: value for k, value in options.items() if value != part["defaults"].get(k)}
 
 
 def stride(learner: str, instances: Instances = NONE) -> int | None:
@@ -76,12 +93,15 @@ def stride(learner: str, instances: Instances = NONE) -> int | None:
     this = found("learner", learner, instances)
     if this is None:
         return None
-    declared = this[0].part.more.get("stride")
-    return int((_defaults(this[0]) | this[1])[declared]) if declared else 1
+    part, options = this
+    option = part["more"]["stride"]
+    return int((part["defaults"] | options)[option]) if option else 1
 
 
-def _defaults(part: Any) -> dict[str, Any]:
-    return {f.name: f.default for f in options_of(part)}
+def mark(kind: str, slug: str, instances: Instances = NONE) -> Mark | None:
+    """The mark that a named part declares, where it does."""
+    this = found(kind, slug, instances)
+    return Mark.of(this[0]["mark"]) if this and this[0]["mark"] else None
 
 
 def name(kind: str, slug: str, instances: Instances = NONE) -> str:
@@ -95,10 +115,9 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
     if this is None:
         return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
     part, options = this
-    label = part.part.label
-    shown = {field for _, field, _, _ in Formatter().parse(label) if field}
-    shown.add(part.part.more.get("stride") or "")
-    words = [catalogue.label(kind, {"kind": part.part.name, **options})]
+    shown = {field for _, field, _, _ in Formatter().parse(part["label"]) if field}
+    shown.add(part["more"].get("stride", ""))
+    words = [part["label"].format_map(part["defaults"] | options)]
     words += [
         f"{option.replace('_', ' ')} {value}"
         for option, value in own_options(kind, slug, instances).items()
@@ -119,7 +138,7 @@ def ordered(kind: str, slugs: Iterable[str], instances: Instances = NONE) -> lis
             numbers = re.findall(r"\d+", slug)
             return 1, -int(numbers[0]) if numbers else 0, 0, slug
         steps = stride(slug, instances) if kind == "learner" else 0
-        return 0, this[0].part.order, steps, slug
+        return 0, this[0]["order"], steps, slug
 
     return sorted(set(slugs), key=place)
 

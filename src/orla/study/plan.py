@@ -43,6 +43,34 @@ _LISTS = {
 STATIONARY = "stationary"
 
 
+def specified(
+    declared: Declared, kind: str, name: str, instances: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a name stands for, one of `instances` or a short form, as {kind, options}.
+
+    Raises:
+        OrlaError: It is neither, and the nearest is named; or the part has no default for an
+            option.
+    """
+    if name in instances:
+        return dict(instances[name])
+    known = declared[kind]
+    if name in known:
+        if missing := known[name]["schema"]["required"]:
+            raise OrlaError(
+                f'{kind} "{name}" has no default for "{missing[0]}"; name an instance under '
+                f'"{SECTIONS[kind]}" that gives it'
+            )
+        return {"kind": name}
+    for base in sorted(known, key=len, reverse=True):
+        short = known[base]["short"]
+        numbers = re.fullmatch(re.escape(base) + r"((?:-[0-9]+)+)", name)
+        if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
+            return {"kind": base} | dict(zip(short, map(int, values), strict=True))
+    forms = [form for part in known.values() for form in part["forms"]]
+    raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
+
+
 @dataclass(frozen=True)
 class Plan:
     """A checked config, with the declarations of all parts."""
@@ -51,30 +79,8 @@ class Plan:
     declared: Declared
 
     def spec(self, kind: str, name: str) -> dict[str, Any]:
-        """What a name stands for, an instance of the config or a short form, as {kind, options}.
-
-        Raises:
-            OrlaError: It is neither, and the nearest is named; or the part has no default for an
-                option.
-        """
-        instances = self.config.get(SECTIONS[kind], {})
-        if name in instances:
-            return dict(instances[name])
-        known = self.declared[kind]
-        if name in known:
-            if missing := known[name]["schema"]["required"]:
-                raise OrlaError(
-                    f'{kind} "{name}" has no default for "{missing[0]}"; name an instance under '
-                    f'"{SECTIONS[kind]}" that gives it'
-                )
-            return {"kind": name}
-        for base in sorted(known, key=len, reverse=True):
-            short = known[base]["short"]
-            numbers = re.fullmatch(re.escape(base) + r"((?:-[0-9]+)+)", name)
-            if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
-                return {"kind": base} | dict(zip(short, map(int, values), strict=True))
-        forms = [form for part in known.values() for form in part["forms"]]
-        raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
+        """`specified`, with the instances of the config."""
+        return specified(self.declared, kind, name, self.config.get(SECTIONS[kind], {}))
 
     def declaration(self, kind: str, name: str) -> dict[str, Any]:
         """The declaration of the part that a name stands for."""
