@@ -10,6 +10,7 @@ from torch.func import vmap
 
 from orla.architectures.base import Architecture, Parameters, rows_along_memory
 from orla.derivatives import derivatives
+from orla.derivatives.base import axis_of_models
 from orla.engine.update import Moments, padded
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
@@ -47,9 +48,13 @@ def outputs_of(
 @functools.cache
 def _forward(architecture: Architecture) -> Compiled:
     def forward(params: Parameters, state: Tensor, moments: Moments) -> tuple[Tensor, Tensor]:
+        def one(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            after = architecture.step(params, state, x)
+            return after, architecture.readout(params, after)
+
         def step(state: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Tensor]:
-            after, _ = derivatives(architecture).forward(params, state, moment)
-            return after, vmap(architecture.readout)(params, after)
+            before = derivatives(architecture).before(params, state, moment)
+            return vmap(one, in_dims=(0, 0, axis_of_models(moment)))(params, before, moment["x"])
 
         return scan(step, state, moments, constants=(params,))
 
