@@ -402,17 +402,18 @@ def test_adam_by_hand():
     assert updates["W"][0].tolist() == pytest.approx([-0.05, 0.1], rel=1e-7)
 
 
-@pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
+@pytest.mark.parametrize("size", [1.0, -1.0, 1e200, 1e-200, -1e-200])
 def test_gradnorm_by_hand(size):
     """3, 4 and 12 have the norm 13, over both parameters; nothing moves where all are 0."""
     g = {
-        "W": size * torch.tensor([[3.0, -4.0]], dtype=torch.float64),
+        "W": size * torch.tensor([[3.0, 4.0]], dtype=torch.float64),
         "b": size * torch.tensor([12.0], dtype=torch.float64),
     }
     rule, lr = make_optimizer("gradnorm"), torch.tensor(1.3, dtype=torch.float64)
     updates, _ = rule.update(g, {}, g, lr)
-    assert updates["W"][0].tolist() == pytest.approx([-0.3, 0.4], rel=1e-15)
-    assert updates["b"].tolist() == pytest.approx([-1.2], rel=1e-15)
+    down = -math.copysign(1.0, size)
+    assert updates["W"][0].tolist() == pytest.approx([0.3 * down, 0.4 * down], rel=1e-15)
+    assert updates["b"].tolist() == pytest.approx([1.2 * down], rel=1e-15)
     nothing, _ = rule.update({n: 0.0 * p for n, p in g.items()}, {}, g, lr)
     assert not nothing["W"].any() and not nothing["b"].any()
 

@@ -34,7 +34,7 @@ class Muon(
     mark=Mark("#400080", "p", (0, (8, 1.5, 2, 1.5))),
     grid={"step": [0.0003, 0.001, 0.003], "window": [0.001, 0.003, 0.01]},
 ):
-    """Muon (Jordan 2024) for matrices, Adam for vectors, both at one rate; no weight decay.
+    """Muon (Jordan 2024) for matrices, Adam for all else, both at one rate; no weight decay.
 
     As torch.optim.Muon with its default options, in the precision of the parameters where that
     computes in bfloat16. For each matrix (rows, columns):
@@ -46,7 +46,7 @@ class Muon(
     The readout is a matrix too and is treated as one; Jordan keeps it to Adam in language models.
 
     Rates: half a decade above Adam's. Numbers of a matrix of 64 x 64 move by lr / 8 in root mean
-    square, those of vectors by Adam's up to lr; both have this one rate.
+    square, all others by up to lr, as with Adam; both have this one rate.
     """
 
     momentum: float = option(0.95, "Decay of the mean gradient of a matrix.", least=0)
