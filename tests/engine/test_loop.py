@@ -208,7 +208,8 @@ def test_updates_are_those_of_the_optimizer_by_itself(name, learner):
         for n, p in params.items():
             final = watched.result.state.params[n][model]
             torch.testing.assert_close(final, p, rtol=1e-9, atol=1e-12)
-            assert not torch.allclose(p, seen[0][n])
+            # By the last update signs may have led back to where they began.
+            assert any(not torch.allclose(step[n], seen[0][n]) for step in seen)
 
 
 @dataclass(frozen=True)

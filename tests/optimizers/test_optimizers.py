@@ -1,14 +1,24 @@
 """Every optimizer on every problem in every precision, against a reference set to its variant.
 
-sgd: torch.optim.SGD without momentum. adam: torch.optim.Adam, amsgrad off. adafactor:
-torch.optim.Adafactor with its scale by the parameter's size made constant (eps2 above any weight)
-and the rate so small that its cap of 1/sqrt(t) never binds. lars: the formula of You, Gitman and
-Ginsburg (2017), in plain Python, and numbers worked by hand.
+The reference is PyTorch's where PyTorch has the optimizer, else optax's. What has to be set:
+
+sgd: torch.optim.SGD without momentum. adam: torch.optim.Adam, amsgrad off; its "beta2 only" is
+beta1 = 0. adafactor: torch.optim.Adafactor with its scale by the parameter's size made constant
+(eps2 above any weight) and the rate so small that its cap of 1/sqrt(t) never binds. lars: the
+formula of You, Gitman and Ginsburg (2017), in plain Python, and numbers worked by hand. rmsprop:
+torch.optim.RMSprop, neither centered nor with momentum. muon: torch.optim.Muon without weight
+decay, its conversion to bfloat16 left out, and torch.optim.Adam for vectors. adam-beta1: optax.ema,
+debiased. signsgd, signsgd-momentum, lion: optax.sign_sgd, signum and lion. gradnorm:
+optax.normalize_by_update_norm, whose eps is made too small to count.
 """
 
 import copy
 import math
+from functools import cache
+from unittest import mock
 
+import jax
+import optax
 import pytest
 import torch
 from harness import make_optimizer, same
@@ -21,6 +31,12 @@ OPTIMIZERS = list(catalogue.parts("optimizer"))
 STEPS = 40
 RATE = 0.02
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def double_precision_in_jax():
+    with jax.enable_x64(True):
+        yield
 
 
 class TextbookLARS(torch.optim.Optimizer):
@@ -38,6 +54,79 @@ class TextbookLARS(torch.optim.Optimizer):
                 p -= group["lr"] * trust * p.grad
 
 
+class TorchMuon:
+    """torch.optim.Muon for matrices, in their own precision; torch.optim.Adam for vectors."""
+
+    def __init__(self, params, lr, **options):
+        self.matrices = torch.optim.Muon(
+            [p for p in params if p.dim() == 2], lr=lr, weight_decay=0.0, **options
+        )
+        self.vectors = torch.optim.Adam([p for p in params if p.dim() != 2], lr=lr)
+
+    def step(self):
+        with mock.patch.object(torch.Tensor, "bfloat16", torch.Tensor.clone):
+            self.matrices.step()
+        self.vectors.step()
+
+
+class Optax:
+    """A transformation of optax as an optimizer of PyTorch's parameters."""
+
+    def __init__(self, params, transformation):
+        self.params, (init, self.update) = params, transformation
+        self.state = init(self.arrays(params))
+
+    @staticmethod
+    def arrays(tensors):
+        return [jax.numpy.asarray(t.detach().numpy()) for t in tensors]
+
+    @torch.no_grad()
+    def step(self):
+        gradients = self.arrays(p.grad for p in self.params)
+        updates, self.state = self.update(gradients, self.state, self.arrays(self.params))
+        for p, update in zip(self.params, updates, strict=True):
+            p += torch.tensor(jax.device_get(update))
+
+
+class Apart:
+    """An optimizer for each parameter by itself."""
+
+    def __init__(self, params, make):
+        self.each = [make([p]) for p in params]
+
+    def step(self):
+        for one in self.each:
+            one.step()
+
+
+@cache
+def compiled(make, *arguments):
+    """Init and the compiled update of a transformation, once for all tests."""
+    transformation = make(*arguments)
+    return transformation.init, jax.jit(transformation.update)
+
+
+def by_optax(make, *options):
+    """A reference by a function of optax that takes a rate and these options."""
+    return lambda params, lr: Optax(params, compiled(make, lr, *options))
+
+
+def mean_gradient(lr, decay=0.9, debias=True):
+    return optax.chain(optax.ema(decay, debias), optax.scale(-lr))
+
+
+def normalised(lr):
+    return optax.normalize_by_update_norm(-lr, eps=1e-30)
+
+
+def momentum_of_signs(lr):
+    return optax.chain(optax.scale_by_sign(), optax.ema(0.9, debias=False), optax.scale(-lr))
+
+
+def eps_in_the_root(lr):
+    return optax.rmsprop(lr, decay=0.99, eps=1e-8, eps_in_sqrt=True)
+
+
 def torch_adafactor(params, lr):
     # Its floor under the second moment is eps1 squared: 1e-30, which single precision still holds.
     scale = 1e4
@@ -46,12 +135,71 @@ def torch_adafactor(params, lr):
     )
 
 
+def torchs(kind, **options):
+    """A reference of PyTorch's with these options."""
+    return lambda params, lr: kind(params, lr=lr, **options)
+
+
 REFERENCES = {
-    "sgd": lambda params, lr: torch.optim.SGD(params, lr=lr),
-    "adam": lambda params, lr: torch.optim.Adam(params, lr=lr, betas=(0.9, 0.999), eps=1e-8),
+    "sgd": torchs(torch.optim.SGD),
+    "adam": torchs(torch.optim.Adam, betas=(0.9, 0.999), eps=1e-8),
+    "adam, beta2 only": torchs(torch.optim.Adam, betas=(0.0, 0.999), eps=1e-8),
+    "adam-beta1": by_optax(mean_gradient),
     "adafactor": torch_adafactor,
     "lars": TextbookLARS,
+    "rmsprop": torchs(torch.optim.RMSprop, alpha=0.99, eps=1e-8),
+    "rmsprop, other": torchs(torch.optim.RMSprop, alpha=0.9, eps=1e-3),
+    "gradnorm": by_optax(normalised),
+    "signsgd": by_optax(optax.sign_sgd),
+    "signsgd-momentum": by_optax(optax.signum, 0.9),
+    "lion": by_optax(optax.lion, 0.9, 0.99, None, 0.0),
+    "muon": TorchMuon,
+    "muon, other": torchs(TorchMuon, momentum=0.8, ns_steps=3, eps=0.1),
 }
+
+# References that are instances with options of their own.
+INSTANCES = {
+    "adam, beta2 only": {"kind": "adam", "beta1": 0.0},
+    "rmsprop, other": {"kind": "rmsprop", "alpha": 0.9, "eps": 1e-3},
+    "muon, other": {"kind": "muon", "momentum": 0.8, "steps": 3, "eps": 0.1},
+}
+
+# Other variants, and the optimizers that they are not.
+OTHERS = {
+    "another alpha": ("rmsprop", torchs(torch.optim.RMSprop, alpha=0.98)),
+    "centered": ("rmsprop", torchs(torch.optim.RMSprop, centered=True)),
+    "with momentum": ("rmsprop", torchs(torch.optim.RMSprop, momentum=0.1)),
+    "eps in the root": ("rmsprop", by_optax(eps_in_the_root)),
+    "bias corrected": ("rmsprop", torchs(torch.optim.Adam, betas=(0.0, 0.99))),
+    "beta1 too": ("adam, beta2 only", torchs(torch.optim.Adam, betas=(0.1, 0.999))),
+    "not corrected": ("adam-beta1", by_optax(mean_gradient, 0.9, False)),
+    "another decay": ("adam-beta1", by_optax(mean_gradient, 0.8)),
+    "scaled": ("adam-beta1", torchs(torch.optim.Adam, betas=(0.9, 0.0))),
+    "each tensor": ("gradnorm", lambda p, lr: Apart(p, lambda q: by_optax(normalised)(q, lr))),
+    "as it is": ("signsgd", torchs(torch.optim.SGD)),
+    "another beta": ("signsgd-momentum", by_optax(optax.signum, 0.8)),
+    "momentum of signs": ("signsgd-momentum", by_optax(momentum_of_signs)),
+    "without momentum": ("signsgd-momentum", by_optax(optax.sign_sgd)),
+    "betas exchanged": ("lion", by_optax(optax.lion, 0.99, 0.9, None, 0.0)),
+    "mean first": ("lion", by_optax(optax.signum, 0.99)),
+    "with weight decay": ("lion", by_optax(optax.lion, 0.9, 0.99, None, 1e-3)),
+    "not Nesterov's": ("muon", torchs(TorchMuon, nesterov=False)),
+    "a step less": ("muon", torchs(TorchMuon, ns_steps=4)),
+    "another momentum": ("muon", torchs(TorchMuon, momentum=0.9)),
+    "another scale": ("muon", torchs(TorchMuon, adjust_lr_fn="match_rms_adamw")),
+    "in bfloat16": ("muon", lambda p, lr: Apart(p, lambda q: in_bfloat16(q, lr))),
+}
+
+
+def in_bfloat16(params, lr):
+    if params[0].dim() == 2:
+        return torch.optim.Muon(params, lr=lr, weight_decay=0.0)
+    return torch.optim.Adam(params, lr=lr)
+
+
+def made(name):
+    """The optimizer that a reference is compared with."""
+    return make_optimizer(INSTANCES.get(name, name))
 
 
 def start(dtype):
@@ -92,7 +240,7 @@ PROBLEMS = {f.__name__: f for f in (quadratic, noise, sometimes_zero, one_row)}
 
 def run(name, problem, params, rate=RATE, steps=STEPS):
     """Parameters after each step."""
-    rule, history = make_optimizer(name), []
+    rule, history = made(name), []
     state = rule.init(params)
     lr = torch.tensor(rate, dtype=params["W"].dtype)
     for step in range(steps):
@@ -102,9 +250,10 @@ def run(name, problem, params, rate=RATE, steps=STEPS):
     return history
 
 
-def run_reference(name, problem, params):
+def run_reference(make, problem, params):
+    """Parameters after each step of a reference."""
     leaves = {n: torch.nn.Parameter(p.clone()) for n, p in params.items()}
-    reference, history = REFERENCES[name](list(leaves.values()), RATE), []
+    reference, history = make(list(leaves.values()), RATE), []
     for step in range(STEPS):
         for n, g in problem({n: p.detach() for n, p in leaves.items()}, step).items():
             leaves[n].grad = g
@@ -113,25 +262,63 @@ def run_reference(name, problem, params):
     return history
 
 
+def assert_equal(ours, theirs, bound):
+    """Two histories, step by step."""
+    for a, b in zip(ours, theirs, strict=True):
+        for n in a:
+            assert a[n].dtype == b[n].dtype
+            torch.testing.assert_close(a[n], b[n], rtol=bound, atol=bound)
+
+
+def test_every_optimizer_has_a_reference():
+    assert set(OPTIMIZERS) | set(INSTANCES) == set(REFERENCES)
+
+
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_it_is_the_reference(name, problem, dtype):
     first = start(dtype)
     ours = run(name, PROBLEMS[problem], first)
-    theirs = run_reference(name, PROBLEMS[problem], first)
-    for a, b in zip(ours, theirs, strict=True):
-        for n in a:
-            assert a[n].dtype == dtype
-            bound = TOLERANCE[dtype]
-            torch.testing.assert_close(a[n], b[n], rtol=bound, atol=bound)
+    theirs = run_reference(REFERENCES[name], PROBLEMS[problem], first)
+    assert ours[0]["W"].dtype == dtype
+    assert_equal(ours, theirs, TOLERANCE[dtype])
     assert all(float((ours[-1][n] - first[n]).abs().max()) > 1e-2 for n in first)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_it_is_the_reference_from_weights_of_zero(name):
+    zero = {n: torch.zeros_like(p) for n, p in start(torch.float64).items()}
+    theirs = run_reference(REFERENCES[name], noise, zero)
+    assert_equal(run(name, noise, zero), theirs, 1e-12)
+
+
+def huge(params, step):
+    """Gradients whose squares are the largest numbers that there are, but for a few decades."""
+    return {n: 1e150 * 10.0 ** (3 - step % 7) * g for n, g in noise(params, step).items()}
+
+
+# PyTorch's Adafactor multiplies mean squares of rows by those of columns, 1e600 here.
+@pytest.mark.parametrize("name", sorted(REFERENCES.keys() - {"adafactor"}))
+def test_huge_gradients_are_the_references_too(name):
+    first = start(torch.float64)
+    ours = run(name, huge, first)
+    assert_equal(ours, run_reference(REFERENCES[name], huge, first), 1e-12)
+    assert all(torch.isfinite(p).all() and (p != first[n]).any() for n, p in ours[-1].items())
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_variant_is_noticed(other):
+    name, make = OTHERS[other]
+    first = start(torch.float64)
+    with pytest.raises(AssertionError, match="not close"):
+        assert_equal(run(name, noise, first), run_reference(make, noise, first), 1e-12)
 
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_another_rate_would_be_noticed(name):
     first = start(torch.float64)
-    theirs = run_reference(name, noise, first)
+    theirs = run_reference(REFERENCES[name], noise, first)
     other = run(name, noise, first, rate=RATE * (1 + 1e-9))
     with pytest.raises(AssertionError):
         torch.testing.assert_close(other[-1], theirs[-1], rtol=1e-12, atol=1e-12)
@@ -213,6 +400,116 @@ def test_adam_by_hand():
         g, make_optimizer("adam").init(w), w, torch.tensor(0.1)
     )
     assert updates["W"][0].tolist() == pytest.approx([-0.05, 0.1], rel=1e-7)
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0, 1e200, 1e-200, -1e-200])
+def test_gradnorm_by_hand(size):
+    """3, 4 and 12 have the norm 13, over both parameters; nothing moves where all are 0."""
+    g = {
+        "W": size * torch.tensor([[3.0, 4.0]], dtype=torch.float64),
+        "b": size * torch.tensor([12.0], dtype=torch.float64),
+    }
+    rule, lr = make_optimizer("gradnorm"), torch.tensor(1.3, dtype=torch.float64)
+    updates, _ = rule.update(g, {}, g, lr)
+    down = -math.copysign(1.0, size)
+    assert updates["W"][0].tolist() == pytest.approx([0.3 * down, 0.4 * down], rel=1e-15)
+    assert updates["b"].tolist() == pytest.approx([1.2 * down], rel=1e-15)
+    nothing, _ = rule.update({n: 0.0 * p for n, p in g.items()}, {}, g, lr)
+    assert not nothing["W"].any() and not nothing["b"].any()
+
+
+def test_rmsprop_begins_with_ten_times_the_rate():
+    g = {"W": torch.tensor([[2.0, -5.0, 0.0]], dtype=torch.float64)}
+    rule = make_optimizer("rmsprop")
+    updates, _ = rule.update(g, rule.init(g), g, torch.tensor(0.1, dtype=torch.float64))
+    assert updates["W"][0].tolist() == pytest.approx([-1.0, 1.0, 0.0], rel=1e-7)
+
+
+def test_signs_by_hand():
+    """Gradients 1, -2, 0 and then -4, 1, 0."""
+    first, then = (
+        {"b": torch.tensor(g, dtype=torch.float64)} for g in ([1.0, -2.0, 0.0], [-4.0, 1.0, 0.0])
+    )
+    expected = {
+        "signsgd": ([-0.1, 0.1, 0.0], [0.1, -0.1, 0.0]),
+        # m = 0.1 (1, -2), then 0.9 of that and 0.1 of the new: -0.31 and -0.08
+        "signsgd-momentum": ([-0.1, 0.1, 0.0], [0.1, 0.1, 0.0]),
+        # m = 0.01 (1, -2); 0.9 of that and 0.1 of the new: -0.391 and 0.082
+        "lion": ([-0.1, 0.1, 0.0], [0.1, -0.1, 0.0]),
+    }
+    lr = torch.tensor(0.1, dtype=torch.float64)
+    for name, wanted in expected.items():
+        rule = make_optimizer(name)
+        state = rule.init(first)
+        for gradient, updates in zip((first, then), wanted, strict=True):
+            found, state = rule.update(gradient, state, first, lr)
+            assert found["b"].tolist() == updates, name
+
+
+def test_adams_mean_gradient_by_hand():
+    """Of 2 and then 6: 0.2 / 0.1, then (0.18 + 0.6) / 0.19."""
+    rule, lr = make_optimizer("adam-beta1"), torch.tensor(1.0, dtype=torch.float64)
+    state = rule.init({"b": torch.zeros(1, dtype=torch.float64)})
+    for gradient, mean in ((2.0, 2.0), (6.0, 0.78 / 0.19)):
+        g = {"b": torch.tensor([gradient], dtype=torch.float64)}
+        updates, state = rule.update(g, state, g, lr)
+        assert updates["b"].tolist() == pytest.approx([-mean], rel=1e-14)
+
+
+MATRICES = {
+    "tall": (7, 3),
+    "wide": (3, 7),
+    "square": (6, 6),
+    "row": (1, 4),
+    "column": (4, 1),
+    "one number": (1, 1),
+}
+
+
+def muons_first_update(g):
+    rule, lr = make_optimizer("muon"), torch.tensor(0.1, dtype=torch.float64)
+    return rule.update({"W": g}, rule.init({"W": g}), {"W": g}, lr)[0]["W"]
+
+
+@pytest.mark.parametrize("rank", [1, 7])
+@pytest.mark.parametrize("shape", MATRICES.values(), ids=MATRICES)
+def test_muon_brings_singular_values_near_one(shape, rank):
+    """Singular vectors stay; singular values, of norm 1, pass a s + b s^3 + c s^5 five times.
+
+    A tall matrix's update is sqrt(rows / columns) times as large.
+    """
+    rows, columns = shape
+    drawn = torch.Generator().manual_seed(1)
+    a, b = (torch.randn(n, rank, generator=drawn, dtype=torch.float64) for n in shape)
+    u, s, v = torch.linalg.svd(a @ b.T, full_matrices=False)
+    s = s / torch.linalg.vector_norm(s)
+    for _ in range(5):
+        s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
+    kept = slice(min(rank, *shape))
+    assert (s[kept] > 0.1).all() and (s[kept] < 1.3).all()
+    expected = -0.1 * math.sqrt(max(1, rows / columns)) * (u * s) @ v
+    torch.testing.assert_close(muons_first_update(a @ b.T), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [MATRICES["tall"], MATRICES["wide"]], ids=["tall", "wide"])
+def test_muons_first_update_is_optaxs_too(shape):
+    """Later ones are not: optax corrects its momentum for the zeros that it starts from."""
+    g = torch.randn(shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    outputs_first = optax.contrib.MuonDimensionNumbers(reduction_axis=1, output_axis=0)
+    theirs = optax.contrib.muon(0.1, muon_weight_dimension_numbers=[outputs_first], eps=0.0)
+    given = [jax.numpy.asarray(g.numpy())]
+    [update], _ = jax.jit(theirs.update)(given, theirs.init(given), given)
+    update = torch.tensor(jax.device_get(update))
+    torch.testing.assert_close(muons_first_update(g), update, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", MATRICES.values(), ids=MATRICES)
+def test_muon_in_bfloat16_is_pytorchs_as_it_is(shape):
+    g = torch.randn(shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    leaf = torch.nn.Parameter(torch.zeros_like(g))
+    leaf.grad = g
+    torch.optim.Muon([leaf], lr=0.1, weight_decay=0.0).step()
+    torch.testing.assert_close(muons_first_update(g), leaf.detach(), rtol=0.1, atol=0.005)
 
 
 def test_an_unknown_optimizer_is_refused_with_the_nearest():

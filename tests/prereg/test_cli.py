@@ -61,7 +61,7 @@ def fitting(document):
 
 def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(apart, tmp_path):
     plugins = Path(__file__).parents[1] / "plugins"
-    folder = shutil.copytree(plugins / "prereg", tmp_path / "own")
+    folder = shutil.copytree(plugins / "registrations", tmp_path / "own")
     (folder / "LOCK").unlink()
     given = ["lock", folder / "clip-holds.yaml", "--folder", folder]
     refused = apart(*given)
@@ -108,7 +108,7 @@ def test_any_table_in_results_can_be_named(orla, write, fitting):
 
 
 def test_a_table_of_a_plug_in_can_be_named(apart):
-    given = ("verify", "--folder", PLUGINS / "prereg")
+    given = ("verify", "--folder", PLUGINS / "registrations")
     assert 'there is no result "gradient_norms"' in apart(*given).stderr
     assert " clip-holds (history: " in apart(*given, "--plugins", PLUGINS).stdout
 

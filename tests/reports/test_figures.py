@@ -170,7 +170,7 @@ def test_tost_row_of_the_paper_is_its_interval(results, drawn):
 
 
 SERIES = {
-    "optimizer": ["sgd", "adafactor", "adam", "lars"],
+    "optimizer": list(catalogue.parts("optimizer")),
     "learner": ["immediate", "rtrl", "last-layer", "immediate-200", "tbptt-200-200"],
 }
 

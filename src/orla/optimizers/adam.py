@@ -22,7 +22,11 @@ class Adam(
     mark=Mark("#2a8fbd", "^", (0, (3, 1, 1, 1))),
     grid={"step": [0.0001, 0.0003, 0.001], "window": [0.0003, 0.001, 0.003]},
 ):
-    """Adam with bias correction (Kingma and Ba 2015, algorithm 1), eps outside the root."""
+    """Adam with bias correction (Kingma and Ba 2015, algorithm 1), eps outside the root.
+
+    AdamW (Loshchilov and Hutter 2019) without weight decay is this. With beta1 = 0 it is the
+    paper's "β2-only"; its "β1-only" is adam-beta1.
+    """
 
     elementwise: ClassVar[bool] = True
     beta1: float = option(0.9, "Decay of the mean gradient.", least=0)

@@ -18,11 +18,18 @@ class RMSprop(
     Optimizer,
     name="rmsprop",
     label="RMSprop",
-    order=35,
-    mark=Mark("#2f7d4f", "D", (0, (2, 1))),
-    grid={"step": [0.0003, 0.001, 0.003], "window": [0.001, 0.003, 0.01]},
+    order=34,
+    mark=Mark("#66cccc", "v", (0, (2, 1))),
+    grid={"step": [0.0001, 0.0003, 0.001], "window": [0.0003, 0.001, 0.003]},
 ):
-    """RMSprop (Hinton 2012) as torch.optim.RMSprop, eps outside the root."""
+    """RMSprop (Hinton 2012), eps outside the root, neither centered nor with momentum.
+
+    v = alpha v + (1 - alpha) g^2; update = -lr g / (sqrt(v) + eps). v starts at zero and is not
+    corrected for it, so that the first update is 10 lr sign(g).
+
+    Rates: Adam's. Over many updates a mean gradient moves the weights as far as with Adam, whose
+    momentum delays the gradient and does not enlarge it.
+    """
 
     elementwise: ClassVar[bool] = True
     alpha: float = option(0.99, "Decay of the mean squared gradient.", least=0)
