@@ -4,6 +4,9 @@ A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. The op
 are the direct derivative D_t (`direct`), the Jacobian J_t = dh_t/dh_{t-1} (`jacobian`), the product
 J_t e (`transport`), and the gradient (dL/dh_t) e (`contract`). Exact RTRL is
 e = transport(jacobian(), e) + direct(); a trace is e = decay e + direct().
+
+Approximations keep less of J_t: `within` is each unit's Jacobian by itself, and `transport_within`
+its product with e.
 """
 
 from __future__ import annotations
@@ -51,6 +54,17 @@ class Words(ABC):
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         """The recurrent parameters' gradient c e, from a cotangent c (state_size,) on the state."""
 
+    @abstractmethod
+    def within(self) -> Tensor:
+        """J_t within the units (blocks, blocks, units): of each by its own previous state.
+
+        The state is blocks of `units` numbers; number u of every block belongs to unit u.
+        """
+
+    @abstractmethod
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        """J e, from a Jacobian within the units."""
+
 
 @dataclass(frozen=True)
 class DenseWords(Words):
@@ -76,6 +90,24 @@ class DenseWords(Words):
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         return {name: torch.tensordot(cotangent, e, 1) for name, e in influence.items()}
 
+    @property
+    def _units(self) -> int:
+        """`hidden` where the state is whole blocks of that; else each number is a unit."""
+        size, hidden = self.architecture.state_size, self.architecture.hidden
+        return size if size % hidden else hidden
+
+    def within(self) -> Tensor:
+        by_block = (-1, self._units)
+        both = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
+        return torch.diagonal(both, dim1=1, dim2=3)
+
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        def moved(e: Tensor) -> Tensor:
+            blocks = e.flatten(1).unflatten(0, (-1, self._units))
+            return (jacobian[..., None] * blocks[None]).sum(1).view(e.shape)
+
+        return {name: moved(e) for name, e in influence.items()}
+
 
 @dataclass(frozen=True)
 class OwnUnitWords(Words):
@@ -100,14 +132,25 @@ class OwnUnitWords(Words):
         joined = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
         return {"e": on_gates[:, :, None] * joined}
 
+    def around(self) -> Tensor:
+        """`within` without what passes through W_hh: a leak, the cell of an LSTM."""
+        _, around = self.architecture.unit_jacobian(self.tape["cache"])
+        return around.unflatten(1, (-1, self.architecture.hidden))
+
     def jacobian(self) -> Tensor:
         """(blocks, blocks, hidden): of each unit's state blocks by its own previous ones."""
         a = self.architecture
-        on_gates, around = a.unit_jacobian(self.tape["cache"])
+        on_gates, _ = a.unit_jacobian(self.tape["cache"])
         own = torch.diagonal(self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2)
         through = (on_gates.unflatten(1, (-1, a.hidden)) * own).sum(1)
         by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._blocks - 1))
-        return around.unflatten(1, (-1, a.hidden)) + by_h
+        return self.around() + by_h
+
+    def within(self) -> Tensor:
+        return self.jacobian()
+
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        return self.transport(jacobian, influence)
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
         e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
