@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import jacrev
+from torch.func import jacrev, vjp, vmap
 
 from orla.architectures.base import Architecture, LinearGates, Parameters
+from orla.architectures.elementwise import ElementWise, product
 from orla.derivatives.base import Tape
 
 Influence = dict[str, Tensor]
@@ -165,6 +166,69 @@ class OwnUnitWords(Words):
             "W_hh": gradient[:, a.n_in : -1],
             "b_h": gradient[:, -1],
         }
+
+
+@dataclass(frozen=True)
+class ElementWords(Words):
+    """For networks whose recurrence is element-wise; e holds each unit's numbers by its own rows.
+
+    e is {parameter: (2, per_unit, *shape)}: of the real and imaginary part of a unit's complex
+    numbers by row u of the parameter, u being the unit. Nothing is left out of what depends on the
+    past; `now` does not, and `contract` adds its part of the gradient.
+    """
+
+    architecture: ElementWise
+
+    def _recurrent(self) -> Parameters:
+        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
+
+    def _by_unit(self, numbers: Tensor) -> Tensor:
+        """(..., 2 n), in the order of a state, as (..., 2, per_unit, hidden)."""
+        a = self.architecture
+        return numbers.unflatten(-1, (2, a.hidden, a.per_unit)).transpose(-1, -2)
+
+    def zeros(self) -> Influence:
+        parts = 2, self.architecture.per_unit
+        return {name: p.new_zeros(*parts, *p.shape) for name, p in self._recurrent().items()}
+
+    def direct(self) -> Influence:
+        a, size = self.architecture, 2 * self.architecture.per_unit
+        _, pull = vjp(lambda p: a.step(p, self.state, self.x)[: 2 * a.numbers], self._recurrent())
+        # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
+        each = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
+        (rows,) = vmap(pull)(each.expand(-1, -1, a.hidden, -1).flatten(1))
+        return {name: d.unflatten(0, (2, a.per_unit)) for name, d in rows.items()}
+
+    def jacobian(self) -> Tensor:
+        """lambda (2, per_unit, hidden), real and imaginary parts."""
+        return self._by_unit(torch.cat(self.architecture.decay(self.params)))
+
+    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+        def moved(e: Tensor) -> Tensor:
+            decay = jacobian.view(*jacobian.shape, *[1] * (e.dim() - 3))
+            return torch.stack(product((decay[0], decay[1]), (e[0], e[1])))
+
+        return {name: moved(e) for name, e in influence.items()}
+
+    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+        a = self.architecture
+        on_h, on_now = cotangent.split([2 * a.numbers, a.now_size])
+        on_h = self._by_unit(on_h)
+        gradient = {
+            name: (on_h.view(*on_h.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
+            for name, e in influence.items()
+        }
+        if not a.now_size:
+            return gradient
+        _, pull = vjp(lambda p: a.now(p, self.x), self._recurrent())
+        (present,) = pull(on_now)
+        return {name: g + present[name] for name, g in gradient.items()}
+
+    def within(self) -> Tensor:
+        return self.jacobian()
+
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        return self.transport(jacobian, influence)
 
 
 def own_units(architecture: Architecture) -> bool:

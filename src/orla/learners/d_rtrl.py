@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orla.architectures.elementwise import ElementWise
 from orla.catalogue import Mark
-from orla.derivatives.influence import Influence, Words
+from orla.derivatives.influence import ElementWords, Influence, Words
 from orla.learners.sensitivity import SensitivityLearner
 
 
@@ -30,6 +31,10 @@ class DRTRL(
     In the authors' package braintrace this is D_RTRL with recurrence_scope "coupled". Its default
     scope, "diagonal", leaves out W_hh altogether, which is e-prop with exact feedback here.
     """
+
+    @property
+    def _words(self) -> type[Words]:
+        return ElementWords if isinstance(self.architecture, ElementWise) else super()._words
 
     def advance(self, words: Words, influence: Influence) -> Influence:
         moved, direct = words.transport_within(words.within(), influence), words.direct()
