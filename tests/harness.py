@@ -140,6 +140,19 @@ NETWORKS = {kind: _with_step(make_network(kind), kind) for kind in catalogue.par
 NETWORKS["another"] = _with_step(Adapting(HIDDEN, N_IN, N_OUT))
 NETWORKS["turning"] = Turning(HIDDEN, N_IN, N_OUT), turning_step
 
+
+def linear_readout(network):
+    """Whether the network's outputs are W_out h + b_out, as the oracles take for granted."""
+    return type(network).readout is Architecture.readout
+
+
+def error_of(network):
+    """The oracles' error; where the readout is the network's own, of its outputs."""
+    if linear_readout(network):
+        return oracles.loss
+    return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
+
+
 # Where the options that a part has by default are too long for a short stream, or too few cases.
 _SPECIAL = {
     "tbptt": ["tbptt-8-8", "tbptt-6-4", "tbptt-4-1"],
