@@ -57,6 +57,7 @@ class RFLO(
                 f" pre-activation each, leaky or not, and those of the network {name_of(a)} have"
                 f" {a.state_size // a.hidden} and {a.gates // a.hidden}; take another learner"
             )
+        _ = self._leaks  # now, because a loop that is compiled can look at no value
 
     @cached_property
     def _leaks(self) -> bool:
