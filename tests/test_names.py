@@ -48,6 +48,7 @@ OTHERWISE = {
     ("statistic", "conditions"): {  # the key of a config and of a registration
         "study/config.py",
         "study/config_schema.py",
+        "study/fitting.py",
         "study/plan.py",
         "prereg/claimed.py",
         "prereg/registration.py",
