@@ -95,6 +95,8 @@ def test_the_place_is_the_block_that_names_the_part():
     fine = {"name": "fine"}
     said = refusal(fine, {"networks": ["rnn", "lstm"], "learners": ["rflo"]})
     assert said.startswith('config: "conditions[1].learners" has rflo on the network lstm: rflo: ')
+    twice = {"networks": ["lstm"], "learners": ["rflo"]}
+    assert refusal(fine, twice, twice).startswith('config: "conditions[1].learners" has rflo on')
     # Both blocks mention the condition; the second one brings the observer.
     both = {"networks": ["lstm"], "learners": ["immediate"]}
     said = refusal(both, both | {"observers": ["rtrl", "eprop", "diagonal"]})

@@ -62,7 +62,6 @@ class FeedbackLearner(SensitivityLearner):
         if not self._random:
             return step["cotangent"]
         n_out = self.architecture.n_out
-        B = (self.feedback_scale / math.sqrt(n_out)) * carry["fixed_noise"].unflatten(
-            1, (-1, n_out)
-        )
-        return self.derivatives.on_state((B * step["on_outputs"][:, None]).sum(-1))
+        drawn = carry["fixed_noise"].unflatten(1, (-1, n_out))
+        on_h = (drawn * step["on_outputs"][:, None]).sum(-1)
+        return self.derivatives.on_state(self.feedback_scale / math.sqrt(n_out) * on_h)
