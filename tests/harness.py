@@ -1,5 +1,6 @@
 """Networks, streams and a way to see every gradient that the engine hands to its optimizer."""
 
+import functools
 from dataclasses import dataclass
 
 import oracles
@@ -7,7 +8,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
-from orla.architectures.base import Architecture
+from orla.architectures.base import Architecture, matvec
+from orla.architectures.elementwise import ElementWise
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
@@ -46,6 +48,47 @@ class Adapting(Architecture):
         drive = params["W"] @ torch.tanh(h) + params["U"] @ x - params["inhibition"] * slow
         h = (1 - share) * h + share * torch.tanh(drive)
         return torch.cat([h, 0.8 * slow + 0.2 * h * h])
+
+
+@dataclass(frozen=True)
+class Turning(ElementWise):
+    """Units that each turn and fade in the complex plane, and see nothing of one another.
+
+    Its readout is the linear one of most networks, of the real parts.
+    """
+
+    readout, readout_shapes = Architecture.readout, Architecture.readout_shapes
+
+    @property
+    def now_size(self):
+        return self.hidden
+
+    def recurrent_shapes(self):
+        into = self.hidden, self.n_in
+        return {"fade": (self.hidden,), "angle": (self.hidden,), "B_re": into, "B_im": into}
+
+    def decay(self, params):
+        size = torch.exp(-torch.exp(params["fade"]))
+        return size * torch.cos(params["angle"]), size * torch.sin(params["angle"])
+
+    def drive(self, params, x):
+        real, imaginary = matvec(params["B_re"], x), matvec(params["B_im"], x)
+        return real + 0.5 * imaginary, imaginary - 0.5 * real
+
+    def now(self, params, x):
+        return torch.tanh(matvec(params["B_re"], x))
+
+    def outputs(self, params, state):
+        return state[: self.hidden]
+
+
+def turning_step(params, state, x):
+    """h_t = exp(-exp(fade) + i angle) h_{t-1} + (1 - i/2) (B_re + i B_im) x_t."""
+    n = len(params["fade"])
+    h = torch.complex(state[:n], state[n : 2 * n])
+    decay = torch.exp(torch.complex(-torch.exp(params["fade"]), params["angle"]))
+    h = decay * h + (1 - 0.5j) * torch.complex(params["B_re"] @ x, params["B_im"] @ x)
+    return torch.cat([h.real, h.imag, torch.tanh(params["B_re"] @ x)])
 
 
 @dataclass(frozen=True)
@@ -91,15 +134,31 @@ def _with_step(network, kind=None):
     return network, _TEXTBOOK.get(kind, network.step)
 
 
-# Every architecture of the catalogue, and one that the engine knows nothing of.
+# Every architecture of the catalogue, one that the engine knows nothing of, and one whose
+# recurrence is element-wise.
 NETWORKS = {kind: _with_step(make_network(kind), kind) for kind in catalogue.parts("architecture")}
 NETWORKS["another"] = _with_step(Adapting(HIDDEN, N_IN, N_OUT))
+NETWORKS["turning"] = Turning(HIDDEN, N_IN, N_OUT), turning_step
+
+
+def linear_readout(network):
+    """Whether the network's outputs are W_out h + b_out, as the oracles take for granted."""
+    return type(network).readout is Architecture.readout
+
+
+def error_of(network):
+    """The oracles' error; where the readout is the network's own, of its outputs."""
+    if linear_readout(network):
+        return oracles.loss
+    return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
+
 
 # Where the options that a part has by default are too long for a short stream, or too few cases.
 _SPECIAL = {
     "tbptt": ["tbptt-8-8", "tbptt-6-4", "tbptt-4-1"],
     "rtrl": [{"kind": "rtrl", "block": 10}],
     "trace": [{"kind": "trace", "decay": 0.5}],
+    "eprop": [{"kind": "eprop", "feedback": "random", "feedback_scale": 0.7}],
 }
 
 
@@ -132,18 +191,25 @@ def fits(network, learner):
     return True
 
 
+@functools.cache
+def taking(kind):
+    """The learners, by name, that take the network called so."""
+    return [name for name in LEARNERS if fits(NETWORKS[kind][0], name)]
+
+
 def make_learner(name, architecture):
     """The learner called so; exact RTRL with blocks short enough to be rebuilt, and quick."""
     return catalogue.make("learner", LEARNERS.get(name, name), architecture=architecture)
 
 
+def _tested(kind, name):
+    # A learner that none of the plain networks suits is tested on those that it takes.
+    elsewhere = not any(name in taking(plain) for plain in PLAIN)
+    return name in taking(kind) and (kind in PLAIN or name in USUAL or elsewhere)
+
+
 # (network, learner), without those that the learner refuses.
-LEARNED = [
-    (kind, name)
-    for kind in NETWORKS
-    for name in LEARNERS
-    if (kind in PLAIN or name in USUAL) and fits(NETWORKS[kind][0], name)
-]
+LEARNED = [(kind, name) for kind in NETWORKS for name in LEARNERS if _tested(kind, name)]
 
 
 def make_optimizer(name):

@@ -45,9 +45,11 @@ OTHERWISE = {
         "results/shared.py",
         "reports/tables/ratio_gap.py",
     },
+    ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("statistic", "conditions"): {  # the key of a config and of a registration
         "study/config.py",
         "study/config_schema.py",
+        "study/fitting.py",
         "study/plan.py",
         "prereg/claimed.py",
         "prereg/registration.py",

@@ -19,6 +19,7 @@ from harness import (
     networks,
     same,
     stream,
+    taking,
     watch,
 )
 
@@ -259,7 +260,7 @@ def test_the_update_ratio_of_a_frozen_recurrence_is_missing():
     assert np.isnan(result.series["update_ratio"]).all()
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", taking("rnn"))
 def test_a_snapshot_is_a_shorter_run_and_the_start_stays_as_it_was(name):
     X, Y = stream(STEPS)
     params = networks(NETWORKS["rnn"][0], models=3)
@@ -274,8 +275,7 @@ def test_a_snapshot_is_a_shorter_run_and_the_start_stays_as_it_was(name):
     assert same(params, before)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize(("kind", "name"), LEARNED)
 def test_single_precision_through_the_same_code(kind, name):
     X, Y = stream(STEPS)
     params = networks(NETWORKS[kind][0], models=3, dtype=torch.float32)
@@ -289,7 +289,7 @@ def test_single_precision_through_the_same_code(kind, name):
         torch.testing.assert_close(p.double(), double.state.params[n], rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", taking("rnn"))
 def test_a_diverging_model_neither_stops_nor_touches_its_neighbours(name):
     X, Y = stream(STEPS)
     params = networks(NETWORKS["rnn"][0], models=3)

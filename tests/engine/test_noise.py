@@ -1,12 +1,16 @@
 """A model's random numbers follow from its seed and the step alone."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
 from harness import NETWORKS, SQUARED_ERROR, Drawing, Recorder, adapt, networks, same, stream, watch
+from torch.utils import _pytree as pytree
 
 from orla.engine.loop import Loop
-from orla.engine.state import DRAWN_TOGETHER, noise
+from orla.engine.state import DRAWN_TOGETHER, fixed_noise, noise
+from orla.learners.base import Learner
 from orla.learners.immediate import Immediate
 from orla.optimizers.adam import Adam
 from orla.study.batches import chosen
@@ -90,3 +94,94 @@ def test_learners_of_one_loop_that_draw_as_many_are_given_the_same_numbers():
     )
     assert same(watched.series("of a"), watched.gradients)
     assert not same(watched.series("of b"), watched.gradients)
+
+
+@dataclass(frozen=True)
+class Scaled(Learner):
+    """Immediate's gradient, times the mean of numbers that each model drew once."""
+
+    @property
+    def stride(self):
+        return 1
+
+    @property
+    def fixed_noise(self):
+        return 4
+
+    def gradient(self, carry, params, step):
+        share = carry["fixed_noise"].mean(-1)
+        _, local = self.derivatives.pull(params, step["tape"], share[:, None] * step["cotangent"])
+        window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
+        return carry, self.derivatives.gather(*window)
+
+
+def test_numbers_drawn_once_depend_on_the_seed_alone_and_are_normal():
+    drawn = fixed_noise((4, 7), 3, LIKE)
+    assert drawn.shape == (2, 3) and torch.equal(fixed_noise((7, 4), 3, LIKE).flip(0), drawn)
+    single = fixed_noise((4,), 3, LIKE.float())
+    assert single.dtype == torch.float32 and torch.equal(single[0], drawn[0].float())
+    many = fixed_noise(tuple(range(60)), 200, LIKE)
+    assert len(many.unique()) == many.numel()
+    assert abs(float(many.mean())) < 0.03 and abs(float(many.var()) - 1) < 0.05
+    assert float(many.min()) < -2.5 and float(many.max()) > 2.5
+    apart = np.corrcoef(many[:40], noise(tuple(range(40)), 0, 1, 200, LIKE)[0])
+    assert abs(apart[:40, 40:]).max() < 0.4
+
+
+def test_a_learner_is_given_its_models_numbers_at_every_step():
+    X, Y = stream(24)
+    observers, params = {"plain": Immediate(LSTM)}, networks(LSTM)
+    runs = [
+        watch(Scaled(LSTM), params, X, Y, observers=observers, seeds=seeds, segment=8)
+        for seeds in ([3, 11], [3, 12])
+    ]
+    drawn = fixed_noise((3, 11), 4, LIKE).mean(-1).abs()
+    for model in range(2):
+        assert factors(runs[0], model) == pytest.approx([float(drawn[model])] * 24, rel=1e-9)
+    assert same(runs[0].model(0), runs[1].model(0))
+    assert not same(runs[0].model(1)[0], runs[1].model(1)[0])
+
+
+def test_an_observer_keeps_its_numbers_through_copies_and_windows():
+    X, Y = stream(24)
+    params = networks(LSTM)
+    windowed = watch(
+        Immediate(LSTM, window=8), params, X, Y, observers={"scaled": Scaled(LSTM)}, seeds=[3, 11]
+    )
+    plain = windowed.gradients
+    share = fixed_noise((3, 11), 4, LIKE).mean(-1)
+    for ours, theirs in zip(windowed.series("of scaled"), plain, strict=True):
+        torch.testing.assert_close(ours["W_ih"], share[:, None, None] * theirs["W_ih"])
+    loop = Loop(Scaled(LSTM), Adam(), SQUARED_ERROR, segment=8)
+    state = loop.start(params, seeds=[3, 11])
+    kept = state.copy().learners["own"].memory.read["fixed_noise"]
+    assert torch.equal(kept, fixed_noise((3, 11), 4, LIKE))
+    assert "fixed_noise" not in loop.start(params).learners["own"].memory.changed
+
+
+def test_only_a_learner_that_asks_is_given_the_outputs_cotangent():
+    @dataclass(frozen=True)
+    class Asking(Learner):
+        asks: bool = True
+
+        @property
+        def stride(self):
+            return 1
+
+        @property
+        def reads_outputs(self):
+            return self.asks
+
+        def gradient(self, carry, params, step):
+            # The readout's bias has dL/dy as its gradient; b_h is as long as the gates.
+            assert ("on_outputs" in step) == self.asks
+            on_outputs = step["on_outputs"] if self.asks else params["b_out"]
+            return carry, {"b_h": torch.nn.functional.pad(on_outputs, (0, 18))}
+
+    X, Y = stream(6)
+    scored = torch.tensor([True, True, False, True, True, True])
+    watched = watch(Asking(LSTM), networks(LSTM), X, Y, rate=0.05, scored=scored)
+    for gradient in watched.gradients:
+        assert torch.equal(gradient["b_h"][:, :2], gradient["b_out"])
+    assert not watched.gradients[2]["b_h"].any() and watched.gradients[3]["b_h"].any()
+    watch(Asking(LSTM, asks=False), networks(LSTM), X, Y)

@@ -14,6 +14,7 @@ from harness import (
     adapt,
     distance,
     everything,
+    fits,
     make_learner,
     networks,
     same,
@@ -36,7 +37,7 @@ RATES = torch.tensor([0.01, 0.03], dtype=torch.float64)
 
 def fitting(learner, architecture):
     """Every learner that may watch `learner`, by name."""
-    made = {name: make_learner(name, architecture) for name in LEARNERS}
+    made = {n: make_learner(n, architecture) for n in LEARNERS if fits(architecture, n)}
     return {name: o for name, o in made.items() if o.stride in (1, learner.stride)}
 
 
@@ -130,10 +131,10 @@ def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
         assert distance(watched.model(1, "of twin")[0], watched.model(1)[0]) > 1e-3
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
 @pytest.mark.parametrize("driver", [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"])
 @pytest.mark.parametrize(
-    "name", [n for n in LEARNERS if make_learner(n, NETWORKS["rnn"][0]).stride == 1]
+    ("kind", "name"),
+    [(k, n) for k, n in LEARNED if make_learner(n, NETWORKS[k][0]).stride == 1],
 )
 def test_under_windows_a_step_learner_is_that_run_by_hand(kind, driver, name):
     """Driven alone, its weights set anew at each window to those that the driver had there."""

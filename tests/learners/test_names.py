@@ -1,5 +1,5 @@
 import pytest
-from harness import LEARNERS, NETWORKS, make_learner
+from harness import LEARNED, NETWORKS, make_learner
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -48,5 +48,5 @@ def test_any_other_name_is_refused_with_the_mend(given, mend):
 
 
 def test_the_tests_go_through_every_learner():
-    kinds = {type(make_learner(name, RNN)) for name in LEARNERS}
+    kinds = {type(make_learner(name, NETWORKS[kind][0])) for kind, name in LEARNED}
     assert kinds == set(catalogue.parts("learner").values())

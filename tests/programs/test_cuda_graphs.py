@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from programs.support import RATES, learner, loop, parameters, run, stream
+from harness import fits
+from programs.support import RATES, learner, loop, network, parameters, run, stream
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
@@ -115,13 +116,24 @@ def test_recorded_stretches_give_the_same_numbers(kind, name, segment, as_on_a_d
     assert len(runs) == {"immediate": 2, "tbptt-8-4": 0, "rtrl": 1}[name]
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("name", list(catalogue.parts("learner")))
+def form(name):
+    """A learner with blocks or windows that fit the stream."""
+    short = catalogue.parts("learner")[name].part.short
+    return {"kind": name, "block": 6} if name == "rtrl" else "-".join([name, *["8"] * len(short)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind in NETWORKS
+        for name in catalogue.parts("learner")
+        if fits(network(kind), form(name))
+    ],
+)
 def test_what_is_recorded_looks_at_no_value(kind, name):
     """On PyTorch's device without values, where to look at one is an error."""
-    short = catalogue.parts("learner")[name].part.short
-    spec = {"kind": name, "block": 6} if name == "rtrl" else "-".join([name, *["8"] * len(short)])
-    driver = learner(spec, kind)
+    driver = learner(form(name), kind)
 
     def without(tree):
         return pytree.tree_map(lambda t: t.to("meta"), tree)

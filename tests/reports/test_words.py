@@ -21,6 +21,7 @@ INSTANCES = {
         ("learner", "immediate", "immediate, per step"),
         ("learner", "immediate-20", "immediate, per 20 steps"),
         ("learner", "tbptt-200-50", "TBPTT-200, per 50 steps"),
+        ("learner", "tbptt-4-1", "TBPTT-4, per step"),
         ("learner", "last-layer", "last layer, per step"),
         ("learner", "trace", "trace, per step"),
         ("learner", "trace-05", "trace, decay 0.5, per step"),

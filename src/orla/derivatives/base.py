@@ -104,6 +104,16 @@ class Derivatives(ABC):
 
         All of them are zero at a step that is not scored.
         """
+        error, on_outputs, pull = self.outputs(loss, params, state, moment)
+        return error, *pull(on_outputs)
+
+    def outputs(
+        self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
+    ) -> tuple[Tensor, Tensor, Pull]:
+        """Error (models,), cotangent on the outputs (models, n_out), and what pulls that back.
+
+        The first two are zero at a step that is not scored.
+        """
         own = type(self.architecture).readout is not Architecture.readout
         outputs, pull = (self._own_readout if own else self._linear_readout)(params, state)
         error, on_outputs = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(moment)))(
@@ -112,7 +122,7 @@ class Derivatives(ABC):
         if "scored" in moment:
             scored = moment["scored"].expand(len(error)).to(error.dtype)
             error, on_outputs = error * scored, on_outputs * scored[:, None]
-        return error, *pull(on_outputs)
+        return error, on_outputs, pull
 
     def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
         # By hand, because compiling automatic differentiation takes seconds.

@@ -4,6 +4,9 @@ A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. The op
 are the direct derivative D_t (`direct`), the Jacobian J_t = dh_t/dh_{t-1} (`jacobian`), the product
 J_t e (`transport`), and the gradient (dL/dh_t) e (`contract`). Exact RTRL is
 e = transport(jacobian(), e) + direct(); a trace is e = decay e + direct().
+
+Approximations keep less of J_t: `within` is each unit's Jacobian by itself, and `transport_within`
+its product with e.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import jacrev
+from torch.func import jacrev, vjp, vmap
 
 from orla.architectures.base import Architecture, LinearGates, Parameters
+from orla.architectures.elementwise import ElementWise, product
 from orla.derivatives.base import Tape
 
 Influence = dict[str, Tensor]
@@ -51,6 +55,17 @@ class Words(ABC):
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         """The recurrent parameters' gradient c e, from a cotangent c (state_size,) on the state."""
 
+    @abstractmethod
+    def within(self) -> Tensor:
+        """J_t within the units (blocks, blocks, units): of each by its own previous state.
+
+        The state is blocks of `units` numbers; number u of every block belongs to unit u.
+        """
+
+    @abstractmethod
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        """J e, from a Jacobian within the units."""
+
 
 @dataclass(frozen=True)
 class DenseWords(Words):
@@ -76,6 +91,24 @@ class DenseWords(Words):
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         return {name: torch.tensordot(cotangent, e, 1) for name, e in influence.items()}
 
+    @property
+    def _units(self) -> int:
+        """`hidden` where the state is whole blocks of that; else each number is a unit."""
+        size, hidden = self.architecture.state_size, self.architecture.hidden
+        return size if size % hidden else hidden
+
+    def within(self) -> Tensor:
+        by_block = (-1, self._units)
+        both = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
+        return torch.diagonal(both, dim1=1, dim2=3)
+
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        def moved(e: Tensor) -> Tensor:
+            blocks = e.flatten(1).unflatten(0, (-1, self._units))
+            return (jacobian[..., None] * blocks[None]).sum(1).view(e.shape)
+
+        return {name: moved(e) for name, e in influence.items()}
+
 
 @dataclass(frozen=True)
 class OwnUnitWords(Words):
@@ -100,14 +133,25 @@ class OwnUnitWords(Words):
         joined = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
         return {"e": on_gates[:, :, None] * joined}
 
+    def around(self) -> Tensor:
+        """`within` without what passes through W_hh: a leak, the cell of an LSTM."""
+        _, around = self.architecture.unit_jacobian(self.tape["cache"])
+        return around.unflatten(1, (-1, self.architecture.hidden))
+
     def jacobian(self) -> Tensor:
         """(blocks, blocks, hidden): of each unit's state blocks by its own previous ones."""
         a = self.architecture
-        on_gates, around = a.unit_jacobian(self.tape["cache"])
+        on_gates, _ = a.unit_jacobian(self.tape["cache"])
         own = torch.diagonal(self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2)
         through = (on_gates.unflatten(1, (-1, a.hidden)) * own).sum(1)
         by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._blocks - 1))
-        return around.unflatten(1, (-1, a.hidden)) + by_h
+        return self.around() + by_h
+
+    def within(self) -> Tensor:
+        return self.jacobian()
+
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        return self.transport(jacobian, influence)
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
         e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
@@ -122,6 +166,69 @@ class OwnUnitWords(Words):
             "W_hh": gradient[:, a.n_in : -1],
             "b_h": gradient[:, -1],
         }
+
+
+@dataclass(frozen=True)
+class ElementWords(Words):
+    """For networks whose recurrence is element-wise; e holds each unit's numbers by its own rows.
+
+    e is {parameter: (2, per_unit, *shape)}: of the real and imaginary part of a unit's complex
+    numbers by row u of the parameter, u being the unit. Nothing is left out of what depends on the
+    past; `now` does not, and `contract` adds its part of the gradient.
+    """
+
+    architecture: ElementWise
+
+    def _recurrent(self) -> Parameters:
+        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
+
+    def _by_unit(self, numbers: Tensor) -> Tensor:
+        """(..., 2 n), in the order of a state, as (..., 2, per_unit, hidden)."""
+        a = self.architecture
+        return numbers.unflatten(-1, (2, a.hidden, a.per_unit)).transpose(-1, -2)
+
+    def zeros(self) -> Influence:
+        parts = 2, self.architecture.per_unit
+        return {name: p.new_zeros(*parts, *p.shape) for name, p in self._recurrent().items()}
+
+    def direct(self) -> Influence:
+        a, size = self.architecture, 2 * self.architecture.per_unit
+        _, pull = vjp(lambda p: a.step(p, self.state, self.x)[: 2 * a.numbers], self._recurrent())
+        # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
+        each = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
+        (rows,) = vmap(pull)(each.expand(-1, -1, a.hidden, -1).flatten(1))
+        return {name: d.unflatten(0, (2, a.per_unit)) for name, d in rows.items()}
+
+    def jacobian(self) -> Tensor:
+        """lambda (2, per_unit, hidden), real and imaginary parts."""
+        return self._by_unit(torch.cat(self.architecture.decay(self.params)))
+
+    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+        def moved(e: Tensor) -> Tensor:
+            decay = jacobian.view(*jacobian.shape, *[1] * (e.dim() - 3))
+            return torch.stack(product((decay[0], decay[1]), (e[0], e[1])))
+
+        return {name: moved(e) for name, e in influence.items()}
+
+    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+        a = self.architecture
+        on_h, on_now = cotangent.split([2 * a.numbers, a.now_size])
+        on_h = self._by_unit(on_h)
+        gradient = {
+            name: (on_h.view(*on_h.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
+            for name, e in influence.items()
+        }
+        if not a.now_size:
+            return gradient
+        _, pull = vjp(lambda p: a.now(p, self.x), self._recurrent())
+        (present,) = pull(on_now)
+        return {name: g + present[name] for name, g in gradient.items()}
+
+    def within(self) -> Tensor:
+        return self.jacobian()
+
+    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+        return self.transport(jacobian, influence)
 
 
 def own_units(architecture: Architecture) -> bool:

@@ -16,7 +16,7 @@ from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
 from orla.engine import optimizing
 from orla.engine.network import network_of
-from orla.engine.state import Carried, State, noise
+from orla.engine.state import Carried, State, fixed_noise, noise
 from orla.engine.steps import StepLoop
 from orla.engine.update import Moments, noise_of
 from orla.engine.windows import WindowLoop
@@ -67,14 +67,15 @@ class Loop(StepLoop, WindowLoop):
             network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
                 optimizer = optimizing.started(self.optimizer, params)
+            seeds = tuple(range(models) if seeds is None else seeds)
             return State(
                 params=params,
                 network=network.clone(),
-                learners={name: _carried(x, params) for name, x in self.learners.items()},
+                learners={n: _carried(x, params, network, seeds) for n, x in self.learners.items()},
                 optimizer=_own(optimizer),
                 interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
                 probes=[_own(vmap(p.init)(params)) for p in self.probes],
-                seeds=tuple(range(models) if seeds is None else seeds),
+                seeds=seeds,
             )
 
     def run(
@@ -187,8 +188,12 @@ def loop_of(
     )
 
 
-def _carried(learner: Learner, params: Parameters) -> Carried:
+def _carried(
+    learner: Learner, params: Parameters, network: Tensor, seeds: tuple[int, ...]
+) -> Carried:
     memory = learner.memory(params)
+    if learner.fixed_noise:
+        memory.read["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise, network)
     return Carried(_own(learner.init(params)), Memory(_own(memory.changed), _own(memory.read)))
 
 

@@ -72,6 +72,17 @@ def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Te
     return by_step[start : start + steps].to(like.dtype).to(like.device)
 
 
+def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
+    """Random numbers (models, numbers), standard normal, of which each model has one set for good.
+
+    A model's numbers depend on its seed alone. They are drawn in float64 and converted.
+    """
+    drawn = [
+        torch.randn(numbers, generator=generator(seed, 3), dtype=torch.float64) for seed in seeds
+    ]
+    return torch.stack(drawn).to(like.dtype).to(like.device)
+
+
 def _block(seed: int, block: int, numbers: int) -> Tensor:
     drawing = generator(seed, 1, block)
     return torch.rand(DRAWN_TOGETHER, numbers, generator=drawing, dtype=torch.float64)
@@ -80,8 +91,8 @@ def _block(seed: int, block: int, numbers: int) -> Tensor:
 def generator(seed: int, *use: int) -> torch.Generator:
     """Random numbers of a seed; `use` separates its streams.
 
-    0: untrained networks; (1, block): what learners draw; 2: starts. SeedSequence spreads small
-    seeds over the generator's whole space.
+    0: untrained networks; (1, block): what learners draw at each step; 2: starts; 3: what learners
+    draw once. SeedSequence spreads small seeds over the generator's whole space.
     """
     entropy = np.random.SeedSequence(seed, spawn_key=use).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(entropy >> 1))

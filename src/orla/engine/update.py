@@ -110,9 +110,12 @@ class Updating:
         d = self.learner.derivatives
         before = d.before(params, network, moment)
         after, tape = d.forward(params, network, moment)
-        error, cotangent, readout = d.readout(self.loss, params, after, moment)
+        error, on_outputs, pull = d.outputs(self.loss, params, after, moment)
+        cotangent, readout = pull(on_outputs)
         seen = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
         step = {"moment": seen, "before": before, "tape": tape, "cotangent": cotangent}
+        if any(learner.reads_outputs for learner in self.learners.values()):
+            step["on_outputs"] = on_outputs
         return after, step, error, readout
 
     def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:

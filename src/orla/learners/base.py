@@ -15,8 +15,9 @@ Carry = dict[str, Any]
 
 # One step of the network, or a window of steps (then every entry has a first axis of steps):
 # "moment": inputs and targets; "before" (models, state_size): the state before the step; "tape":
-# what the derivatives of the step need; "cotangent" (models, state_size): dL/dh; and for a learner
-# with random numbers "noise" (models, numbers).
+# what the derivatives of the step need; "cotangent" (models, state_size): dL/dh; for a learner
+# with random numbers "noise" (models, numbers); and for one that reads it "on_outputs" (models,
+# n_out): dL/dy.
 Step = dict[str, Any]
 
 
@@ -44,10 +45,17 @@ class Learner(Part, ABC):
         stride: Name of the option with the steps between two updates; "" for an update each step.
         exactness: "exact", "unbiased" or "biased", against exact RTRL.
         source: The paper that the rule comes from.
+        time, memory: Of a step, beside the network's own: O(...), with n units.
     """
 
     kind: ClassVar[str] = "learner"
-    declares: ClassVar[Mapping[str, Any]] = {"stride": "", "exactness": "biased", "source": ""}
+    declares: ClassVar[Mapping[str, Any]] = {
+        "stride": "",
+        "exactness": "biased",
+        "source": "",
+        "time": "",
+        "memory": "",
+    }
 
     architecture: Architecture
 
@@ -80,8 +88,21 @@ class Learner(Part, ABC):
         return self.stride == 1
 
     @property
+    def reads_outputs(self) -> bool:
+        """Whether `gradient` reads "on_outputs"."""
+        return False
+
+    @property
     def noise(self) -> int:
         """Random numbers, uniform on [0, 1), that each model gets at each step."""
+        return 0
+
+    @property
+    def fixed_noise(self) -> int:
+        """Random numbers, standard normal, that each model gets once, before the first step.
+
+        The loop adds them to what `memory` gives to read, as "fixed_noise" (models, numbers).
+        """
         return 0
 
     @property

@@ -20,6 +20,8 @@ from orla.learners.base import Carry, Learner, Step
 class SensitivityLearner(Learner):
     """One update a step; the gradient is (dL/dh_t) e_t, with e_t from `advance`.
 
+    A learner may put another signal in the place of dL/dh_t: `signal`.
+
     dense: True: e holds the derivative of every number of the state by every parameter. False:
         where the units of a network are independent, only that of a unit by its own parameters.
     """
@@ -29,6 +31,10 @@ class SensitivityLearner(Learner):
     @abstractmethod
     def advance(self, words: Words, influence: Influence) -> Influence:
         """e_t from e_{t-1}, by the operations of `derivatives.influence.Words`."""
+
+    def signal(self, carry: Carry, step: Step) -> Tensor:
+        """What e_t is contracted with (models, state_size): dL/dh_t."""
+        return step["cotangent"]
 
     @property
     def _words(self) -> type[Words]:
@@ -63,7 +69,7 @@ class SensitivityLearner(Learner):
             step["before"],
             step["moment"]["x"],
             step["tape"],
-            step["cotangent"],
+            self.signal(carry, step),
             carry["influence"],
         )
         return {"influence": influence}, gradient

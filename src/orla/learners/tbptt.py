@@ -29,9 +29,9 @@ class TBPTT(
     """BPTT(h; h') of Williams and Peng (1990) with h = `window` and h' = `update_every`.
 
     Every `update_every` steps, the gradient of the errors of those steps, each pulled back to at
-    most `window` steps before the update. (200, 200) is the paper's "full RTRL" on BCI; (1, 1) is
-    Immediate. Where the window reaches back past an update, derivatives are taken at the states
-    that were visited, with the present weights.
+    most `window` steps before the update. (200, 200) is the paper's "full RTRL" on BCI, (4, 1) its
+    k = 4; (1, 1) is Immediate. Where the window reaches back past an update, derivatives are taken
+    at the states that were visited, with the present weights.
     """
 
     window: int = option(200, "Steps before an update that errors are pulled back to.", least=1)

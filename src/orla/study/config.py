@@ -12,6 +12,7 @@ from orla.errors import OrlaError
 from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
+from orla.study.fitting import check_fit
 from orla.study.plan import SECTIONS, Plan, listed
 from orla.truth.worlds import WINDOW
 
@@ -49,6 +50,7 @@ def checked(config: Mapping[str, Any]) -> Plan:
     _check_comparisons(plan)
     _check_assumed(plan)
     _check_truth(config)
+    check_fit(plan)
     return plan
 
 

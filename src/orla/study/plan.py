@@ -143,7 +143,13 @@ class Plan:
         Raises:
             OrlaError: A block names something that the study does not have.
         """
+        return list(self.mentions)
+
+    @cached_property
+    def mentions(self) -> dict[Condition, list[int]]:
+        """Each condition, and the blocks of the config that mention it."""
         found: dict[tuple[str, ...], Condition] = {}
+        blocks: dict[tuple[str, ...], list[int]] = {}
         for i, block in enumerate(self.config["conditions"]):
             for condition in self._block(i, block):
                 key = tuple(condition.keys.values())
@@ -154,7 +160,8 @@ class Plan:
                     observers=tuple(dict.fromkeys((*old.observers, *condition.observers))),
                     probes=tuple(dict.fromkeys((*old.probes, *condition.probes))),
                 )
-        return list(found.values())
+                blocks.setdefault(key, []).append(i)
+        return {condition: blocks[key] for key, condition in found.items()}
 
     def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
         self._check_names(f"conditions[{i}]", block)

@@ -1,0 +1,125 @@
+"""Whether the parts of every condition take one another, asked before anything runs.
+
+The parts answer themselves, in their own words: they are made as a job makes them. Their answers
+are kept, so that PyTorch is imported for a new question alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.programs import store
+from orla.study.condition import Condition, chain
+from orla.study.plan import Plan
+
+# Key of a block -> parts by name, each as {kind, options}.
+Question = Mapping[str, Mapping[str, Mapping[str, Any]]]
+# Key and name of the part that refuses, "" where all are good one by one; and what it says.
+Refusal = tuple[str, str, str]
+
+# Key of a block -> kind of its parts. A learner is asked about its network, which comes first.
+_KINDS = {
+    "networks": "architecture",
+    "learners": "learner",
+    "observers": "learner",
+    "interventions": "intervention",
+    "probes": "probe",
+    "optimizers": "optimizer",
+    "starts": "start",
+}
+
+
+def check_fit(plan: Plan) -> None:
+    """Refuse a condition of which a part does not take another one, or its own options.
+
+    Raises:
+        OrlaError: On the first such part: its place in the config, and what it says.
+    """
+    asked: dict[str, Condition] = {}
+    for condition in plan.conditions:
+        for question in _questions(plan, condition):
+            asked.setdefault(json.dumps(question, sort_keys=True), condition)
+    questions = [json.loads(question) for question in asked]
+    answers = store.remembered("fits", questions, lambda: [_answer(q) for q in questions])
+    for condition, refusal in zip(asked.values(), answers, strict=True):
+        if refusal:
+            raise OrlaError(f"config: {_told(plan, condition, *refusal)}")
+
+
+def _questions(plan: Plan, c: Condition) -> list[Question]:
+    """Those of a condition: parts that have to take one another, and others one by one."""
+    of_loop = {
+        "networks": (c.architecture,),
+        "learners": (c.learner,),
+        "observers": c.observers,
+        "interventions": c.interventions,
+        "probes": c.probes,
+    }
+    return [
+        {key: {name: plan.spec(_KINDS[key], name) for name in names} for key, names in one.items()}
+        for one in (of_loop, {"optimizers": (c.optimizer,)}, {"starts": (c.start,)})
+    ]
+
+
+def _answer(question: Question) -> Refusal | None:
+    """The first refusal; None where there is none."""
+    made: dict[str, dict[str, Any]] = {}
+    for key, kind in _KINDS.items():
+        for name, spec in question.get(key, {}).items():
+            try:
+                made.setdefault(key, {})[name] = _made(kind, spec, made)
+            except OrlaError as error:
+                return key, name, str(error)
+    try:
+        _join(made)
+    except OrlaError as error:
+        return "", "", str(error)
+    return None
+
+
+def _made(kind: str, spec: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> Any:
+    from orla.engine.network import network_of
+
+    if kind == "architecture":
+        return network_of(spec, 1, 1)  # the data tell how many inputs and outputs there are
+    if kind == "learner":
+        [network] = made["networks"].values()
+        return catalogue.make(kind, spec, architecture=network)
+    return catalogue.make(kind, spec)
+
+
+def _join(made: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make a loop of the parts, as any optimizer would have it."""
+    from orla.engine.loop import Loop
+    from orla.losses.squared_error import SquaredError
+    from orla.optimizers.sgd import SGD
+
+    for learner in made.get("learners", {}).values():
+        Loop(
+            learner,
+            SGD(),
+            SquaredError(),
+            observers=made.get("observers", {}),
+            interventions=list(made.get("interventions", {}).values()),
+            probes=list(made.get("probes", {}).values()),
+            segment=learner.stride,
+        )
+
+
+def _told(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
+    """A refusal after its place: the first block that names the part for the condition."""
+    blocks = plan.mentions[condition]
+    if not key:
+        return f'"conditions[{blocks[0]}]": {why}'
+    place = f"conditions[{blocks[0]}].{key}" if key != "probes" else "probes_of_all"
+    for i in reversed(blocks):
+        named = plan.config["conditions"][i].get(key, ())
+        if name in {*named, *(one for several in named for one in chain(several))}:
+            place = f"conditions[{i}].{key}"
+    if _KINDS[key] == "learner":
+        name += f" on the network {condition.architecture}"
+    return f'"{place}" has {name}: {why}'

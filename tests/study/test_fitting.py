@@ -1,0 +1,240 @@
+"""Parts that do not take one another are refused as the config is read, in their own words."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.study.config import checked
+
+CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+BLOCK = {
+    "name": "one",
+    "tasks": ["wave"],
+    "networks": ["rnn"],
+    "learners": ["immediate"],
+    "optimizers": ["sgd"],
+    "splits": ["shift"],
+    "seeds": 1,
+}
+
+
+def config(*blocks, **sections):
+    """The default config with one synthetic task and these blocks, each a change of `BLOCK`."""
+    made = copy.deepcopy(CONFIG)
+    made["tasks"]["wave"] = {"kind": "sine"}
+    made["horizons"]["tasks"], made["comparisons"] = [], {}
+    made["conditions"] = [BLOCK | block for block in blocks]
+    return made | sections
+
+
+def refusal(*blocks, **sections):
+    with pytest.raises(OrlaError) as raised:
+        checked(config(*blocks, **sections))
+    [line] = str(raised.value).splitlines()
+    return line
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "cache"))
+    yield tmp_path / "cache" / "fits"
+    catalogue.use_plugins([])
+
+
+def every(kind, **context):
+    """Each part of a kind that a bare name stands for."""
+    for name, part in catalogue.parts(kind).items():
+        if all(f.default is not f.default_factory for f in catalogue.options.options_of(part)):
+            yield name, catalogue.make(kind, name, **context)
+
+
+NETWORKS = dict(every("architecture", n_in=2, n_out=1))
+LEARNERS = list(catalogue.parts("learner"))
+
+
+def words(learner, network):
+    """What the learner says of the network; "" where it takes it."""
+    try:
+        catalogue.make("learner", learner, architecture=NETWORKS[network])
+    except OrlaError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_learner_is_refused_on_the_networks_that_it_does_not_take_and_on_no_other(network):
+    named = {"networks": CONFIG["networks"] | {"its": {"kind": network}}}
+    taken = [name for name in LEARNERS if not words(name, network)]
+    on_all = BLOCK | {"networks": ["its"], "tasks": ["wave"]}
+    checked(config(on_all | {"learners": taken}, tasks=windowed(), **named))
+    for name in set(LEARNERS) - set(taken):
+        said = refusal(on_all | {"learners": ["immediate", name]}, **named)
+        place = f'config: "conditions[0].learners" has {name} on the network its: '
+        assert said == place + words(name, network)
+    assert {"immediate", "tbptt"} <= set(taken)
+
+
+def windowed():
+    """The tasks, with a window that every learner's updates divide."""
+    return CONFIG["tasks"] | {"wave": {"kind": "sine", "window": 200}}
+
+
+def test_some_learner_is_refused_on_some_network():
+    assert words("rflo", "lstm") and words("diagonal", "rnn")
+    assert not words("rflo", "rnn")
+
+
+def test_the_place_is_the_block_that_names_the_part():
+    fine = {"name": "fine"}
+    said = refusal(fine, {"networks": ["rnn", "lstm"], "learners": ["rflo"]})
+    assert said.startswith('config: "conditions[1].learners" has rflo on the network lstm: rflo: ')
+    twice = {"networks": ["lstm"], "learners": ["rflo"]}
+    assert refusal(fine, twice, twice).startswith('config: "conditions[1].learners" has rflo on')
+    # Both blocks mention the condition; the second one brings the observer.
+    both = {"networks": ["lstm"], "learners": ["immediate"]}
+    said = refusal(both, both | {"observers": ["rtrl", "eprop", "diagonal"]})
+    assert said.startswith('config: "conditions[1].observers" has diagonal on the network lstm: ')
+    checked(config(both, both | {"observers": ["rtrl", "eprop"]}))
+
+
+def test_an_instance_goes_by_its_own_name():
+    learners = {"slow": {"kind": "rflo", "leak": 0.01}}
+    networks = CONFIG["networks"] | {"wide": {"kind": "lstm", "hidden": 9}}
+    said = refusal(
+        {"networks": ["wide"], "learners": ["slow"]}, learners=learners, networks=networks
+    )
+    assert said.startswith('config: "conditions[0].learners" has slow on the network wide: rflo: ')
+
+
+def test_options_that_do_not_go_together_are_a_learners_own_words():
+    said = refusal({"learners": ["tbptt-4-8"]}, tasks=windowed())
+    assert "has tbptt-4-8 on the network rnn: tbptt-4-8: the window must be at least" in said
+
+
+@pytest.mark.parametrize(
+    ("key", "part"),
+    [
+        ("interventions", {"kind": "match-norm", "observer": "exact"}),
+        ("probes", {"kind": "past_gradient", "full": "exact"}),
+    ],
+)
+def test_a_part_that_reads_an_observer_needs_it(key, part):
+    sections = {key: {"mine": part}, "learners": {"exact": {"kind": "rtrl"}}}
+    said = refusal({}, {key: ["mine"]}, **sections)
+    # With the same probes or interventions in none of the blocks nothing is asked of them.
+    kind = part["kind"]
+    assert said.startswith(f'config: "conditions[{1 if key == "interventions" else 0}]": ')
+    assert f"{kind} reads the observer 'exact', which is not there; name it under observers" in said
+    checked(config({key: ["mine"], "observers": ["exact"]}, **sections))
+    checked(config({}, **sections))
+
+
+def test_an_observer_that_answers_at_other_steps_than_the_learner():
+    block = {"learners": ["immediate-40"], "observers": ["immediate-20"]}
+    said = refusal(block, tasks=windowed())
+    assert said == (
+        'config: "conditions[0]": observer immediate-20 answers every 20 steps and the learner '
+        "updates every 40; give both one stride, or the observer 1"
+    )
+
+
+PLUGIN = '''"""A part that refuses."""
+from dataclasses import dataclass
+from orla.errors import OrlaError
+from orla.{module} import {base}
+
+
+@dataclass(frozen=True)
+class Mine({base}, name="mine"{more}):
+    """A part that refuses what it is given."""
+
+    {body}
+'''
+REFUSING = "def __post_init__(self):\n        raise OrlaError('mine: no; take another')"
+
+
+@pytest.mark.parametrize(
+    ("key", "module", "base", "more"),
+    [
+        ("optimizers", "optimizers.sgd", "SGD", ', grid={"step": [0.01]}'),
+        ("starts", "starts.fresh", "Fresh", ""),
+        ("probes", "probes.update_ratio", "UpdateRatio", ""),
+        ("learners", "learners.last_layer", "LastLayer", ""),
+        ("networks", "architectures.rnn", "RNN", ""),
+    ],
+)
+def test_any_part_may_refuse(tmp_path, key, module, base, more):
+    text = PLUGIN.format(module=module, base=base, more=more, body=REFUSING)
+    (tmp_path / "mine.py").write_text(text)
+    sections = {"plugins": [str(tmp_path)]}
+    if key == "networks":
+        sections |= {"networks": CONFIG["networks"] | {"mine": {"kind": "mine"}}}
+    said = refusal({}, {key: ["mine"]}, **sections)
+    on = " on the network rnn" if key == "learners" else ""
+    assert said == f'config: "conditions[1].{key}" has mine{on}: mine: no; take another'
+
+
+def test_a_probe_of_all_is_named_where_it_stands(tmp_path):
+    text = PLUGIN.format(module="probes.update_ratio", base="UpdateRatio", more="", body=REFUSING)
+    (tmp_path / "mine.py").write_text(text)
+    said = refusal({}, plugins=[str(tmp_path)], probes_of_all=["mine"])
+    assert said == 'config: "probes_of_all" has mine: mine: no; take another'
+
+
+def test_a_network_whose_step_fits_no_state_is_named(tmp_path):
+    body = "@property\n    def state_size(self):\n        return self.hidden + 1"
+    text = PLUGIN.format(module="architectures.rnn", base="RNN", more="", body=body)
+    (tmp_path / "mine.py").write_text(text)
+    networks = CONFIG["networks"] | {"mine": {"kind": "mine"}}
+    said = refusal({"networks": ["mine"]}, networks=networks, plugins=[str(tmp_path)])
+    assert said.startswith('config: "conditions[0].networks" has mine: ')
+    assert "state_size is 65; make them agree" in said
+
+
+CODE = """
+import json, sys
+from orla.errors import OrlaError
+from orla.study.config import checked
+for given in json.loads(sys.stdin.read()):
+    try:
+        checked(given)
+        print("taken")
+    except OrlaError as error:
+        print(error)
+print("torch" in sys.modules)
+"""
+
+
+def test_what_was_read_before_is_read_without_torch(cache):
+    block = {"networks": ["lstm"], "learners": ["eprop"]}
+    fine, wrong = config(block), config(block | {"learners": ["rflo"]})
+    assert checked(fine)
+    said = refusal(block | {"learners": ["rflo"]})
+    assert len(list(cache.glob("*.json"))) == 2
+    run = subprocess.run(
+        [sys.executable, "-c", CODE],
+        input=json.dumps([fine, wrong]),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.splitlines() == ["taken", said, "False"]
+    assert len(list(cache.glob("*.json"))) == 2
+
+
+def test_another_question_is_asked_anew(cache):
+    checked(config({}))
+    kept = set(cache.glob("*.json"))
+    checked(config({}))
+    checked(config({"seeds": 4, "tasks": ["wave"]}, stable_windows=3))
+    assert set(cache.glob("*.json")) == kept
+    networks = CONFIG["networks"] | {"rnn": {"kind": "rnn", "hidden": 3}}
+    checked(config({}, networks=networks))
+    assert len(list(cache.glob("*.json"))) == 2
