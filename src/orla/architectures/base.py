@@ -65,10 +65,13 @@ class Architecture(Part, ABC):
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         """Next state (state_size,) from the state (state_size,) and the input x (n_in,)."""
 
+    def readout_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of each parameter that `readout` alone uses, W_out and b_out last."""
+        return {"W_out": (self.n_out, self.hidden), "b_out": (self.n_out,)}
+
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape of each parameter, the readout's W_out and b_out last."""
-        readout = {"W_out": (self.n_out, self.hidden), "b_out": (self.n_out,)}
-        return {**self.recurrent_shapes(), **readout}
+        """Shape of each parameter, the readout's last."""
+        return {**self.recurrent_shapes(), **self.readout_shapes()}
 
     def parameter_count(self) -> int:
         """Number of parameters of a model."""

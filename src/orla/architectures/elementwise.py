@@ -1,0 +1,112 @@
+"""The base class of networks whose recurrence is element-wise: h_t = lambda h_{t-1} + u_t."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Architecture, Parameters, matvec
+
+# Real and imaginary parts of complex numbers, of one shape. The compiler takes no complex tensors.
+Complex = tuple[Tensor, Tensor]
+
+
+def product(a: Complex, b: Complex) -> Complex:
+    """a b, number by number."""
+    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def quotient(a: Complex, b: Complex) -> Complex:
+    """a / b, number by number."""
+    squared = b[0] * b[0] + b[1] * b[1]
+    real, imaginary = product(a, (b[0], -b[1]))
+    return real / squared, imaginary / squared
+
+
+def exponential(a: Complex) -> Complex:
+    """exp(a), number by number."""
+    size = torch.exp(a[0])
+    return size * torch.cos(a[1]), size * torch.sin(a[1])
+
+
+@dataclass(frozen=True)
+class ElementWise(Architecture):
+    """n complex numbers, each with a recurrence of its own: h_t = lambda h_{t-1} + u(x_t).
+
+    A unit has `per_unit` of them, so n = hidden per_unit; number k belongs to unit k // per_unit.
+    The state is (real parts of h, imaginary parts of h, now), `now` being numbers that depend on
+    the present input alone, for the readout.
+
+    What a learner may take for granted:
+
+    - The Jacobian of h_t by h_{t-1} is diagonal, of `decay`: lambda depends on parameters alone.
+      No number of the next state depends on the previous `now`.
+    - Each recurrent parameter has `hidden` rows (first axis), and row u enters lambda and u(x) of
+      unit u's numbers alone. So dh_t/dtheta is zero but for a unit's numbers by its own rows, and
+      real-time recurrent learning that keeps these, e_t = lambda e_{t-1} + D_t, is exact (Zucchet
+      et al. 2023).
+
+    A test checks both for every architecture of this kind.
+    """
+
+    @property
+    def per_unit(self) -> int:
+        """Complex numbers a unit."""
+        return 1
+
+    @property
+    def numbers(self) -> int:
+        """n, complex numbers of all units."""
+        return self.hidden * self.per_unit
+
+    @property
+    def now_size(self) -> int:
+        """Length of `now`."""
+        return 0
+
+    @property
+    def state_size(self) -> int:
+        return 2 * self.numbers + self.now_size
+
+    @abstractmethod
+    def decay(self, params: Parameters) -> Complex:
+        """lambda, (n,) and (n,)."""
+
+    @abstractmethod
+    def drive(self, params: Parameters, x: Tensor) -> Complex:
+        """u(x), (n,) and (n,), from the input x (n_in,)."""
+
+    def now(self, params: Parameters, x: Tensor) -> Tensor:
+        """What the readout needs of the present input x (n_in,): (now_size,)."""
+        return x[:0]
+
+    def parts(self, state: Tensor) -> tuple[Complex, Tensor]:
+        """h and `now` of a state."""
+        real, imaginary, now = state.split([self.numbers, self.numbers, self.now_size])
+        return (real, imaginary), now
+
+    def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        h, _ = self.parts(state)
+        kept, driven = product(self.decay(params), h), self.drive(params, x)
+        return torch.cat([kept[0] + driven[0], kept[1] + driven[1], self.now(params, x)])
+
+    @abstractmethod
+    def outputs(self, params: Parameters, state: Tensor) -> Tensor:
+        """y (hidden,), linear in the state, by parameters that are none of the recurrence's."""
+
+    def readout_shapes(self) -> dict[str, tuple[int, ...]]:
+        glu = {"W_glu": (2 * self.hidden, self.hidden), "b_glu": (2 * self.hidden,)}
+        return {**glu, **super().readout_shapes()}
+
+    def readout(self, params: Parameters, state: Tensor) -> Tensor:
+        """Output (n_out,) = W_out z + b_out, z = a sigmoid(b), (a, b) = W_glu GELU(y) + b_glu.
+
+        GELU (Hendrycks and Gimpel 2016) and the gated linear unit (Dauphin et al. 2017) stand
+        behind the recurrence of S4 and of the LRU alike.
+        """
+        y = torch.nn.functional.gelu(self.outputs(params, state))
+        a, b = (matvec(params["W_glu"], y) + params["b_glu"]).chunk(2)
+        return matvec(params["W_out"], a * torch.sigmoid(b)) + params["b_out"]
