@@ -1,9 +1,11 @@
 """sLSTM against its equations without the stabiliser."""
 
+import numpy as np
 import oracles
 import pytest
 import torch
 from harness import HIDDEN, N_IN, N_OUT, distance, networks, stream, watch
+from scipy.special import expit, logsumexp
 
 from orla import catalogue
 from orla.architectures.slstm import SLSTM
@@ -63,6 +65,32 @@ def test_a_factor_of_all_input_gates_changes_nothing_and_no_number_overflows(for
     )
     torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
     assert not hidden_states(direct(forget), shifted, X, 3 * HIDDEN).isfinite().all()
+
+
+def sums(forget, params, X):
+    """h at each step: a mean of all z so far, weighted by exp(i) and later f, by log-sum-exp."""
+    p = {name: value.numpy() for name, value in params.items()}
+    h, log_weights, zs, found = np.zeros(HIDDEN), np.zeros((0, HIDDEN)), [], []
+    for x in X.numpy():
+        i, f, z, o = np.split(p["W_ih"] @ x + p["W_hh"] @ h + p["b_h"], 4)
+        log_f = -np.logaddexp(0, -f) if forget == "sigmoid" else f
+        log_weights = np.concatenate([log_weights + log_f, i[None]])
+        zs.append(np.tanh(z))
+        share = np.exp(log_weights - logsumexp(log_weights, axis=0))
+        h = expit(o) * (share * np.stack(zs)).sum(0)
+        found.append(h)
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("forget", FORGET)
+def test_it_is_the_mean_over_the_past_where_exponentials_overflow(forget):
+    network, params = made(forget)
+    X, _ = stream(STEPS)
+    params["W_ih"] = params["W_ih"].clone()
+    params["W_ih"][: 2 * HIDDEN] *= 1000.0  # input and forget gates
+    ours = hidden_states(network.step, params, X, network.state_size)
+    np.testing.assert_allclose(ours, sums(forget, params, X), rtol=1e-8, atol=1e-10)
+    assert not hidden_states(direct(forget), params, X, 3 * HIDDEN).isfinite().all()
 
 
 @pytest.mark.parametrize("forget", FORGET)
