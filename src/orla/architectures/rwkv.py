@@ -26,8 +26,9 @@ class RWKV(Architecture, name="rwkv", label="RWKV-4", order=36):
 
     and h_t = W_o (sigmoid(r_t) wkv_t). The state is (h, u, a, b, p): a and b are stored divided by
     exp(p), p being the largest exponent so far, so that no exponential overflows (as in their
-    appendix). h does not depend on p, so p is a constant to all derivatives. `decay` enters h_{t+1} first: an immediate
-    gradient of it is 0.
+    appendix). h does not depend on p, so p is a constant to all derivatives.
+
+    `decay` enters h_{t+1} first, by way of a_t and b_t: its immediate gradient is 0.
 
     Left out are channel mixing, layer norm and residual connections of an RWKV block. `W_in` and
     b_in are in the place of embeddings.
