@@ -11,6 +11,7 @@ from harness import (
     Normalised,
     all_learn,
     distance,
+    error_of,
     initial,
     make_learner,
     networks,
@@ -58,7 +59,8 @@ def test_rtrl_in_dense_words_is_rtrl(kind):
     blocks = watch(make_learner("rtrl", architecture), params, X, Y, rate=0.05)
     for model in range(2):
         ours, used = written.model(model)
-        truth = oracles.dense_rtrl(step, initial(architecture), used, X, Y)
+        error = error_of(architecture)
+        truth = oracles.dense_rtrl(step, initial(architecture), used, X, Y, error=error)
         assert distance(ours, truth) < EXACT
         assert distance(ours, blocks.model(model)[0]) < EXACT
         assert all_learn(truth)

@@ -3,7 +3,7 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, networks, stream
+from harness import NETWORKS, linear_readout, networks, stream
 
 from orla.engine import forward
 
@@ -19,7 +19,10 @@ def test_a_frozen_run_is_the_networks_forward_pass(kind, steps):
         own = {name: p[model] for name, p in params.items()}
         start = torch.zeros(architecture.state_size, dtype=torch.float64)
         visited = torch.stack(oracles.states(step, start, [own] * steps, X)[1:])
-        outputs = visited[:, : architecture.hidden] @ own["W_out"].T + own["b_out"]
+        if linear_readout(architecture):
+            outputs = visited[:, : architecture.hidden] @ own["W_out"].T + own["b_out"]
+        else:
+            outputs = torch.stack([architecture.readout(own, state) for state in visited])
         torch.testing.assert_close(ran[model], outputs, rtol=1e-9, atol=1e-11)
 
 

@@ -49,6 +49,7 @@ CONDITIONS = {
     "rnn tbptt-24-24 muon": lambda: loop(learner("tbptt-24-24"), "muon"),
     "lstm rtrl adafactor": lambda: loop(learner({"kind": "rtrl", "block": 8}, "lstm"), "adafactor"),
     "leaky rtrl gradnorm": lambda: loop(learner({"kind": "rtrl", "block": 6}, "leaky"), "gradnorm"),
+    "lru immediate adam": lambda: loop(learner("immediate", "lru"), "adam"),
     "rnn trace sgd, watched": watched,
 }
 

@@ -1,0 +1,112 @@
+"""Multi-scale retention in its recurrent form, of RetNet."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Architecture, Parameters, matvec
+from orla.catalogue import option
+from orla.errors import OrlaError
+
+EPSILON = 1e-5  # of the group norm, as torch.nn.GroupNorm
+
+
+@dataclass(frozen=True)
+class RetNet(Architecture, name="retnet", label="RetNet", order=38):
+    """Multi-scale retention (Sun et al. 2023, eqs. 6 and 8) of u = W_in x + b_in.
+
+    With q = W_q u, k = W_k u / sqrt(keys) and v = W_v u, a head has the state
+    S_n = gamma S_{n-1} + v_n k_n^T (values, keys) and the output o_n = S_n q_n. Head j of all has
+    gamma = 1 - 2^(-5-j). The block's output is h = W_o (swish(W_g u) * GroupNorm(o)), each head a
+    group, without scale or shift. The state is (h, S of each head).
+
+    `rotation` is the rotary part of xPos: pairs of keys turn by 10000^(-2j/keys) a step. Position n
+    against m is all that matters, so S turns and no position is stored.
+
+    Left out are residual connections, layer norm and the feed-forward network of a RetNet block,
+    and the scale of xPos, for which gamma stands. `W_in` and b_in are in the place of embeddings.
+    """
+
+    heads: int = option(1, "Heads; `hidden` is a multiple of them.", least=1)
+    keys: int = option(0, "Keys a head; 0 for as many as its values, hidden / heads.", least=0)
+    rotation: bool = option(False, "Whether keys turn with their age, as in xPos.")
+
+    def __post_init__(self) -> None:
+        if self.hidden % self.heads:
+            raise OrlaError(
+                f'architecture {self.part.name}: "heads" is {self.heads} and "hidden" is'
+                f" {self.hidden}; give a multiple of the heads"
+            )
+        if self.hidden == self.heads:
+            raise OrlaError(
+                f'architecture {self.part.name}: "hidden" is {self.hidden} and "heads" is'
+                f" {self.heads}; a head needs two units or more, give more units or fewer heads"
+            )
+        if self.rotation and self.key_size % 2:
+            raise OrlaError(
+                f'architecture {self.part.name}: "rotation" turns pairs of keys, and a head has'
+                f' {self.key_size}; give an even number of "keys"'
+            )
+
+    @property
+    def value_size(self) -> int:
+        """Values a head."""
+        return self.hidden // self.heads
+
+    @property
+    def key_size(self) -> int:
+        """Keys a head."""
+        return self.keys or self.value_size
+
+    @property
+    def state_size(self) -> int:
+        return self.hidden * (1 + self.key_size)
+
+    def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
+        n, keys = self.hidden, self.heads * self.key_size
+        return {
+            "W_in": (n, self.n_in),
+            "b_in": (n,),
+            "W_q": (keys, n),
+            "W_k": (keys, n),
+            "W_v": (n, n),
+            "W_g": (n, n),
+            "W_o": (n, n),
+        }
+
+    def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        u = matvec(params["W_in"], x) + params["b_in"]
+        q, k, v = (matvec(params[name], u).view(self.heads, -1) for name in ("W_q", "W_k", "W_v"))
+        k = k / math.sqrt(self.key_size)
+        S = state[self.hidden :].view(self.heads, self.value_size, self.key_size)
+        if self.rotation:
+            S = self._turned(S)
+        S = self._gamma(S)[:, None, None] * S + v[:, :, None] * k[:, None, :]
+        o = matvec(S, q[:, None, :])
+        gate = torch.nn.functional.silu(matvec(params["W_g"], u))
+        h = matvec(params["W_o"], gate * self._normalised(o).flatten())
+        return torch.cat([h, S.flatten()])
+
+    def _gamma(self, like: Tensor) -> Tensor:
+        """The decay of each head (heads,)."""
+        head = torch.arange(self.heads, dtype=like.dtype, device=like.device)
+        return 1.0 - torch.exp2(-5.0 - head)
+
+    def _turned(self, S: Tensor) -> Tensor:
+        """S with each pair of keys turned back by its angle."""
+        pair = torch.arange(0, self.key_size, 2, dtype=S.dtype, device=S.device)
+        angle = torch.exp(-math.log(10000.0) * pair / self.key_size)
+        cos, sin = torch.cos(angle), torch.sin(angle)
+        first, second = S.unflatten(-1, (-1, 2)).unbind(-1)
+        turned = [first * cos + second * sin, second * cos - first * sin]
+        return torch.stack(turned, -1).flatten(-2)
+
+    def _normalised(self, o: Tensor) -> Tensor:
+        """Each head's outputs (heads, values) with mean 0 and variance 1."""
+        centred = o - o.sum(-1, keepdim=True) / self.value_size
+        variance = (centred * centred).sum(-1, keepdim=True) / self.value_size
+        return centred / torch.sqrt(variance + EPSILON)

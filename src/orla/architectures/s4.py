@@ -1,0 +1,121 @@
+"""Diagonal state space model, S4D."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Parameters, matvec
+from orla.architectures.elementwise import Complex, ElementWise, exponential, product, quotient
+from orla.catalogue import option
+from orla.errors import OrlaError
+
+ZOH, BILINEAR = "zoh", "bilinear"
+
+
+@dataclass(frozen=True)
+class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
+    """S4D (Gu, Gupta, Goel and Re 2022), one layer: each unit has a state space model of its own.
+
+    Unit u gets the input v = W_in x + b_in and has `modes` complex numbers h' = A h + v, with
+    A = -exp(log_A_real) + i A_imag, and B = 1, since only the product of B and C matters. At a step
+    dt = exp(log_dt) that is h_t = lambda h_{t-1} + beta v_t with
+
+        zero-order hold: lambda = exp(dt A), beta = (lambda - 1) / A,
+        bilinear: lambda = (1 + dt A / 2) / (1 - dt A / 2), beta = dt / (1 - dt A / 2),
+
+    and y = 2 Re(C h) + D v: each number stands for itself and its conjugate. GELU, a gated linear
+    unit that mixes the units, and the linear readout follow, as in the authors' code, whose default
+    is 32 modes. Initial values are S4D-Lin: A = -1/2 + i pi n.
+    """
+
+    modes: int = option(4, "Complex numbers a unit.", least=1)
+    discretisation: str = option(
+        ZOH, "How a step is made of the continuous model.", choices=[ZOH, BILINEAR]
+    )
+    dt_min: float = option(0.001, "Smallest initial step of the continuous model.", above=0)
+    dt_max: float = option(0.1, "Largest initial step of the continuous model.", above=0)
+
+    def __post_init__(self) -> None:
+        if self.dt_min > self.dt_max:
+            raise OrlaError(
+                f'architecture {self.part.name}: "dt_min" is {self.dt_min}, above "dt_max",'
+                f" {self.dt_max}; exchange them"
+            )
+
+    @property
+    def per_unit(self) -> int:
+        return self.modes
+
+    @property
+    def now_size(self) -> int:
+        return self.hidden
+
+    def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
+        n = self.hidden
+        return {
+            "W_in": (n, self.n_in),
+            "b_in": (n,),
+            "log_dt": (n,),
+            "log_A_real": (n, self.modes),
+            "A_imag": (n, self.modes),
+        }
+
+    def readout_shapes(self) -> dict[str, tuple[int, ...]]:
+        of_modes = dict.fromkeys(("C_re", "C_im"), (self.hidden, self.modes))
+        return {**of_modes, "D": (self.hidden,), **super().readout_shapes()}
+
+    def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
+        """As `Architecture`; A by S4D-Lin, log_dt uniform, C and D normal of variance 1."""
+
+        def normal(*shape: int) -> Tensor:
+            return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+        params, n = super().init(generator, dtype), self.hidden
+        of_modes = n, self.modes
+        span = math.log(self.dt_max) - math.log(self.dt_min)
+        share = torch.rand(n, generator=generator, dtype=torch.float64)
+        own = {
+            "log_dt": math.log(self.dt_min) + span * share,
+            "log_A_real": torch.full(of_modes, math.log(0.5), dtype=torch.float64),
+            "A_imag": math.pi
+            * torch.arange(self.modes, dtype=torch.float64).repeat(of_modes[0], 1),
+            "C_re": normal(*of_modes) / math.sqrt(2),
+            "C_im": normal(*of_modes) / math.sqrt(2),
+            "D": normal(n),
+        }
+        return params | {name: p.to(dtype) for name, p in own.items()}
+
+    def decay(self, params: Parameters) -> Complex:
+        real, imaginary = self._discrete(params)[0]
+        return real.flatten(), imaginary.flatten()
+
+    def drive(self, params: Parameters, x: Tensor) -> Complex:
+        real, imaginary = self._discrete(params)[1]
+        v = self.now(params, x)[:, None]
+        return (real * v).flatten(), (imaginary * v).flatten()
+
+    def now(self, params: Parameters, x: Tensor) -> Tensor:
+        """v = W_in x + b_in (hidden,)."""
+        return matvec(params["W_in"], x) + params["b_in"]
+
+    def _discrete(self, params: Parameters) -> tuple[Complex, Complex]:
+        """lambda and beta, each (hidden, modes)."""
+        dt = torch.exp(params["log_dt"])[:, None]
+        A = -torch.exp(params["log_A_real"]), params["A_imag"]
+        if self.discretisation == ZOH:
+            decay = exponential((dt * A[0], dt * A[1]))
+            return decay, quotient((decay[0] - 1.0, decay[1]), A)
+        half = 0.5 * dt * A[0], 0.5 * dt * A[1]
+        one = torch.ones_like(half[0]), torch.zeros_like(half[1])
+        inverse = quotient(one, (1.0 - half[0], -half[1]))
+        return product((1.0 + half[0], half[1]), inverse), (dt * inverse[0], dt * inverse[1])
+
+    def outputs(self, params: Parameters, state: Tensor) -> Tensor:
+        h, v = self.parts(state)
+        real, imaginary = (part.view(self.hidden, self.modes) for part in h)
+        y = 2.0 * (params["C_re"] * real - params["C_im"] * imaginary).sum(-1)
+        return y + params["D"] * v
