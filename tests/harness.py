@@ -161,19 +161,6 @@ def error_of(network):
     return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
 
 
-
-def linear_readout(network):
-    """Whether the network's outputs are W_out h + b_out, as the oracles take for granted."""
-    return type(network).readout is Architecture.readout
-
-
-def error_of(network):
-    """The oracles' error; where the readout is the network's own, of its outputs."""
-    if linear_readout(network):
-        return oracles.loss
-    return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
-
-
 # Where the options that a part has by default are too long for a short stream, or too few cases.
 _SPECIAL = {
     "tbptt": ["tbptt-8-8", "tbptt-6-4", "tbptt-4-1"],
@@ -198,9 +185,9 @@ LEARNERS = {
 }
 
 
-# Networks that every learner is tested on, and learners that are tested on every network: what
+# Networks that every learner is tested on, and a learner that is tested on every network: what
 # all pairs of both would tell more is not worth the hours.
-PLAIN, USUAL = ("rnn", "lstm", "another"), ("immediate", "tbptt-8-8", "rtrl")
+PLAIN, USUAL = ("rnn", "lstm", "another"), ("immediate",)
 
 
 def fits(network, learner):
