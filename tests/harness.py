@@ -23,7 +23,7 @@ HIDDEN, N_IN, N_OUT = 5, 3, 2
 
 # Options with which the past matters in a short stream, no parameter is without a gradient, and
 # descent at the tests' rates is not chaotic.
-_LIVELY = {
+LIVELY = {
     "s4": {"modes": 2, "dt_min": 0.3, "dt_max": 1.0},
     "lru": {"r_min": 0.2, "r_max": 0.6, "max_phase": 1.0},
 }
@@ -31,7 +31,7 @@ _LIVELY = {
 
 def make_network(kind, hidden=HIDDEN, n_in=N_IN, n_out=N_OUT):
     """The architecture called so, of this size."""
-    given = {"kind": kind, "hidden": hidden, **_LIVELY.get(kind, {})}
+    given = {"kind": kind, "hidden": hidden, **LIVELY.get(kind, {})}
     return catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
 
 

@@ -1,5 +1,6 @@
 """The command as typed, against the oracles; bad input by its one line."""
 
+import json
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from harness import (
     HIDDEN,
+    LIVELY,
     N_IN,
     N_OUT,
     NETWORKS,
@@ -107,9 +109,25 @@ def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, 
 )
 def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, learner):
     write(kind, steps=200)
-    found = run(tmp_path, kind, learner)
+    typed = json.dumps({"kind": kind, **LIVELY[kind]}) if kind in LIVELY else kind
+    found = run(tmp_path, typed, learner)
     assert len(found["W_out"]) == len(found["step"]) > 0
-    assert all(np.isfinite(g).all() and g.any() for n, g in found.items() if n != "step")
+    still = {name for name, g in found.items() if not g.any()} - {"step"}
+    # RWKV's decay acts on the state that the next step reads: it has no immediate derivative.
+    assert still == ({"decay"} if (kind, learner) == ("rwkv", "immediate") else set())
+    assert all(np.isfinite(g).all() for g in found.values())
+
+
+def test_a_part_given_with_options_takes_them(write, tmp_path, capsys):
+    write("s4")
+    found = run(tmp_path, "{kind: s4, modes: 2, dt_min: 0.3, dt_max: 1.0}", "immediate")
+    assert found["step"].tolist() == list(range(STEPS))
+    with pytest.raises(SystemExit):
+        run(tmp_path, "{kind: s4, modes: 3}", "immediate")
+    assert "has shape" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(tmp_path, "{modes: 2}", "immediate")
+    assert "is no name and no mapping like '{kind: NAME, OPTION: VALUE}'" in capsys.readouterr().err
 
 
 def test_help_lists_what_the_catalogue_has(capsys):

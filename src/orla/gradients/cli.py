@@ -6,6 +6,9 @@ import argparse
 import functools
 import sys
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from orla import catalogue
 
@@ -15,6 +18,7 @@ Write the gradient of every update that LEARNER makes on a stream, with frozen w
 weights: an .npz with the parameters by name, W_ih (gates, in), W_hh (gates, hidden), b_h (gates),
 W_out (out, hidden), b_out (out). An RNN has as many gates as hidden units; an LSTM four times as
 many, in the order input, forget, cell, output. Another architecture has the names that it declares.
+An architecture or learner that needs options is given as in a config: "{kind: s4, modes: 4}".
 stream: an .npz with X (steps, in), Y (steps, out). The state starts at zero. The loss of a step is
 the mean over the outputs of the squared error.
 
@@ -35,8 +39,12 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--architecture", required=True, help="one of those listed below")
-    parser.add_argument("--learner", required=True, help="likewise; capitals are numbers")
+    parser.add_argument(
+        "--architecture", required=True, type=_part, help="one of those listed below"
+    )
+    parser.add_argument(
+        "--learner", required=True, type=_part, help="likewise; capitals are numbers"
+    )
     parser.add_argument("--weights", required=True, type=Path, metavar="NPZ")
     parser.add_argument("--stream", required=True, type=Path, metavar="NPZ")
     parser.add_argument("--out", required=True, type=Path, metavar="NPZ")
@@ -45,6 +53,21 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     )
     parser.set_defaults(run=_run)
     parser.format_help = functools.partial(_help, parser)
+
+
+def _part(text: str) -> str | dict[str, Any]:
+    """A part by its name, or by a mapping of its kind and options in YAML."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        given = yaml.safe_load(text)
+    except yaml.YAMLError:
+        given = None
+    if not isinstance(given, dict) or "kind" not in given:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no name and no mapping like '{{kind: NAME, OPTION: VALUE}}'"
+        )
+    return given
 
 
 def _help(parser: argparse.ArgumentParser) -> str:
@@ -72,7 +95,7 @@ def _run(arguments: argparse.Namespace) -> None:
         PRECISIONS[arguments.precision],
     )
     rule = catalogue.make("learner", arguments.learner, architecture=network)
-    with progress.bar(len(X), f"gradients of {arguments.learner}", "step") as bar:
+    with progress.bar(len(X), f"gradients of {rule.part.name}", "step") as bar:
         found = gradients(rule, params, X, Y, on_steps=bar.update)
     files.write_arrays(arguments.out, found)
     if left := len(X) % rule.stride:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,16 +41,20 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_weights(
-    path: Path, name: str, n_in: int, n_out: int, dtype: torch.dtype
+    path: Path, part: str | Mapping[str, Any], n_in: int, n_out: int, dtype: torch.dtype
 ) -> tuple[Architecture, Parameters]:
-    """The network called `name` whose weights stand in `path`; their sizes give its hidden units.
+    """The network of an architecture (its name, or its kind and options) and its weights in `path`.
+
+    The columns of W_out are its hidden units.
 
     Raises:
         OrlaError: A parameter is missing, unknown, misshapen, or has an entry that is no finite
-            number; or no architecture has that name.
+            number; no architecture has that name; or its options do not fit.
     """
     arrays = _read_arrays(path)
-    given = {"kind": name, "hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1]}
+    named = {"kind": part} if isinstance(part, str) else part
+    name = named["kind"]
+    given = {"hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1], **named}
     network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
