@@ -20,9 +20,22 @@ from orla.study.batches import initial_parameters
 HIDDEN, N_IN, N_OUT = 5, 3, 2
 
 
+# Options of architectures that need some, or whose own are too large for a test.
+OPTIONS = {
+    "stack": {"layers": [{"kind": "lstm", "hidden": 2}, "rnn"]},
+    "block_gru": {"blocks": HIDDEN, "units": 3, "mlp": 1},
+    "transformer": {"context": 2, "heads": 1, "layers": 1, "feedforward": 1},
+}
+
+
+def specified(kind, hidden=HIDDEN):
+    """The architecture called so, of this size, as a config gives it."""
+    return {"kind": kind, "hidden": hidden, **OPTIONS.get(kind, {})}
+
+
 def make_network(kind, hidden=HIDDEN, n_in=N_IN, n_out=N_OUT):
     """The architecture called so, of this size."""
-    return catalogue.make("architecture", {"kind": kind, "hidden": hidden}, n_in=n_in, n_out=n_out)
+    return catalogue.make("architecture", specified(kind, hidden), n_in=n_in, n_out=n_out)
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,13 @@ class SometimesNormalised(Normalised):
         return self.hidden + 1
 
 
-_TEXTBOOK = {"rnn": oracles.rnn_step, "lstm": oracles.lstm_step}
+_TEXTBOOK = {
+    "rnn": oracles.rnn_step,
+    "lstm": oracles.lstm_step,
+    "gru": oracles.gru_step,
+    "ctrnn": oracles.ctrnn_step,
+    "stack": oracles.lstm_below_rnn_step,
+}
 
 
 def _with_step(network, kind=None):
@@ -94,6 +113,9 @@ def _with_step(network, kind=None):
 # Every architecture of the catalogue, and one that the engine knows nothing of.
 NETWORKS = {kind: _with_step(make_network(kind), kind) for kind in catalogue.parts("architecture")}
 NETWORKS["another"] = _with_step(Adapting(HIDDEN, N_IN, N_OUT))
+
+# Those whose past matters to the gradient; a transformer's window depends on no parameter.
+REMEMBERING = [kind for kind in NETWORKS if kind != "transformer"]
 
 # Where the options that a part has by default are too long for a short stream, or too few cases.
 _SPECIAL = {

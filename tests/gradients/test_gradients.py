@@ -1,5 +1,6 @@
 """The command as typed, against the oracles; bad input by its one line."""
 
+import json
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from harness import (
     N_IN,
     N_OUT,
     NETWORKS,
+    OPTIONS,
     PLAIN,
     all_learn,
     distance,
@@ -107,7 +109,8 @@ def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, 
 )
 def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, learner):
     write(kind, steps=200)
-    found = run(tmp_path, kind, learner)
+    options = OPTIONS.get(kind)
+    found = run(tmp_path, json.dumps({"kind": kind, **options}) if options else kind, learner)
     assert len(found["W_out"]) == len(found["step"]) > 0
     assert all(np.isfinite(g).all() and g.any() for n, g in found.items() if n != "step")
 
@@ -175,7 +178,9 @@ def nan_at(shape, *index):
 @pytest.mark.parametrize(
     "options, changes, message",
     [
-        ({"kind": "gru"}, {}, "architecture 'gru' is unknown; "),
+        ({"kind": "grru"}, {}, "architecture 'grru' is unknown; the nearest is \"gru\""),
+        ({"kind": "{kind: rnn, hiden: 5}"}, {}, "hiden"),
+        ({"kind": "{kind: rnn"}, {}, "--architecture {kind: rnn is no YAML"),
         ({"learner": "bptt"}, {}, "learner 'bptt' is unknown; the nearest is \"tbptt\""),
         ({"learner": "tbptt-2-4"}, {}, "WINDOW >= UPDATE_EVERY"),
         ({"learner": "tbptt-2"}, {}, "write tbptt or tbptt-WINDOW-UPDATE_EVERY"),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from orla.catalogue import plugins
-from orla.catalogue.options import defaults_of, values
+from orla.catalogue.options import defaults_of, lists_of_parts, values
 from orla.catalogue.options import option as option
 from orla.errors import OrlaError
 from orla.schema import nearest
@@ -242,6 +242,19 @@ def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
 
 
 def label(kind: str, given: str | Mapping[str, Any]) -> str:
-    """A part's label with the values of its options filled in."""
+    """A part's label with the values of its options filled in.
+
+    A list of parts is filled in as their labels, each with the other options that it is given.
+    """
     found, options = specification(kind, given)
-    return found.part.label.format_map(defaults_of(found) | options)
+    shown = defaults_of(found) | options
+    for name, of in lists_of_parts(found).items():
+        shown[name] = " + ".join(_label_in_full(of, one) for one in shown.get(name, ()))
+    return found.part.label.format_map(shown).strip()
+
+
+def _label_in_full(kind: str, given: str | Mapping[str, Any]) -> str:
+    found, options = specification(kind, given)
+    more = [f"{o} {v}" for o, v in options.items() if f"{{{o}" not in found.part.label]
+    more = f" ({', '.join(more).replace('_', ' ')})" if more else ""
+    return label(kind, given) + more

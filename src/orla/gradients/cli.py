@@ -6,8 +6,10 @@ import argparse
 import functools
 import sys
 from pathlib import Path
+from typing import Any
 
 from orla import catalogue
+from orla.errors import OrlaError
 
 _DESCRIPTION = """\
 Write the gradient of every update that LEARNER makes on a stream, with frozen weights.
@@ -35,7 +37,11 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--architecture", required=True, help="one of those listed below")
+    parser.add_argument(
+        "--architecture",
+        required=True,
+        help="one of those listed below; with options: '{kind: NAME, OPTION: VALUE}'",
+    )
     parser.add_argument("--learner", required=True, help="likewise; capitals are numbers")
     parser.add_argument("--weights", required=True, type=Path, metavar="NPZ")
     parser.add_argument("--stream", required=True, type=Path, metavar="NPZ")
@@ -66,7 +72,7 @@ def _run(arguments: argparse.Namespace) -> None:
     X, Y = files.read_stream(arguments.stream)
     network, params = files.read_weights(
         arguments.weights,
-        arguments.architecture,
+        _specification(arguments.architecture),
         X.shape[1],
         Y.shape[1],
         PRECISIONS[arguments.precision],
@@ -77,3 +83,17 @@ def _run(arguments: argparse.Namespace) -> None:
     files.write_arrays(arguments.out, found)
     if left := len(X) % rule.stride:
         print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)
+
+
+def _specification(given: str) -> Any:
+    """A name as it is; a mapping, which begins with a brace, as YAML reads it."""
+    if not given.startswith("{"):
+        return given
+    import yaml
+
+    try:
+        return yaml.safe_load(given)
+    except yaml.YAMLError as error:
+        raise OrlaError(
+            f"--architecture {given} is no YAML ({error}); write '{{kind: NAME, OPTION: VALUE}}'"
+        ) from None

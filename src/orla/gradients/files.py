@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,17 +41,23 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_weights(
-    path: Path, name: str, n_in: int, n_out: int, dtype: torch.dtype
+    path: Path, given: str | Mapping[str, Any], n_in: int, n_out: int, dtype: torch.dtype
 ) -> tuple[Architecture, Parameters]:
-    """The network called `name` whose weights stand in `path`; their sizes give its hidden units.
+    """The network whose weights stand in `path`; their sizes give its hidden units.
+
+    Args:
+        path: An .npz file with the parameters by name.
+        given: Its name, or a mapping of ``kind`` and options.
 
     Raises:
         OrlaError: A parameter is missing, unknown, misshapen, or has an entry that is no finite
-            number; or no architecture has that name.
+            number; or the architecture or an option is unknown.
     """
     arrays = _read_arrays(path)
-    given = {"kind": name, "hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1]}
-    network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
+    part, options = catalogue.specification("architecture", given)
+    name, hidden = part.part.name, _matrix(path, arrays, "W_out", "out, hidden").shape[1]
+    options = {"kind": name, "hidden": hidden} | options
+    network = catalogue.make("architecture", options, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
         if key not in shapes:
