@@ -21,18 +21,25 @@ from orla.study.batches import initial_parameters
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2
 
-# Options with which the past matters in a short stream, no parameter is without a gradient, and
-# descent at the tests' rates is not chaotic.
-LIVELY = {
+# Options of architectures that need some, or whose own are too large for a test, or with which
+# the past hardly matters in a short stream or descent at the tests' rates is chaotic.
+OPTIONS = {
     "s4": {"modes": 2, "dt_min": 0.3, "dt_max": 1.0},
     "lru": {"r_min": 0.2, "r_max": 0.6, "max_phase": 1.0},
+    "stack": {"layers": [{"kind": "lstm", "hidden": 2}, "rnn"]},
+    "block_gru": {"blocks": HIDDEN, "units": 3, "mlp": 1},
+    "transformer": {"context": 2, "heads": 1, "layers": 1, "feedforward": 1},
 }
+
+
+def specified(kind, hidden=HIDDEN):
+    """The architecture called so, of this size, as a config gives it."""
+    return {"kind": kind, "hidden": hidden, **OPTIONS.get(kind, {})}
 
 
 def make_network(kind, hidden=HIDDEN, n_in=N_IN, n_out=N_OUT):
     """The architecture called so, of this size."""
-    given = {"kind": kind, "hidden": hidden, **LIVELY.get(kind, {})}
-    return catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
+    return catalogue.make("architecture", specified(kind, hidden), n_in=n_in, n_out=n_out)
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,13 @@ class SometimesNormalised(Normalised):
         return self.hidden + 1
 
 
-_TEXTBOOK = {"rnn": oracles.rnn_step, "lstm": oracles.lstm_step}
+_TEXTBOOK = {
+    "rnn": oracles.rnn_step,
+    "lstm": oracles.lstm_step,
+    "gru": oracles.gru_step,
+    "ctrnn": oracles.ctrnn_step,
+    "stack": oracles.lstm_below_rnn_step,
+}
 
 
 def _with_step(network, kind=None):
@@ -160,6 +173,9 @@ def error_of(network):
         return oracles.loss
     return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
 
+
+# Those whose past matters to the gradient; a transformer's window depends on no parameter.
+REMEMBERING = [kind for kind in NETWORKS if kind != "transformer"]
 
 # Where the options that a part has by default are too long for a short stream, or too few cases.
 _SPECIAL = {

@@ -23,6 +23,32 @@ def lstm_step(params, state, x):
     return torch.cat([torch.sigmoid(o) * torch.tanh(c), c])
 
 
+def gru_step(params, h, x):
+    """Gates r, z, n; r multiplies all that n gets from h, the bias b_n among it."""
+    r, z = torch.sigmoid(
+        (params["W_ih"] @ x + params["b_h"])[: 2 * len(h)] + params["W_hh"][: 2 * len(h)] @ h
+    ).chunk(2)
+    W_in, W_hn, b_in = (params[name][2 * len(h) :] for name in ("W_ih", "W_hh", "b_h"))
+    n = torch.tanh(W_in @ x + b_in + r * (W_hn @ h + params["b_n"]))
+    return n + z * (h - n)
+
+
+def ctrnn_step(params, h, x):
+    """h + (dt/tau) dh/dt with dt/tau = 0.5."""
+    return h + 0.5 * (rnn_step(params, h, x) - h)
+
+
+def lstm_below_rnn_step(params, state, x):
+    """The state is (h of the RNN, h and c of the LSTM below it)."""
+    n = len(params["b_h.1"])
+    below, above = (
+        {name.split(".")[0]: p for name, p in params.items() if name.endswith(layer)}
+        for layer in (".0", ".1")
+    )
+    lstm = lstm_step(below, state[n:], x)
+    return torch.cat([rnn_step(above, state[:n], lstm[: len(lstm) // 2]), lstm])
+
+
 def loss(params, state, y):
     """Mean over the outputs of the squared error of W_out h + b_out."""
     output = params["W_out"] @ state[: params["W_out"].shape[1]] + params["b_out"]

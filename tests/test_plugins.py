@@ -15,9 +15,11 @@ from orla.interventions.base import Gradients
 from orla.results import base
 
 PLUGINS = Path(__file__).parent / "plugins"
+# Rows of the MGU's parameters with 5 units: its gate's, its candidate's.
+GATES = (slice(0, 5), slice(5, 10))
 MARKS = {
     "task": "echo",
-    "architecture": "gru",
+    "architecture": "mgu",
     "loss": "huber",
     "start": "damped",
     "learner": "snap-1",
@@ -38,8 +40,8 @@ def plugins():
     catalogue.use_plugins(before)
 
 
-def gru(hidden=5, n_in=3, n_out=2):
-    return catalogue.make("architecture", {"kind": "gru", "hidden": hidden}, n_in=n_in, n_out=n_out)
+def mgu(hidden=5, n_in=3, n_out=2):
+    return catalogue.make("architecture", {"kind": "mgu", "hidden": hidden}, n_in=n_in, n_out=n_out)
 
 
 def test_each_kind_of_part_is_added_by_a_file_of_its_own():
@@ -52,21 +54,27 @@ def test_each_kind_of_part_is_added_by_a_file_of_its_own():
         assert before[kind] - set(catalogue.parts(kind)) == {name} | also
 
 
-def test_the_network_is_torchs_gru_cell():
-    network = gru()
+def sigmoid(v):
+    return 1 / (1 + np.exp(-v))
+
+
+def test_the_network_is_its_formula():
+    """Each gate with a weight matrix and a bias of its own, in NumPy."""
+    network = mgu()
     params = {n: p[0] for n, p in networks(network).items()}
-    cell = torch.nn.GRUCell(3, 5, dtype=torch.float64)
-    with torch.no_grad():
-        cell.weight_ih.copy_(params["W_ih"])
-        cell.weight_hh.copy_(params["W_hh"])
-        cell.bias_ih.copy_(params["b_h"])
-        cell.bias_hh.zero_()
-        cell.bias_hh[10:] = params["b_n"]
-    ours, theirs = network.initial_state(params), None
+    W_f, W_n, U_f, U_n = (params[n][rows].numpy() for n in ("W_ih", "W_hh") for rows in GATES)
+    b_f, b_n = (params["b_h"][rows].numpy() for rows in GATES)
+    ours, h, reset_after = network.initial_state(params), np.zeros(5), np.zeros(5)
     for x in stream(40)[0]:
-        ours, theirs = network.step(params, ours, x), cell(x[None], theirs)
-        torch.testing.assert_close(ours, theirs[0].detach(), rtol=1e-12, atol=1e-14)
-    assert float(ours.abs().max()) > 0.1
+        ours = network.step(params, ours, x)
+        f = sigmoid(W_f @ x.numpy() + U_f @ h + b_f)
+        h = (1 - f) * h + f * np.tanh(W_n @ x.numpy() + U_n @ (f * h) + b_n)
+        np.testing.assert_allclose(ours, h, rtol=1e-12, atol=1e-14)
+        f = sigmoid(W_f @ x.numpy() + U_f @ reset_after + b_f)
+        n = np.tanh(W_n @ x.numpy() + f * (U_n @ reset_after) + b_n)
+        reset_after = (1 - f) * reset_after + f * n
+    assert np.abs(h).max() > 0.1
+    assert np.abs(h - reset_after).max() > 1e-3  # with the gate behind the matrix, as in a GRU
 
 
 def test_the_other_network_is_its_formula():
@@ -83,7 +91,7 @@ def test_the_other_network_is_its_formula():
     assert float(ours.abs().max()) > 0.1
 
 
-@pytest.mark.parametrize("kind", ["gru", "ugrnn"])
+@pytest.mark.parametrize("kind", ["mgu", "ugrnn"])
 @pytest.mark.parametrize("name", ["tbptt-24-24", "rtrl"])
 def test_learners_of_the_package_work_on_the_network(name, kind):
     """The summed errors of 24 steps have one gradient, by whichever learner."""
@@ -129,7 +137,7 @@ def snap_by_hand(network, params, X, Y):
     return found
 
 
-@pytest.mark.parametrize("kind", ["gru", "rnn"])
+@pytest.mark.parametrize("kind", ["mgu", "rnn"])
 def test_the_learner_keeps_each_units_own_path(kind):
     network = catalogue.make("architecture", {"kind": kind, "hidden": 4}, n_in=3, n_out=2)
     params, (X, Y) = networks(network), stream(12)
@@ -149,7 +157,7 @@ def test_the_learner_keeps_each_units_own_path(kind):
 
 
 def test_with_one_unit_the_learner_is_exact():
-    network, (X, Y) = gru(hidden=1), stream(20)
+    network, (X, Y) = mgu(hidden=1), stream(20)
     ours, exact = (
         watch(catalogue.make("learner", n, architecture=network), networks(network), X, Y).gradients
         for n in ("snap-1", "rtrl")
@@ -254,7 +262,7 @@ def test_the_intervention_is_torchs_clip():
 
 
 def test_the_probe_measures_before_and_after_the_intervention():
-    network, (X, Y) = gru(), stream(6)
+    network, (X, Y) = mgu(), stream(6)
     loop = Loop(
         catalogue.make("learner", "immediate", architecture=network),
         catalogue.make("optimizer", "adagrad"),
@@ -275,7 +283,7 @@ def test_the_probe_measures_before_and_after_the_intervention():
 
 
 def test_the_start_changes_the_recurrent_weights_alone():
-    network = gru()
+    network = mgu()
     params = {n: p[0] for n, p in networks(network).items()}
     start = catalogue.make("start", {"kind": "damped", "factor": 0.25})
     begun = start.apply(network, params, torch.Generator())
@@ -306,7 +314,7 @@ def norms():
     frame = pd.DataFrame(
         {"learner": ["immediate", "snap-1"] * 2, "intervention": ["none", "none", "c", "c"]}
     ).assign(
-        **{"task": "echo", "pair": "", "architecture": "gru", "optimizer": "adagrad"},
+        **{"task": "echo", "pair": "", "architecture": "mgu", "optimizer": "adagrad"},
         **{"precision": "float64", "split": "shift", "start": "pretrained", "n_seeds": 2},
     )
     numbers = np.arange(1.0, 21.0).reshape(4, 5)

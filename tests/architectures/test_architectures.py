@@ -76,6 +76,10 @@ def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
 NOT_DRAWN = {
     "rwkv": {"mu_r", "mu_k", "mu_v", "decay", "bonus"},
     "s4": {"log_A_real", "A_imag"},
+    "block_gru": {"b_he", "b_ih", "b_h", "b_g", "b_m.0"}
+    | {"scale_he", "scale_ih", "scale_h", "scale_m.0"},
+    "transformer": {"b_in", "b_qv.0", "b_o.0", "b_1.0", "b_2.0", "scale", "shift"}
+    | {"scale_1.0", "shift_1.0", "scale_2.0", "shift_2.0"},
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from harness import (
     NETWORKS,
+    REMEMBERING,
     Normalised,
     all_learn,
     distance,
@@ -50,7 +51,7 @@ class ByOwnUnits(InWords):
     dense: ClassVar[bool] = False
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", REMEMBERING)
 def test_rtrl_in_dense_words_is_rtrl(kind):
     architecture, step = NETWORKS[kind]
     X, Y = stream(STEPS)

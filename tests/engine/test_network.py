@@ -1,6 +1,7 @@
 """A network whose step does not fit its state is refused with one line that names its file."""
 
 import pytest
+from harness import specified
 
 from orla import catalogue
 from orla.engine.network import network_of
@@ -64,4 +65,4 @@ def test_another_is_refused(made, tmp_path, change, message):
 
 @pytest.mark.parametrize("kind", catalogue.parts("architecture"))
 def test_those_of_the_package_are_made(kind):
-    assert network_of({"kind": kind, "hidden": 5}, 3, 2).hidden == 5
+    assert network_of(specified(kind, 5), 3, 2).hidden == 5

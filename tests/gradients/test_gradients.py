@@ -10,10 +10,10 @@ import pytest
 import torch
 from harness import (
     HIDDEN,
-    LIVELY,
     N_IN,
     N_OUT,
     NETWORKS,
+    OPTIONS,
     PLAIN,
     all_learn,
     distance,
@@ -109,7 +109,7 @@ def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, 
 )
 def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, learner):
     write(kind, steps=200)
-    typed = json.dumps({"kind": kind, **LIVELY[kind]}) if kind in LIVELY else kind
+    typed = json.dumps({"kind": kind, **OPTIONS[kind]}) if kind in OPTIONS else kind
     found = run(tmp_path, typed, learner)
     assert len(found["W_out"]) == len(found["step"]) > 0
     still = {name for name, g in found.items() if not g.any()} - {"step"}
@@ -193,7 +193,9 @@ def nan_at(shape, *index):
 @pytest.mark.parametrize(
     "options, changes, message",
     [
-        ({"kind": "gru"}, {}, "architecture 'gru' is unknown; "),
+        ({"kind": "grru"}, {}, "architecture 'grru' is unknown; the nearest is \"gru\""),
+        ({"kind": "{kind: rnn, hiden: 5}"}, {}, "hiden"),
+        ({"kind": "{kind: rnn"}, {}, "--architecture {kind: rnn is no YAML"),
         ({"learner": "bptt"}, {}, "learner 'bptt' is unknown; the nearest is \"tbptt\""),
         ({"learner": "tbptt-2-4"}, {}, "WINDOW >= UPDATE_EVERY"),
         ({"learner": "tbptt-2"}, {}, "write tbptt or tbptt-WINDOW-UPDATE_EVERY"),

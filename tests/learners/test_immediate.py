@@ -6,6 +6,7 @@ import torch
 from harness import (
     LEARNERS,
     NETWORKS,
+    REMEMBERING,
     all_learn,
     distance,
     initial,
@@ -25,7 +26,7 @@ STEPS = 24
 READOUT = {"W_out", "b_out"}
 
 
-@pytest.fixture(params=NETWORKS)
+@pytest.fixture(params=REMEMBERING)
 def network(request):
     return NETWORKS[request.param]
 

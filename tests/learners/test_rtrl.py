@@ -3,7 +3,7 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, all_learn, distance, initial, networks, stream, watch
+from harness import NETWORKS, PLAIN, all_learn, distance, initial, networks, stream, watch
 
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
@@ -23,7 +23,7 @@ def products(request):
     return request.param
 
 
-@pytest.fixture(params=NETWORKS)
+@pytest.fixture(params=PLAIN)
 def network(request):
     return NETWORKS[request.param]
 

@@ -2,7 +2,7 @@
 
 import oracles
 import pytest
-from harness import NETWORKS, all_learn, distance, initial, networks, stream, watch
+from harness import NETWORKS, PLAIN, all_learn, distance, initial, networks, stream, watch
 
 from orla.errors import OrlaError
 from orla.learners.immediate import Immediate
@@ -13,7 +13,7 @@ EXACT = 1e-10
 STEPS = 24
 
 
-@pytest.fixture(params=NETWORKS)
+@pytest.fixture(params=PLAIN)
 def network(request):
     return NETWORKS[request.param]
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from harness import specified
 
 from orla import catalogue
 from orla.architectures.base import Architecture, matvec
@@ -35,7 +36,7 @@ class Leaky(Architecture):
 def network(kind, hidden=5):
     if kind == "leaky":
         return Leaky(hidden, N_IN, N_OUT)
-    return catalogue.make("architecture", {"kind": kind, "hidden": hidden}, n_in=N_IN, n_out=N_OUT)
+    return catalogue.make("architecture", specified(kind, hidden), n_in=N_IN, n_out=N_OUT)
 
 
 def learner(spec, kind="rnn", hidden=5):

@@ -11,7 +11,8 @@ from orla.reports.study import in_paper
 INSTANCES = {
     "learner": {"trace-05": {"kind": "trace", "decay": 0.5}, "short": {"kind": "tbptt", "window": 9,
                                                                       "update_every": 3}},
-    "architecture": {"rnn-128": {"kind": "rnn", "hidden": 128}, "rnn": {"kind": "rnn"}},
+    "architecture": {"rnn-128": {"kind": "rnn", "hidden": 128}, "rnn": {"kind": "rnn"},
+                     "deep": {"kind": "stack", "layers": ["rnn", {"kind": "lstm", "hidden": 32}]}},
 }  # fmt: skip
 
 
@@ -29,6 +30,7 @@ INSTANCES = {
         ("learner", "unheard-of", "unheard-of"),
         ("architecture", "rnn", "RNN"),
         ("architecture", "rnn-128", "RNN, hidden 128"),
+        ("architecture", "deep", "stack RNN + LSTM (hidden 32)"),
         ("optimizer", "lars", "LARS"),
         ("split", "80-20", "80/20"),
         ("split", "stationary", "stationary"),

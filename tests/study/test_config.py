@@ -146,6 +146,36 @@ def test_a_mistake_is_one_line_that_names_the_key(path, value, message):
     assert said.startswith("config: ") and "\n" not in said
 
 
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (["rn"], '"networks.deep.layers[0]" cannot be "rn"; the nearest is "rnn"'),
+        (["rnn", {"kind": "rnnn"}], '"networks.deep.layers[1].kind" cannot be "rnnn"; the nearest'),
+        (
+            [{"kind": "rnn", "hidden": 0}],
+            '"networks.deep.layers[0].hidden" must be at least 1, not',
+        ),
+        ([{"hidden": 3}], '"networks.deep.layers[0].kind" is missing; add it'),
+        ([3], '"networks.deep.layers[0]" must be text or a mapping, not 3'),
+        ([], '"networks.deep.layers" must have at least 1 entries, not 0'),
+        (
+            [{"kind": "stack", "layers": ["rnn", "lstn"]}],
+            '"networks.deep.layers[0].layers[1]" cannot be "lstn"; the nearest is "lstm"',
+        ),
+    ],
+)
+def test_a_list_of_parts_is_checked_through_all_of_it(layers, message):
+    said = refusal("networks", "deep", value={"kind": "stack", "layers": layers})
+    assert said.startswith(f"config: {message}") and "\n" not in said
+
+
+def test_a_stack_is_one_line_of_a_config():
+    config = copy.deepcopy(CONFIG)
+    layers = ["rnn", {"kind": "lstm", "hidden": 32}, "rnn"]
+    config["networks"]["deep"] = {"kind": "stack", "hidden": 64, "layers": layers}
+    assert checked(config).spec("architecture", "deep")["layers"] == layers
+
+
 def synthetic(**sections):
     """The default config with one synthetic task, which immediate alone runs on, and sections."""
     config = copy.deepcopy(CONFIG)

@@ -6,7 +6,7 @@ import pytest
 
 from orla.errors import OrlaError
 from orla.study.declared import declared
-from orla.study.plan import Plan, parts_of
+from orla.study.plan import Plan, parts_in, parts_of
 
 BLOCK = {
     "name": "some",
@@ -206,7 +206,7 @@ def test_a_job_is_all_that_its_result_depends_on():
         "horizons": [],
         "stable_windows": 4,
     }
-    assert parts_of(job) == [
+    assert parts_of(job, study.declared) == [
         ("architecture", "rnn"),
         ("intervention", "match-norm"),
         ("learner", "rtrl"),
@@ -217,11 +217,22 @@ def test_a_job_is_all_that_its_result_depends_on():
     ]
 
 
+def test_a_result_depends_on_each_part_of_a_list_of_parts():
+    inner = {"kind": "stack", "hidden": 2, "layers": ["lstm", {"kind": "ctrnn", "hidden": 2}]}
+    networks = {"small": {"kind": "stack", "hidden": 3, "layers": [inner, "gru"]}}
+    study = plan(networks=networks)
+    used = [name for kind, name in parts_of(study.job(study.conditions[0]), study.declared)]
+    assert used == ["ctrnn", "gru", "lstm", "stack", "immediate", "adam", "update_ratio"] + [
+        "pretrained"
+    ]
+    assert list(parts_in("learner", "tbptt-8-4", study.declared)) == [("learner", "tbptt-8-4")]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"tasks": ["day"]}, '"conditions[0].tasks" cannot be "day"; the nearest is "days"'),
-        ({"networks": ["gru"]}, '"conditions[0].networks" cannot be "gru"; there are "small"'),
+        ({"networks": ["ugly"]}, '"conditions[0].networks" cannot be "ugly"; there are "small"'),
         (
             {"learners": ["imediate"]},
             'learners": learner "imediate" is unknown; the nearest is "im',

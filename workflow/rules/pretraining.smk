@@ -42,7 +42,10 @@ rule pretrain:
         plugins=PLUGINS,
         code=lambda w: code(
             "orla.study.pretraining",
-            parts=[("architecture", NETWORKS[w.networks]["network"]["kind"]), *LOSSES],
+            parts=[
+                *parts_in("architecture", NETWORKS[w.networks]["network"], PLAN.declared),
+                *LOSSES,
+            ],
         ),
     message:
         "Pretraining {params.job[seeds]} networks ({wildcards.networks})"

@@ -27,7 +27,7 @@ rule sweep:
         code=lambda w: code(
             "orla.study.sweep",
             "orla.study.job",
-            parts=[*parts_of(JOBS[w.condition]), *LOSSES],
+            parts=[*parts_of(JOBS[w.condition], PLAN.declared), *LOSSES],
         ),
     message:
         "Sweeping {wildcards.condition}, {params.job[seeds]} seeds"

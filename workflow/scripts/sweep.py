@@ -8,6 +8,7 @@ from orla.provenance.arrays import write_arrays
 from orla.provenance.code import files_of
 from orla.provenance.tables import write_table
 from orla.study import sweep
+from orla.study.declared import declared
 from orla.study.job import study_of
 from orla.study.plan import parts_of
 from orla.tasks.episode import Episode
@@ -31,10 +32,11 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
     )
     asked = [job[name] for name in ("learning_rates", "growth", "horizons", "stable_windows")]
     swept = sweep.sweep(study, *asked)
+    parts = declared(snakemake.params.plugins)
     source = collect.collect(
         "orla.study.sweep",
         "orla.study.job",
-        *(f for kind, name in parts_of(job) for f in files_of(kind, name)),
+        *(f for kind, name in parts_of(job, parts) for f in files_of(kind, name)),
         *files_of("loss", episode.loss),
         dataset=episode.dataset,
         keys=dict(job["keys"]),

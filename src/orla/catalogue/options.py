@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ def option(
     most: float | None = None,
     above: float | None = None,
     choices: Sequence[Any] | None = None,
+    parts: str = "",
 ) -> Any:
     """A field of a part that a config may set: its default, meaning and allowed values.
 
@@ -28,10 +30,16 @@ def option(
         text: One sentence for the schema and the docs.
         least, most: Bounds that belong to the range; `above`: one that does not.
         choices: The allowed values.
+        parts: The kind of parts that it is a list of, each a short form or a mapping of ``kind``
+            and options; `least` and `most` are then its lengths. The part makes them itself, by
+            `catalogue.make`.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
+    if parts:
+        limits = {"minItems": least, "maxItems": most}
     limits["enum"] = None if choices is None else list(choices)
     meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
+    meta["parts"] = parts
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=meta)
     return dataclasses.field(default=default, metadata=meta)
@@ -53,6 +61,14 @@ def defaults_of(found: type[Any]) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not dataclasses.MISSING}
 
 
+def lists_of_parts(found: type[Any]) -> dict[str, str]:
+    """The options of a part that are lists of parts, and the kind of these."""
+    return {f.name: f.metadata["parts"] for f in options_of(found) if f.metadata["parts"]}
+
+
+# A list of parts, of which `study.config_schema` says more: which names and options there are.
+_PARTS = {"type": "array", "items": {"type": ["string", "object"], "required": ["kind"]}}
+
 _TYPES = {
     int: "integer",
     float: "number",
@@ -69,7 +85,8 @@ def option_schema(found: type[Any], f: dataclasses.Field) -> dict[str, Any]:
     """The JSON schema of one option, from its type, bounds and text."""
     text = {"description": f.metadata["text"]} if "text" in f.metadata else {}
     hint = get_type_hints(found).get(f.name, Any)
-    return text | _typed(hint) | dict(f.metadata.get("limits", {}))
+    typed = copy.deepcopy(_PARTS) if f.metadata.get("parts") else _typed(hint)
+    return text | typed | dict(f.metadata.get("limits", {}))
 
 
 def _typed(hint: Any) -> dict[str, Any]:

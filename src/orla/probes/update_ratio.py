@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -19,16 +20,17 @@ class UpdateRatio(
 ):
     """||dW_hh|| / ||dW_out|| of each update (paper, Table 3).
 
-    NaN where W_hh is not learned; infinite where the update of W_out is 0.
+    W_hh of a stack is that of all its layers: W_hh.0, W_hh.1, ... NaN where it is not learned;
+    infinite where the update of W_out is 0.
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         out = _norm(update.updates["W_out"])
-        if "W_hh" not in update.updates:
-            return state, {"update_ratio": torch.full_like(out, torch.nan)}
-        return state, {"update_ratio": _norm(update.updates["W_hh"]) / out}
+        hh = [u for name, u in update.updates.items() if name.partition(".")[0] == "W_hh"]
+        return state, {"update_ratio": _norm(*hh) / out if hh else torch.full_like(out, torch.nan)}
 
 
-def _norm(update: Tensor) -> Tensor:
-    # Not flattened, because the compiler would copy the tensor into another layout.
-    return torch.sqrt((update * update).sum(tuple(range(update.dim()))))
+def _norm(*updates: Tensor) -> Tensor:
+    # Not flattened, because the compiler would copy the tensors into another layout.
+    squares = [(u * u).sum(tuple(range(u.dim()))) for u in updates]
+    return torch.sqrt(functools.reduce(torch.add, squares))

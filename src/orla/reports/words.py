@@ -117,7 +117,10 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
     part, options = this
     shown = {field for _, field, _, _ in Formatter().parse(part["label"]) if field}
     shown.add(part["more"].get("stride", ""))
-    words = [part["label"].format_map(part["defaults"] | options)]
+    filled = part["defaults"] | options
+    for option, of in part["lists"].items():
+        filled[option] = " + ".join(_entry(of, one) for one in filled.get(option, ()))
+    words = [part["label"].format_map(filled).strip()]
     words += [
         f"{option.replace('_', ' ')} {value}"
         for option, value in own_options(kind, slug, instances).items()
@@ -127,6 +130,14 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
         steps = stride(slug, instances)
         words.append("per step" if steps == 1 else f"per {steps} steps")
     return ", ".join(words)
+
+
+def _entry(kind: str, given: str | Mapping[str, Any]) -> str:
+    """The name of one of a list of parts, with its own options in brackets."""
+    if isinstance(given, str):
+        return name(kind, given)
+    first, *more = name(kind, given["kind"], {kind: {given["kind"]: given}}).split(", ")
+    return f"{first} ({', '.join(more)})" if more else first
 
 
 def ordered(kind: str, slugs: Iterable[str], instances: Instances = NONE) -> list[str]:

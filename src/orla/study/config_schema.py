@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -189,9 +190,7 @@ def _instances(kind: str, section: str, parts: Declared) -> dict[str, Any]:
         {
             "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
             "then": part["schema"]
-            | {
-                "properties": {"kind": {"description": part["doc"]}, **part["schema"]["properties"]}
-            },
+            | {"properties": {"kind": {"description": part["doc"]}, **_options(part, parts)}},
         }
         for name, part in known.items()
     ]
@@ -206,6 +205,27 @@ def _instances(kind: str, section: str, parts: Declared) -> dict[str, Any]:
         "type": "object",
         "propertyNames": {"pattern": _NAME},
         "additionalProperties": one,
+    }
+
+
+def _options(part: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
+    """The schemas of a part's options; the entries of a list of parts are checked as instances."""
+    found = dict(part["schema"]["properties"])
+    for option, kind in part["lists"].items():
+        instance = f"#/properties/{SECTIONS[kind]}/additionalProperties"
+        entry = {"if": {"type": "object"}, "then": {"$ref": instance}}
+        found[option] = found[option] | {"items": {**_short_form(parts[kind]), **entry}}
+    return found
+
+
+def _short_form(known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Text that is a short form of a part, or a mapping."""
+    forms = [re.escape(name) + "(-[0-9]+)" * len(part["short"]) for name, part in known.items()]
+    forms += [re.escape(name) for name, part in known.items() if part["short"]]
+    return {
+        "type": ["string", "object"],
+        "pattern": f"^({'|'.join(forms)})$",
+        "examples": [form for part in known.values() for form in part["forms"]],
     }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orla import catalogue
-from orla.catalogue.options import defaults_of, options_of, schema_of
+from orla.catalogue.options import defaults_of, lists_of_parts, options_of, schema_of
 from orla.errors import OrlaError
 from orla.programs import store
 
@@ -25,7 +25,8 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
     """Declarations of all parts: kind -> name -> declaration.
 
     Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
-    ``schema`` (a JSON schema of its options), and ``doc`` (the first line of its docstring).
+    ``schema`` (a JSON schema of its options), ``lists`` (its options that are lists of parts, and
+    their kinds), and ``doc`` (the first line of its docstring).
 
     Args:
         plugins: Folders of plug-ins.
@@ -54,6 +55,7 @@ def _described(part: type[Any]) -> dict[str, Any]:
         "forms": catalogue.forms(part),
         "defaults": {n: v for n, v in defaults_of(part).items() if isinstance(v, plain)},
         "schema": schema,
+        "lists": lists_of_parts(part),
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
         "needs_files": bool(getattr(part, "needs_files", False)),
         "variants": None if schema["required"] or part.kind != "task" else part().variants(),

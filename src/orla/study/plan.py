@@ -7,7 +7,7 @@ is imported, so that Snakemake can read it quickly.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -255,11 +255,24 @@ def listed(place: str, name: str, known: Iterable[str], where: str = "") -> None
         raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, known)}')
 
 
-def parts_of(job: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(kind, name) of every part that a job's result depends on."""
+def parts_of(job: Mapping[str, Any], declared: Declared) -> list[tuple[str, str]]:
+    """(kind, name or short form) of every part that a job's result depends on."""
     named = [("architecture", job["network"]), ("learner", job["learner"])]
     named += [("optimizer", job["optimizer"]), ("start", job["start"])]
     named += [("learner", spec) for spec in job["observers"].values()]
     named += [("intervention", spec) for spec in job["interventions"]]
     named += [("probe", spec) for spec in job["probes"]]
-    return sorted({(kind, spec["kind"]) for kind, spec in named})
+    return sorted({part for kind, spec in named for part in parts_in(kind, spec, declared)})
+
+
+def parts_in(
+    kind: str, given: str | Mapping[str, Any], declared: Declared
+) -> Iterator[tuple[str, str]]:
+    """(kind, name or short form) of a part, and of the parts that its options are lists of."""
+    if isinstance(given, str):
+        yield kind, given
+        return
+    yield kind, given["kind"]
+    for option, of in declared[kind][given["kind"]]["lists"].items():
+        for one in given.get(option, ()):
+            yield from parts_in(of, one, declared)

@@ -1,0 +1,110 @@
+"""Networks on top of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from orla import catalogue
+from orla.architectures.base import Architecture, Parameters
+from orla.catalogue import option
+from orla.errors import OrlaError, naming
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack(Architecture, name="stack", label="stack {layers}", order=50):
+    """Networks on top of each other, as torch.nn.RNN with num_layers, of any kinds.
+
+    h^k_t = step_k(h^k_{t-1}, h^{k-1}_t) for layers k = 0, 1, ... from the bottom, which has x_t in
+    place of h^{-1}_t. h^k are the first numbers of a layer's state, its units; the readout sees
+    those of the top layer. With the previous state held fixed, as in immediate learning,
+    derivatives pass down through the layers of a step and never back in time.
+
+    The state is (top layer's state, ..., bottom layer's). Layer k's parameters have its number
+    behind their name, W_hh.0 for the bottom layer's W_hh.
+    """
+
+    layers: tuple[Any, ...] = option(
+        text="Networks, the bottom one first: names, or mappings of a kind and its options. One "
+        "that gives no hidden units has those of the stack; the top one has no others.",
+        parts="architecture",
+        least=1,
+    )
+
+    def __post_init__(self) -> None:
+        made: list[Architecture] = []
+        for place, given in enumerate(self.layers):
+            with naming(f"stack: layers[{place}]"):
+                made.append(self._layer(given, made[-1].hidden if made else self.n_in))
+        if made[-1].hidden != self.hidden:
+            raise OrlaError(
+                f"stack: the top layer has {made[-1].hidden} hidden units and the stack, whose"
+                f' readout sees them, {self.hidden}; set the stack\'s "hidden" to that of the layer'
+            )
+        object.__setattr__(self, "layers", tuple(made))
+
+    def _layer(self, given: str | Mapping[str, Any] | Architecture, n_in: int) -> Architecture:
+        if isinstance(given, Architecture):
+            layer = replace(given, n_in=n_in, n_out=self.n_out)
+        else:
+            part, options = catalogue.specification(self.kind, given)
+            options = {"kind": part.part.name, "hidden": self.hidden} | options
+            layer = catalogue.make(self.kind, options, n_in=n_in, n_out=self.n_out)
+        if type(layer).readout is not Architecture.readout:
+            raise OrlaError(
+                f"{type(layer).__name__} has a readout of its own, so the first numbers of its"
+                " state are not what it would hand on; stack networks with a linear readout"
+            )
+        return layer
+
+    @property
+    def state_size(self) -> int:
+        return sum(layer.state_size for layer in self.layers)
+
+    def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {
+            f"{name}.{place}": shape
+            for place, layer in enumerate(self.layers)
+            for name, shape in layer.recurrent_shapes().items()
+        }
+
+    def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
+        """Fresh parameters: each layer's as it draws them, the readout that of the top layer."""
+        params: Parameters = {}
+        for place, layer in enumerate(self.layers):
+            own = layer.init(generator, dtype)
+            params |= {f"{name}.{place}": own.pop(name) for name in layer.recurrent_shapes()}
+        return params | own
+
+    def initial_state(self, params: Parameters) -> Tensor:
+        """The layers' initial states (state_size,)."""
+        readout = {name: p for name, p in params.items() if name not in self.recurrent_shapes()}
+        return self._joined(
+            [
+                layer.initial_state(self._own(params, place) | readout)
+                for place, layer in enumerate(self.layers)
+            ]
+        )
+
+    def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        after = []
+        for place, (layer, before) in enumerate(zip(self.layers, self._parted(state), strict=True)):
+            after.append(layer.step(self._own(params, place), before, x))
+            x = after[-1][: layer.hidden]
+        return self._joined(after)
+
+    def _own(self, params: Parameters, place: int) -> Parameters:
+        """The recurrent parameters of a layer, by their names in it."""
+        names = self.layers[place].recurrent_shapes()
+        return {name: params[f"{name}.{place}"] for name in names}
+
+    def _parted(self, state: Tensor) -> tuple[Tensor, ...]:
+        """The layers' states, the bottom one first."""
+        return state.split([layer.state_size for layer in self.layers[::-1]])[::-1]
+
+    def _joined(self, states: list[Tensor]) -> Tensor:
+        return torch.cat(states[::-1])

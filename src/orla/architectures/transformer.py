@@ -1,0 +1,132 @@
+"""A small causal transformer over the last inputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Architecture, Parameters, matvec
+from orla.catalogue import option
+from orla.errors import OrlaError
+
+_EPS = 1e-5  # of LayerNorm, as torch.nn.LayerNorm
+
+
+@dataclass(frozen=True)
+class Transformer(Architecture, name="transformer", label="transformer", order=55):
+    """Transformer over a window of inputs (Vaswani et al. 2017; pre-norm Xiong et al. 2020).
+
+    The predictor of LeWM (Maes et al. 2026) in small: learned positions, causal self-attention,
+    pre-norm blocks, a last LayerNorm. The tokens of the last `context` inputs,
+
+        z = W_in x + b_in + position     position 0 the oldest, of a full window
+        z = z + W_o attention(q, k, v) + b_o           in each of `layers` blocks, as torch's
+        z = z + W_2 GELU(W_1 norm(z) + b_1) + b_2      TransformerEncoderLayer
+
+    and h_t = norm(z) of the newest. q, k, v = W_qkv norm(z) in `heads` parts; q and v have a bias,
+    b_qv. That of k would cancel in the softmax: its gradient is 0 but for rounding errors, and Adam
+    would take these for a gradient. The state is (h, filled, window): the window holds the inputs
+    (context, n_in), the oldest first, and `filled` tells its inputs from places that are empty at
+    the beginning, which nobody attends to.
+
+    The window depends on no parameter, so the immediate gradient is the full one; exact RTRL gives
+    the same at a far higher cost. Simplifications: LeWM conditions its blocks on actions (AdaLN),
+    gives each head 64 units of its own, and has dropout.
+    """
+
+    context: int = option(16, "Inputs that it attends to, the present one among them.", least=1)
+    layers: int = option(2, "Blocks.", least=1)
+    heads: int = option(4, "Heads of the attention; they divide the hidden units.", least=1)
+    feedforward: int = option(4, "Units of a block's MLP, a multiple of the hidden units.", least=1)
+
+    def __post_init__(self) -> None:
+        if self.hidden % self.heads:
+            raise OrlaError(
+                f"transformer: {self.hidden} hidden units are no whole number of {self.heads} heads"
+                ' of one size; change "hidden" or "heads"'
+            )
+
+    @property
+    def state_size(self) -> int:
+        return self.hidden + self.context * (1 + self.n_in)
+
+    def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
+        n, wide = self.hidden, self.feedforward * self.hidden
+        shapes: dict[str, tuple[int, ...]] = {}
+        shapes |= {"W_in": (n, self.n_in), "b_in": (n,), "position": (self.context, n)}
+        for k in range(self.layers):
+            shapes |= {f"scale_1.{k}": (n,), f"shift_1.{k}": (n,)}
+            shapes |= {f"W_qkv.{k}": (3 * n, n), f"b_qv.{k}": (2 * n,)}
+            shapes |= {f"W_o.{k}": (n, n), f"b_o.{k}": (n,)}
+            shapes |= {f"scale_2.{k}": (n,), f"shift_2.{k}": (n,)}
+            shapes |= {f"W_1.{k}": (wide, n), f"b_1.{k}": (wide,)}
+            shapes |= {f"W_2.{k}": (n, wide), f"b_2.{k}": (n,)}
+        return shapes | {"scale": (n,), "shift": (n,)}
+
+    def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
+        """Fresh parameters: matrices uniform in +-1/sqrt(columns); biases and shifts 0, scales 1.
+
+        The readout's are drawn as in every network here.
+        """
+        params = super().init(generator, torch.float64)
+        for name, shape in self.recurrent_shapes().items():
+            if len(shape) == 2:
+                params[name] = params[name] * math.sqrt(self.hidden / shape[-1])
+            else:
+                params[name] = torch.full(shape, float(name.startswith("scale"))).double()
+        return {name: p.to(dtype) for name, p in params.items()}
+
+    def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
+        _, filled, window = state.split([self.hidden, self.context, self.context * self.n_in])
+        filled = torch.cat([filled[1:], filled.new_ones(1)])
+        window = torch.cat([window[self.n_in :], x])
+        inputs, seen = window.view(self.context, self.n_in), self._seen(filled)
+        tokens = _each(params["W_in"], inputs) + params["b_in"] + params["position"]
+        for k in range(self.layers):
+            own = {name: params[f"{name}.{k}"] for name in _BLOCK}
+            # Of the last block the newest token alone is read.
+            tokens = self._block(own, tokens, seen[-1:] if k == self.layers - 1 else seen)
+        h = _norm(params["scale"], params["shift"], tokens[-1])
+        return torch.cat([h, filled, window])
+
+    def _seen(self, filled: Tensor) -> Tensor:
+        """Which tokens (columns) a token (row) attends to: itself and the filled ones before it."""
+        at = torch.arange(self.context, device=filled.device)
+        return (at == at[:, None]) | ((at < at[:, None]) & (filled > 0))
+
+    def _block(self, own: Parameters, tokens: Tensor, seen: Tensor) -> Tensor:
+        """A block's answers for its last tokens, as many as `seen` has rows."""
+        asking = len(seen)
+        normed = _norm(own["scale_1"], own["shift_1"], tokens)
+        (W_q, W_k, W_v), (b_q, b_v) = (own[n].split(self.hidden) for n in ("W_qkv", "b_qv"))
+        q, k, v = _each(W_q, normed[-asking:]) + b_q, _each(W_k, normed), _each(W_v, normed) + b_v
+        q, k, v = (t.unflatten(-1, (self.heads, -1)) for t in (q, k, v))
+        scores = (q[:, None] * k).sum(-1) / math.sqrt(self.hidden / self.heads)
+        weights = torch.softmax(scores.masked_fill(~seen[..., None], -math.inf), 1)
+        attended = (weights[..., None] * v).sum(1).flatten(-2)
+        z = tokens[-asking:] + _each(own["W_o"], attended) + own["b_o"]
+        normed = _norm(own["scale_2"], own["shift_2"], z)
+        wide = torch.nn.functional.gelu(_each(own["W_1"], normed) + own["b_1"])
+        return z + _each(own["W_2"], wide) + own["b_2"]
+
+
+# A block's parameters, by their names without its number.
+_BLOCK = (
+    *("scale_1", "shift_1", "W_qkv", "b_qv", "W_o", "b_o"),
+    *("scale_2", "shift_2", "W_1", "b_1", "W_2", "b_2"),
+)
+
+
+def _each(W: Tensor, tokens: Tensor) -> Tensor:
+    """W times each token: (rows, columns) x (tokens, columns) -> (tokens, rows)."""
+    return matvec(W, tokens[:, None])
+
+
+def _norm(scale: Tensor, shift: Tensor, z: Tensor) -> Tensor:
+    """LayerNorm over the last axis (Ba et al. 2016)."""
+    centred = z - z.mean(-1, keepdim=True)
+    variance = (centred * centred).mean(-1, keepdim=True)
+    return centred * torch.rsqrt(variance + _EPS) * scale + shift

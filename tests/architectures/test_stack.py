@@ -1,0 +1,241 @@
+"""Stacks against torch.nn.RNN with several layers, and torch's cells on top of each other."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+from harness import N_IN, N_OUT, distance, networks, stream, watch
+
+from orla import catalogue
+from orla.architectures.rnn import RNN
+from orla.architectures.stack import Stack
+from orla.errors import OrlaError
+from orla.probes.base import Update
+from orla.programs import kept
+from orla.reports import words
+
+HIDDEN = 4
+MIXED = ["rnn", {"kind": "lstm", "hidden": 3}, {"kind": "gru"}]
+
+
+def stack(layers, **options):
+    given = {"kind": "stack", "hidden": HIDDEN, "layers": layers, **options}
+    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
+
+
+def one(made):
+    return {name: p[1] for name, p in networks(made).items()}
+
+
+def states(made, params, X):
+    found = [made.initial_state(params)]
+    for x in X:
+        found.append(made.step(params, found[-1], x))
+    return torch.stack(found[1:])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_layers_of_one_kind_are_torchs(depth):
+    made, X = stack(["rnn"] * depth), stream(40)[0]
+    params = one(made)
+    theirs = torch.nn.RNN(N_IN, HIDDEN, num_layers=depth, dtype=torch.float64)
+    with torch.no_grad():
+        for k in range(depth):
+            getattr(theirs, f"weight_ih_l{k}").copy_(params[f"W_ih.{k}"])
+            getattr(theirs, f"weight_hh_l{k}").copy_(params[f"W_hh.{k}"])
+            getattr(theirs, f"bias_ih_l{k}").copy_(params[f"b_h.{k}"])
+            getattr(theirs, f"bias_hh_l{k}").zero_()
+        top, last = theirs(X)
+    ours = states(made, params, X)
+    torch.testing.assert_close(ours[:, :HIDDEN], top, rtol=1e-12, atol=1e-14)
+    # The top layer's state comes first.
+    torch.testing.assert_close(ours[-1].view(depth, HIDDEN).flip(0), last)
+    assert made.state_size == depth * HIDDEN and float(top.abs().max()) > 0.1
+    readout = params["W_out"] @ top[-1] + params["b_out"]
+    torch.testing.assert_close(made.readout(params, ours[-1]), readout)
+
+
+class Cells(torch.nn.Module):
+    """An RNN, an LSTM and a GRU of torch's, one on top of the other, with our weights."""
+
+    def __init__(self, params):
+        super().__init__()
+        sizes = ((N_IN, HIDDEN), (HIDDEN, 3), (3, HIDDEN))
+        kinds = (torch.nn.RNNCell, torch.nn.LSTMCell, torch.nn.GRUCell)
+        self.cells = torch.nn.ModuleList(
+            kind(*size, dtype=torch.float64) for kind, size in zip(kinds, sizes, strict=True)
+        )
+        self.readout = torch.nn.Linear(HIDDEN, N_OUT, dtype=torch.float64)
+        with torch.no_grad():
+            for k, cell in enumerate(self.cells):
+                cell.weight_ih.copy_(params[f"W_ih.{k}"])
+                cell.weight_hh.copy_(params[f"W_hh.{k}"])
+                cell.bias_ih.copy_(params[f"b_h.{k}"])
+                cell.bias_hh.zero_()
+            self.cells[2].bias_hh[2 * HIDDEN :] = params["b_n.2"]
+            self.readout.weight.copy_(params["W_out"])
+            self.readout.bias.copy_(params["b_out"])
+
+    def start(self):
+        return [torch.zeros(1, n, dtype=torch.float64) for n in (HIDDEN, 3, 3, HIDDEN)]
+
+    def forward(self, state, x, between=lambda h: h):
+        rnn, h, c, gru = state
+        rnn = self.cells[0](x[None], rnn)
+        h, c = self.cells[1](between(rnn), (h, c))
+        return [rnn, h, c, self.cells[2](between(h), gru)]
+
+    def gradients(self):
+        """By our names; the GRU's b_n stands in its second bias."""
+        found = {"W_out": self.readout.weight, "b_out": self.readout.bias}
+        for k, cell in enumerate(self.cells):
+            names = {"W_ih": "weight_ih", "W_hh": "weight_hh", "b_h": "bias_ih"}
+            found |= {f"{n}.{k}": getattr(cell, theirs) for n, theirs in names.items()}
+        found["b_n.2"] = self.cells[2].bias_hh
+        none = {n: torch.zeros_like(p) if p.grad is None else p.grad for n, p in found.items()}
+        return none | {"b_n.2": none["b_n.2"][2 * HIDDEN :]}
+
+
+def test_mixed_layers_are_torchs_cells_on_top_of_each_other():
+    made, X = stack(MIXED), stream(40)[0]
+    params = one(made)
+    cells = Cells(params)
+    state, ours = cells.start(), states(made, params, X)
+    for x, found in zip(X, ours, strict=True):
+        state = [h.detach() for h in cells(state, x)]
+        rnn, h, c, gru = state
+        theirs = torch.cat([gru, h, c, rnn], -1)[0]
+        torch.testing.assert_close(found, theirs, rtol=1e-12, atol=1e-14)
+    assert made.layers == (
+        RNN(HIDDEN, N_IN, N_OUT),
+        catalogue.make("architecture", {"kind": "lstm", "hidden": 3}, n_in=HIDDEN, n_out=N_OUT),
+        catalogue.make("architecture", {"kind": "gru", "hidden": HIDDEN}, n_in=3, n_out=N_OUT),
+    )
+    assert made.parameter_count() == sum(p.numel() for p in params.values())
+
+
+def by_autograd(params, X, Y, before=torch.Tensor.detach, between=lambda h: h):
+    """Each step's gradient; `before` is done to the states between steps."""
+    cells, found = Cells(params), []
+    state = cells.start()
+    for x, y in zip(X, Y, strict=True):
+        state = cells([before(h) for h in state], x, between)
+        cells.zero_grad()
+        ((cells.readout(state[-1])[0] - y) ** 2).mean().backward(retain_graph=True)
+        found.append(cells.gradients())
+    return found
+
+
+def test_immediate_derivatives_pass_down_the_layers_and_never_back_in_time():
+    made, (X, Y) = stack(MIXED), stream(20)
+    params = networks(made)
+    learner = catalogue.make("learner", "immediate", architecture=made)
+    ours, _ = watch(learner, params, X, Y).model(1)
+    truth = by_autograd(one(made), X, Y)
+    assert distance(ours, truth) < 1e-10
+    # Each layer learns: derivatives passed down to it. Without that, and back in time, is another.
+    assert min(float(truth[-1][f"W_ih.{k}"].abs().max()) for k in range(3)) > 1e-3
+    in_layer = by_autograd(one(made), X, Y, between=torch.Tensor.detach)
+    assert distance(ours, in_layer) > 0.1
+    back = by_autograd(one(made), X, Y, before=lambda h: h)
+    assert distance(ours, back) > 0.1
+    # Which is what exact RTRL finds.
+    exact, _ = watch(catalogue.make("learner", "rtrl", architecture=made), params, X, Y).model(1)
+    assert distance(exact, back) < 1e-10
+
+
+def test_a_stack_of_one_is_its_layer_and_stacks_may_stand_in_stacks():
+    alone, X = RNN(HIDDEN, N_IN, N_OUT), stream(10)[0]
+    made = stack(["rnn"])
+    drawn, same = (n.init(torch.Generator().manual_seed(3)) for n in (made, alone))
+    assert [name.removesuffix(".0") for name in drawn] == list(same)
+    for (name, p), q in zip(drawn.items(), same.values(), strict=True):
+        assert torch.equal(p, q), name
+    inner = {"kind": "stack", "layers": ["rnn", "lstm"]}
+    nested, flat = stack([inner, "rnn"]), stack(["rnn", "lstm", "rnn"])
+    params = nested.init(torch.Generator().manual_seed(3))
+    assert list(params)[:2] == ["W_ih.0.0", "W_hh.0.0"]
+    renamed = dict(zip(flat.shapes(), params.values(), strict=True))
+    ours, theirs = states(nested, params, X), states(flat, renamed, X)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+    assert not torch.allclose(ours[-1, :HIDDEN], ours[-1, -HIDDEN:])
+
+
+def test_each_layer_begins_as_it_draws_itself():
+    """Within 1/sqrt of its own units, and scales of 1 where it has them."""
+    made = stack(
+        [{"kind": "rnn", "hidden": 100}, {"kind": "block_gru", "blocks": 2}, "rnn"], hidden=4
+    )
+    params = made.init(torch.Generator().manual_seed(0))
+    assert float(params["W_hh.0"].abs().max()) <= 0.1 < float(params["W_hh.2"].abs().max())
+    assert (params["scale_h.1"] == 1).all() and list(params) == list(made.shapes())
+
+
+@dataclass(frozen=True)
+class Begun(RNN):
+    """Starts anywhere but at zero."""
+
+    def initial_state(self, params):
+        return params["b_h"] + params["b_out"].sum()
+
+
+def test_layers_start_where_they_start():
+    made = Stack(HIDDEN, N_IN, N_OUT, layers=(RNN(HIDDEN), Begun(HIDDEN)))
+    params = one(made)
+    begun = params["b_h.1"] + params["b_out"].sum()
+    assert torch.equal(made.initial_state(params), torch.cat([begun, torch.zeros_like(begun)]))
+
+
+@dataclass(frozen=True)
+class Squared(RNN):
+    def readout(self, params, state):
+        return params["W_out"] @ state**2 + params["b_out"]
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ([], '"layers" must have at least 1 entries'),
+        ("rnn", '"layers" must be a list, not "rnn"'),
+        (["rnn", "rn"], "stack: layers[1]: architecture 'rn' is unknown; the nearest is \"rnn\""),
+        ([{"kind": "rnn", "hiden": 3}], 'stack: layers[0]: architecture rnn: "hiden" is not a'),
+        (["rnn", {"kind": "lstm", "hidden": 3}], "the top layer has 3 hidden units and the stack"),
+        ([{"kind": "stack", "layers": ["rn"]}], "stack: layers[0]: stack: layers[0]: architecture"),
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(layers, message):
+    with pytest.raises(OrlaError) as refused:
+        stack(layers)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("layers", [(Squared(HIDDEN), RNN(HIDDEN)), (RNN(HIDDEN), Squared(HIDDEN))])
+def test_a_layer_with_a_readout_of_its_own_is_refused(layers):
+    with pytest.raises(OrlaError, match="Squared has a readout of its own"):
+        Stack(HIDDEN, N_IN, N_OUT, layers=layers)
+
+
+def test_it_is_described_by_its_layers():
+    """For reports, for programs that are kept by what they are made of, and as a key."""
+    made, same, other = stack(MIXED), stack(MIXED), stack(["rnn", "lstm", "gru"])
+    assert made == same and hash(made) == hash(same) and made != other
+    wider = replace(made, n_in=7)
+    assert [layer.n_in for layer in wider.layers] == [7, HIDDEN, 3] and wider != made
+    paths = [kept.path("a step", (), [network]) for network in (made, same, other, wider)]
+    assert paths[0] == paths[1] is not None and len(set(paths)) == 3
+    named = {"architecture": {"deep": {"kind": "stack", "hidden": HIDDEN, "layers": MIXED}}}
+    told = "stack RNN + LSTM (hidden 3) + GRU, hidden 4"
+    assert words.name("architecture", "deep", named) == told
+    assert words.name("architecture", "stack") == "stack"
+
+
+def test_the_update_ratio_is_over_the_recurrent_weights_of_all_layers():
+    updates = {
+        "W_hh.0": torch.tensor([[3.0]]),
+        "W_hh.1.0": torch.tensor([[0.0, 4.0]]),
+        "W_hhh.0": torch.tensor([[9.0]]),
+        "W_out": torch.tensor([[2.0]]),
+    }
+    probe = catalogue.make("probe", "update_ratio")
+    _, measured = probe.measure({}, Update({}, {}, {}, {}, updates, None, {}, None))
+    assert float(measured["update_ratio"]) == 2.5
