@@ -154,13 +154,6 @@ def linear_readout(network):
     return type(network).readout is Architecture.readout
 
 
-def error_of(network):
-    """The oracles' error; where the readout is the network's own, of its outputs."""
-    if linear_readout(network):
-        return oracles.loss
-    return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
-
-
 # Where the options that a part has by default are too long for a short stream, or too few cases.
 _SPECIAL = {
     "tbptt": ["tbptt-8-8", "tbptt-6-4", "tbptt-4-1"],
@@ -404,10 +397,15 @@ def distance(ours, theirs):
     return worst
 
 
-def all_learn(gradients):
-    """Whether every parameter has a gradient that is not vacuously zero."""
+# Parameters without an immediate derivative: they act on what the next step reads.
+LAGGED = {"rwkv": {"decay"}}
+
+
+def all_learn(gradients, but=()):
+    """Whether every parameter has a gradient that is not vacuously zero, `but` none at all."""
     return all(
-        max(float(step[name].abs().max()) for step in gradients) > 1e-3 for name in gradients[0]
+        (max(float(step[name].abs().max()) for step in gradients) > 1e-3) == (name not in but)
+        for name in gradients[0]
     )
 
 
