@@ -167,13 +167,6 @@ def linear_readout(network):
     return type(network).readout is Architecture.readout
 
 
-def error_of(network):
-    """The oracles' error; where the readout is the network's own, of its outputs."""
-    if linear_readout(network):
-        return oracles.loss
-    return lambda params, state, y: ((network.readout(params, state) - y) ** 2).mean()
-
-
 # Those whose past matters to the gradient; a transformer's window depends on no parameter.
 REMEMBERING = [kind for kind in NETWORKS if kind != "transformer"]
 
@@ -420,10 +413,15 @@ def distance(ours, theirs):
     return worst
 
 
-def all_learn(gradients):
-    """Whether every parameter has a gradient that is not vacuously zero."""
+# Parameters without an immediate derivative: they act on what the next step reads.
+LAGGED = {"rwkv": {"decay"}}
+
+
+def all_learn(gradients, but=()):
+    """Whether every parameter has a gradient that is not vacuously zero, `but` none at all."""
     return all(
-        max(float(step[name].abs().max()) for step in gradients) > 1e-3 for name in gradients[0]
+        (max(float(step[name].abs().max()) for step in gradients) > 1e-3) == (name not in but)
+        for name in gradients[0]
     )
 
 

@@ -1,10 +1,13 @@
 """Gradients by other means, for one model, from the definitions in docs/protocol.md.
 
 Nothing here knows the engine. A network is its textbook `step(params, state, x) -> state`, of
-which the linear readout sees the first `hidden` entries; the error of a step is `error(params,
-state, y)`, the mean over the outputs of the squared error unless another is given. All answers are
-lists over steps of {parameter: gradient}.
+which the linear readout sees the first `hidden` entries; a step that is a method of a network comes
+with that network's readout. The error of a step is `error(params, state, y, outputs)`, the mean
+over the outputs of the squared error unless another is given. All answers are lists over steps of
+{parameter: gradient}.
 """
+
+import functools
 
 import torch
 from torch.func import jacrev
@@ -49,16 +52,25 @@ def lstm_below_rnn_step(params, state, x):
     return torch.cat([rnn_step(above, state[:n], lstm[: len(lstm) // 2]), lstm])
 
 
-def loss(params, state, y):
-    """Mean over the outputs of the squared error of W_out h + b_out."""
-    output = params["W_out"] @ state[: params["W_out"].shape[1]] + params["b_out"]
-    return ((output - y) ** 2).mean()
+def linear(params, state):
+    """W_out h + b_out."""
+    return params["W_out"] @ state[: params["W_out"].shape[1]] + params["b_out"]
 
 
-def cross_entropy(params, state, y):
-    """-log softmax(W_out h + b_out)[y]."""
-    output = params["W_out"] @ state[: params["W_out"].shape[1]] + params["b_out"]
-    return -torch.log_softmax(output, 0)[y]
+def loss(params, state, y, outputs=linear):
+    """Mean over the outputs of the squared error."""
+    return ((outputs(params, state) - y) ** 2).mean()
+
+
+def cross_entropy(params, state, y, outputs=linear):
+    """-log softmax(outputs)[y]."""
+    return -torch.log_softmax(outputs(params, state), 0)[y]
+
+
+def error_of(step, error=loss):
+    """`error(params, state, y)` of the outputs that belong to the step."""
+    network = getattr(step, "__self__", None)
+    return error if network is None else functools.partial(error, outputs=network.readout)
 
 
 def _leaves(params):
@@ -87,7 +99,7 @@ def whole_history(step, initial, params_by_step, X, Y, error=loss):
     The gradient at t is the sum over the weights of the steps up to t; with weights that never
     change this is ordinary backpropagation through time.
     """
-    used, state, answers = [], initial, []
+    used, state, answers, error = [], initial, [], error_of(step, error)
     for params, x, y in zip(params_by_step, X, Y, strict=True):
         used.append(_leaves(params))
         state = step(used[-1], state, x)
@@ -102,7 +114,7 @@ def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0, erro
 
     Anything but 1 for `jacobian_factor` makes it wrong on purpose.
     """
-    state, P, answers = initial, None, []
+    state, P, answers, error = initial, None, [], error_of(step, error)
     for params, x, y in zip(params_by_step, X, Y, strict=True):
         D, J = jacrev(step, argnums=(0, 1))(params, state, x)
         J = jacobian_factor * J
@@ -117,6 +129,7 @@ def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0, erro
 def immediate(step, initial, params_by_step, X, Y, error=loss):
     """dL_t/dtheta by autograd with the state before the step detached."""
     before, answers = states(step, initial, params_by_step, X), []
+    error = error_of(step, error)
     for t, (params, x, y) in enumerate(zip(params_by_step, X, Y, strict=True)):
         leaves = _leaves(params)
         value = error(leaves, step(leaves, before[t], x), y)
@@ -130,7 +143,7 @@ def truncated(step, initial, params_by_update, X, Y, window, stride, states_by_s
     The past is gone through with the weights of the update, each step's Jacobians taken at the
     state that was visited (`states_by_step`, before each step).
     """
-    answers = []
+    answers, error = [], error_of(step, error)
     for update, params in enumerate(params_by_update):
         end = (update + 1) * stride
         leaves, value, state = _leaves(params), 0.0, None
@@ -152,7 +165,7 @@ def finite_differences(step, initial, params, X, Y, width=1e-6):
         state = initial
         for x in X:
             state = step(params, state, x)
-        return loss(params, state, Y[-1])
+        return error_of(step)(params, state, Y[-1])
 
     gradient = {name: torch.zeros(p.shape, dtype=p.dtype) for name, p in params.items()}
     for name, p in params.items():

@@ -12,7 +12,6 @@ from harness import (
     Normalised,
     all_learn,
     distance,
-    error_of,
     initial,
     make_learner,
     networks,
@@ -60,8 +59,7 @@ def test_rtrl_in_dense_words_is_rtrl(kind):
     blocks = watch(make_learner("rtrl", architecture), params, X, Y, rate=0.05)
     for model in range(2):
         ours, used = written.model(model)
-        error = error_of(architecture)
-        truth = oracles.dense_rtrl(step, initial(architecture), used, X, Y, error=error)
+        truth = oracles.dense_rtrl(step, initial(architecture), used, X, Y)
         assert distance(ours, truth) < EXACT
         assert distance(ours, blocks.model(model)[0]) < EXACT
         assert all_learn(truth)

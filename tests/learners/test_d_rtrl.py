@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import oracles
 import pytest
 import torch
 from harness import (
@@ -9,7 +10,6 @@ from harness import (
     Adapting,
     all_learn,
     distance,
-    error_of,
     initial,
     make_learner,
     networks,
@@ -28,7 +28,7 @@ STEPS = 20
 
 def masked(network, step, params_by_step, X, Y, mask):
     """P <- (mask J) P + D, dense; gradient (dL/dh_t) P_t."""
-    state, P, answers, error = initial(network), None, [], error_of(network)
+    state, P, answers, error = initial(network), None, [], oracles.error_of(step)
     for params, x, y in zip(params_by_step, X, Y, strict=True):
         D, J = jacrev(step, argnums=(0, 1))(params, state, x)
         if P is not None:

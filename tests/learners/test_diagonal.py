@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, all_learn, distance, error_of, initial, networks, stream, watch
+from harness import NETWORKS, all_learn, distance, initial, networks, stream, watch
 from torch.utils import _pytree as pytree
 
 from orla.architectures.elementwise import ElementWise
@@ -79,7 +79,7 @@ def modes_error(params, state, y):
 
 
 CASES = {
-    kind: (network, step, error_of(network))
+    kind: (network, step, oracles.loss)
     for kind, (network, step) in NETWORKS.items()
     if isinstance(network, ElementWise)
 }
