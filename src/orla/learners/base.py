@@ -44,10 +44,17 @@ class Learner(Part, ABC):
         stride: Name of the option with the steps between two updates; "" for an update each step.
         exactness: "exact", "unbiased" or "biased", against exact RTRL.
         source: The paper that the rule comes from.
+        time, memory: Of a step, beside the network's own: O(...), with n units.
     """
 
     kind: ClassVar[str] = "learner"
-    declares: ClassVar[Mapping[str, Any]] = {"stride": "", "exactness": "biased", "source": ""}
+    declares: ClassVar[Mapping[str, Any]] = {
+        "stride": "",
+        "exactness": "biased",
+        "source": "",
+        "time": "",
+        "memory": "",
+    }
 
     architecture: Architecture
 
