@@ -48,7 +48,7 @@ def exact(architecture, step, used, first=0):
 
 
 def linearised(architecture, step, used):
-    """Of each step, in NumPy: J, D {parameter: (state, *shape)}, dL/dh, (x, h, 1), the readout's."""
+    """Of each step, in NumPy: J, D {parameter: (state, *shape)}, dL/dh, (x, h, 1), readout's."""
     X, Y = stream(len(used))
     state, found = initial(architecture), []
     recurrent = list(architecture.recurrent_shapes())

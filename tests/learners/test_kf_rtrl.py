@@ -75,7 +75,8 @@ def test_its_first_step_is_exact_and_the_noise_less_than_uoros(monkeypatch):
         gradients, used = enumerated(monkeypatch, kind(network), drawn, 0.0)
         truth = exact(network, step, used)
         assert distance(mean(gradients), truth) < EXACT
-        errors = [(g["W_hh"] - t["W_hh"]).square().sum((1, 2)) for g, t in zip(gradients, truth)]
+        pairs = zip(gradients, truth, strict=True)
+        errors = [(g["W_hh"] - t["W_hh"]).square().sum((1, 2)) for g, t in pairs]
         scatter[kind] = [float(e.mean().sqrt()) for e in errors]
     assert scatter[KFRTRL][0] < EXACT < scatter[UORO][0]
     assert all(k < u for k, u in zip(scatter[KFRTRL], scatter[UORO], strict=True))
@@ -133,6 +134,6 @@ def test_each_step_is_the_papers_algorithm_while_weights_move(kind, eps):
 
 
 def test_a_network_without_pre_activations_is_refused():
-    with pytest.raises(OrlaError, match="kf-rtrl: the parameters of Adapting.*take uoro"):
+    with pytest.raises(OrlaError, match=r"kf-rtrl: the parameters of Adapting.*take uoro"):
         catalogue.make("learner", "kf-rtrl", architecture=NETWORKS["another"][0])
     assert catalogue.make("learner", "uoro", architecture=NETWORKS["another"][0]).noise == 10
