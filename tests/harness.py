@@ -8,7 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
-from orla.architectures.base import Architecture, matvec
+from orla.architectures.base import Architecture, Pattern, matvec
 from orla.architectures.elementwise import ElementWise
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
@@ -63,6 +63,14 @@ class Adapting(Architecture):
         drive = params["W"] @ torch.tanh(h) + params["U"] @ x - params["inhibition"] * slow
         h = (1 - share) * h + share * torch.tanh(drive)
         return torch.cat([h, 0.8 * slow + 0.2 * h * h])
+
+    def pattern(self):
+        own, every = torch.eye(self.hidden) > 0, torch.ones(self.hidden, self.hidden) > 0
+        by_state = torch.cat([torch.cat([every, own], 1), torch.cat([own, own], 1)])
+        # A parameter moves its unit at once, and its slow state through that a step later.
+        moves = torch.cat([own, torch.zeros_like(own)])
+        rows = {"W": moves[:, :, None], "U": moves[:, :, None]}
+        return Pattern(by_state, rows | {"leak": moves, "inhibition": moves})
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,7 @@ _SPECIAL = {
     "rtrl": [{"kind": "rtrl", "block": 10}],
     "trace": [{"kind": "trace", "decay": 0.5}],
     "eprop": [{"kind": "eprop", "feedback": "random", "feedback_scale": 0.7}],
+    "snap": ["snap-1", "snap-2"],
 }
 
 

@@ -22,7 +22,7 @@ MARKS = {
     "architecture": "mgu",
     "loss": "huber",
     "start": "damped",
-    "learner": "snap-1",
+    "learner": "discounted",
     "optimizer": "adagrad",
     "intervention": "clip",
     "probe": "gradient_norm",
@@ -111,8 +111,8 @@ def test_learners_of_the_package_work_on_the_network(name, kind):
         torch.testing.assert_close(ours[n], gradient, rtol=1e-9, atol=1e-12)
 
 
-def snap_by_hand(network, params, X, Y):
-    """Each step's gradient: dense Jacobians by autograd, all but their diagonals set to zero."""
+def discounted_by_hand(network, params, X, Y, discount):
+    """Each step's gradient: dense Jacobians by autograd, what comes from the past discounted."""
     recurrent = list(network.recurrent_shapes())
     p = {n: q[0] for n, q in params.items()}
     size = network.state_size
@@ -126,9 +126,8 @@ def snap_by_hand(network, params, X, Y):
         given = (state, *(p[n] for n in recurrent))
         J, *direct = torch.autograd.functional.jacobian(step, given)
         state = step(*given)
-        kept = torch.diagonal(J)
         e = {
-            n: kept.reshape(-1, *[1] * (d.dim() - 1)) * e[n] + d
+            n: discount * torch.einsum("ij,j...->i...", J, e[n]) + d
             for n, d in zip(recurrent, direct, strict=True)
         }
         wrong = p["W_out"] @ state + p["b_out"] - y
@@ -138,33 +137,30 @@ def snap_by_hand(network, params, X, Y):
 
 
 @pytest.mark.parametrize("kind", ["mgu", "rnn"])
-def test_the_learner_keeps_each_units_own_path(kind):
+def test_the_learner_discounts_the_past(kind):
     network = catalogue.make("architecture", {"kind": kind, "hidden": 4}, n_in=3, n_out=2)
     params, (X, Y) = networks(network), stream(12)
-    truth = snap_by_hand(network, params, X, Y)
 
-    def ours(name):
-        return watch(catalogue.make("learner", name, architecture=network), params, X, Y).gradients
+    def ours(given):
+        learner = catalogue.make("learner", given, architecture=network)
+        return watch(learner, params, X, Y).gradients
 
-    found = {name: ours(name) for name in ("snap-1", "rtrl", "immediate")}
-    for n in truth[0]:
-        for step, gradient in enumerate(truth):
-            torch.testing.assert_close(
-                found["snap-1"][step][n][0], gradient[n], rtol=1e-10, atol=1e-13
-            )
-        for other in ("rtrl", "immediate"):  # it is neither of the two that it lies between
-            assert not torch.allclose(found[other][-1][n][0], truth[-1][n], rtol=1e-3)
+    def close(one, other):
+        return all(
+            torch.allclose(g[n][0], h[n], rtol=1e-10, atol=1e-13)
+            for g, h in zip(one, other, strict=True)
+            for n in network.recurrent_shapes()
+        )
 
-
-def test_with_one_unit_the_learner_is_exact():
-    network, (X, Y) = mgu(hidden=1), stream(20)
-    ours, exact = (
-        watch(catalogue.make("learner", n, architecture=network), networks(network), X, Y).gradients
-        for n in ("snap-1", "rtrl")
-    )
-    for g, h in zip(ours, exact, strict=True):
-        for n in g:
-            torch.testing.assert_close(g[n], h[n], rtol=1e-9, atol=1e-13)
+    for discount in (0.0, 0.8, 1.0):
+        given = {"kind": "discounted", "discount": discount}
+        found = ours(given)
+        assert close(found, discounted_by_hand(network, params, X, Y, discount))
+        assert not close(found, discounted_by_hand(network, params, X, Y, 0.5))
+        this = [{n: g[n][0] for n in g} for g in found]
+        # Between the two of the package, and at the ends one of them.
+        assert close(ours("immediate"), this) == (discount == 0)
+        assert close(ours("rtrl"), this) == (discount == 1)
 
 
 @pytest.mark.parametrize("options", [{}, {"initial": 0.1, "eps": 1e-3}])
@@ -312,7 +308,7 @@ def test_the_statistic_is_the_mean_at_the_selected_rate():
 def norms():
     """Two learners, clipped and not, as the statistic gives them."""
     frame = pd.DataFrame(
-        {"learner": ["immediate", "snap-1"] * 2, "intervention": ["none", "none", "c", "c"]}
+        {"learner": ["immediate", "discounted"] * 2, "intervention": ["none", "none", "c", "c"]}
     ).assign(
         **{"task": "echo", "pair": "", "architecture": "mgu", "optimizer": "adagrad"},
         **{"precision": "float64", "split": "shift", "start": "pretrained", "n_seeds": 2},
@@ -334,7 +330,7 @@ def test_the_table_has_a_line_a_row_in_the_order_of_learners(norms):
         ("4.000", "1.000 [2.000,\u00a03.000]", "5.000", "2"),
         ("9.000", "6.000 [7.000,\u00a08.000]", "10.000", "2"),
     ]
-    assert [row[0].split(",")[0] for row in clipped.rows] == ["immediate", "SnAp-1"]
+    assert [row[0].split(",")[0] for row in clipped.rows] == ["immediate", "discounted RTRL"]
     assert len(document.data) == 4 and document.data["simulated"].all()
 
 
@@ -352,7 +348,7 @@ def test_the_figure_draws_a_point_a_row(norms, tmp_path, monkeypatch):
         line.get_label().split(",")[0]: line.get_xydata().tolist()
         for line in drawn[0].axes[0].lines
     }
-    assert points == {"immediate": [[1, 5], [11, 15]], "SnAp-1": [[6, 10], [16, 20]]}
+    assert points == {"immediate": [[1, 5], [11, 15]], "discounted RTRL": [[6, 10], [16, 20]]}
     assert "n = 2" in figure.describe(norms, study=study).caption
     figure.draw(norms.iloc[:0], paths=[tmp_path / "a.png"], study=study)
     assert [t.get_text() for t in drawn[1].axes[0].texts] == ["not run"]

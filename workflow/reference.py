@@ -157,9 +157,17 @@ def _part(part: type[Any], said: Mapping[str, Any]) -> list[str]:
     lines = [f"**`{said['name']}`**: {said['doc']}"]
     if len(said["forms"]) > 1:
         lines.append(f"Short form: `{said['forms'][1]}`.")
+    if "exactness" in said["more"]:
+        lines.append(_learner(said["more"]))
     rows = list(_options(said["schema"], _defaults(part)))
     table = ["", "| option | meaning | default |", "|---|---|---|", *rows] if rows else []
     return [*lines, *table, ""]
+
+
+def _learner(more: Mapping[str, Any]) -> str:
+    """What a learner declares of its gradient and cost."""
+    cost = f"Time a step: {more['time']}. Memory: {more['memory']}."
+    return f"Against exact RTRL: {more['exactness']}. {cost} Source: {more['source']}."
 
 
 def _defaults(part: type[Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Structured derivatives against automatic ones, and readouts that are not linear."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from harness import (
     N_IN,
     N_OUT,
     NETWORKS,
+    Normalised,
     all_learn,
     distance,
     make_learner,
@@ -99,3 +101,46 @@ def test_a_readout_of_ones_own_is_differentiated(base, name, automatic):
     assert distance(structured, generic) < 1e-10
     assert distance(structured, linear) > 1e-2
     assert distance(structured[:1], truth) < 1e-10
+
+
+@dataclass(frozen=True)
+class Meeting(Normalised):
+    """Units that meet before they act, and say so."""
+
+    units_independent: ClassVar[bool] = False
+
+
+PUSHED = {kind: network for kind, (network, _) in NETWORKS.items()}
+PUSHED["meeting"] = Meeting(HIDDEN, N_IN, N_OUT)
+
+
+@pytest.mark.parametrize("starts", [False, True])
+@pytest.mark.parametrize("kind", PUSHED)
+def test_pushing_forward_is_the_jacobian_times_a_tangent(kind, starts):
+    network, draw = PUSHED[kind], torch.Generator().manual_seed(2)
+    d, params, (X, _) = derivatives(network), networks(network), stream(3)
+    state = torch.zeros(2, network.state_size, dtype=torch.float64)
+    for x in X:
+        before = state
+        state, tape = d.forward(params, before, {"x": x})
+    if starts:  # of the second model a trial begins
+        tape = tape | {"keep": torch.tensor([1.0, 0.0], dtype=torch.float64)}
+    rows = torch.randn(2, 4, network.state_size, generator=draw, dtype=torch.float64)
+    moved = d.push(params, tape, before, rows)
+    assert torch.equal(moved[:, 0], d.push(params, tape, before, rows[:, 0]))
+    for model in range(2):
+        one = {n: p[model] for n, p in params.items()}
+        J = torch.func.jacrev(lambda s, p=one: network.step(p, s, X[-1]))(before[model])
+        theirs = 0 * moved[0] if starts and model else rows[model] @ J.T
+        torch.testing.assert_close(moved[model], theirs, rtol=1e-10, atol=1e-13)
+        assert not torch.allclose(moved[model], rows[model] @ J, rtol=1e-3)
+    # Pushing forward and pulling back are one matrix and its transpose.
+    cotangent = torch.randn(2, network.state_size, generator=draw, dtype=torch.float64)
+    pulled, local = d.pull(params, tape, cotangent)
+    torch.testing.assert_close((pulled * rows[:, 0]).sum(1), (cotangent * moved[:, 0]).sum(1))
+
+    window = [{n: t[None] for n, t in part.items()} for part in (tape, local)]
+    gathered = [g.flatten(1) for g in d.gather(*window).values()]
+    squares = torch.cat(gathered, 1).square().sum(1)
+    torch.testing.assert_close(d.gathered_square(*window), squares, rtol=1e-12, atol=0.0)
+    assert (squares > 1e-3).all()

@@ -92,6 +92,8 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name):
         assert counted["carry"] == pytest.approx(2 * bytes_of(state.learners["own"].carry), abs=32)
         assert counted["buffers"] == bytes_of(state.learners["own"].memory.changed)
         assert counted["sensitivity"] == bytes_of(state.learners["own"].memory.read)
+        beside = 0 if driver.block_length else 3
+        assert counted["temporaries"] == beside * counted["buffers"]
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm", "leaky"])

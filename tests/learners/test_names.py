@@ -4,10 +4,13 @@ from harness import LEARNED, NETWORKS, make_learner
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.learners.immediate import Immediate
+from orla.learners.kf_rtrl import KFRTRL
 from orla.learners.last_layer import LastLayer
 from orla.learners.rtrl import RTRL
+from orla.learners.snap import SnAp
 from orla.learners.tbptt import TBPTT
 from orla.learners.trace import Trace
+from orla.learners.uoro import UORO
 
 RNN = NETWORKS["rnn"][0]
 
@@ -22,6 +25,10 @@ RNN = NETWORKS["rnn"][0]
         ("rtrl", RTRL(RNN), 1),
         ("last-layer", LastLayer(RNN), 1),
         ({"kind": "trace", "decay": 0.5}, Trace(RNN, decay=0.5), 1),
+        ("snap", SnAp(RNN, steps=1), 1),
+        ("snap-2", SnAp(RNN, steps=2), 1),
+        ("uoro", UORO(RNN), 1),
+        ("kf-rtrl", KFRTRL(RNN), 1),
     ],
 )
 def test_a_name_is_a_learner(given, expected, stride):
@@ -38,6 +45,9 @@ def test_a_name_is_a_learner(given, expected, stride):
         ("tbptt-200", "tbptt-WINDOW-UPDATE_EVERY"),
         ("tbptt-4-1-1", "tbptt-WINDOW-UPDATE_EVERY"),
         ("RTRL", "unknown"),
+        ("snap-0", "must be at least 1"),
+        ("snap-1-2", "write snap or snap-STEPS"),
+        ("uoro-2", "write uoro"),
         ({"kind": "trace", "decay": 1.5}, "decay"),
         ({"kind": "trace", "decays": 0.5}, 'the nearest is "decay"'),
     ],
@@ -50,3 +60,16 @@ def test_any_other_name_is_refused_with_the_mend(given, mend):
 def test_the_tests_go_through_every_learner():
     kinds = {type(make_learner(name, NETWORKS[kind][0])) for kind, name in LEARNED}
     assert kinds == set(catalogue.parts("learner").values())
+
+
+@pytest.mark.parametrize("name", catalogue.parts("learner"))
+def test_every_learner_says_what_it_costs_and_where_it_comes_from(name):
+    more = catalogue.part("learner", name).part.more
+    assert more["exactness"] in ("exact", "unbiased", "biased")
+    assert more["time"].count("O(") >= 1 and more["memory"].count("O(") >= 1
+    assert more["source"]
+
+
+def test_no_two_learners_have_one_mark():
+    marks = [part.part.mark for part in catalogue.parts("learner").values() if part.part.mark]
+    assert len({mark.color for mark in marks}) == len(marks)

@@ -69,7 +69,7 @@ def test_a_units_own_words_lose_nothing(kind, monkeypatch):
     params, learner = networks(architecture), Trace(architecture, decay=0.8)
     own, _ = watch(learner, params, X, Y, rate=0.05).model(0)
     monkeypatch.setattr("orla.learners.sensitivity.own_units", lambda architecture: False)
-    assert set(learner.init(params)["influence"]) == set(architecture.recurrent_shapes())
+    assert set(learner.memory(params).changed["influence"]) == set(architecture.recurrent_shapes())
     dense, _ = watch(learner, params, X, Y, rate=0.05).model(0)
     assert distance(own, dense) < EXACT
 

@@ -28,7 +28,7 @@ from orla.engine import forward
 from orla.errors import OrlaError
 from orla.programs import compiling
 from orla.programs.compiling import Compiled
-from orla.programs.scan import in_layout_of, repeat, scan, scan_in_place
+from orla.programs.scan import in_layout_of, repeat, scan, scan_in_place, stored, traced
 from orla.study.batches import chosen
 
 
@@ -233,6 +233,26 @@ def test_a_program_lays_a_tensor_out_as_another():
     free, laid = Compiled(outer, "outer")(x, like)
     assert free.stride() == (3, 1) and laid.stride() == (1, 3)
     assert torch.equal(free, laid) and torch.equal(laid, torch.outer(x, x))
+
+
+def test_a_program_computes_once_what_is_stored():
+    def outer(x, stores=True):
+        def one(x):
+            y = torch.exp(x)
+            return (stored(y) if stores else y)[:, None] * y
+
+        return torch.func.vmap(one)(x)
+
+    x = torch.linspace(0, 1, 6).view(2, 3)
+    marks = [
+        sum("stride_order" in str(node.target) for node in traced(f, (x,))[0].graph.nodes)
+        for f in (outer, lambda x: outer(x, stores=False))
+    ]
+    assert marks == [1, 0]
+    compiling.configure(compile=True)
+    theirs = torch.stack([torch.outer(row, row) for row in x.exp()])
+    torch.testing.assert_close(Compiled(outer, "stored outer")(x), theirs)
+    assert stored(x) is x
 
 
 def test_off_means_the_function_itself():

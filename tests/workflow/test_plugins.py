@@ -35,7 +35,7 @@ def test_each_part_leaves_its_mark_in_the_results(study):
     wanted = {
         "task": {"echo"},
         "architecture": {"mgu"},
-        "learner": {"immediate", "snap-1"},
+        "learner": {"immediate", "discounted"},
         "optimizer": {"adagrad"},
         "intervention": {"none", "clip-03"},
         "start": {"damped-05"},
@@ -51,10 +51,10 @@ def test_each_part_leaves_its_mark_in_the_results(study):
     assert (models["gradient_norm"] < models["learned_norm"])[clipped].all()
     assert (models["gradient_norm"] <= 0.3 + 1e-9)[clipped].all()
     by_learner = models[~clipped].groupby("learner")["heldout_error"].apply(list)
-    assert not np.allclose(by_learner["immediate"], by_learner["snap-1"], rtol=1e-9)
+    assert not np.allclose(by_learner["immediate"], by_learner["discounted"], rtol=1e-9)
 
     [gap] = read_table(results / "gaps.parquet").query("intervention == 'none'").to_dict("records")
-    assert (gap["learner_full"], gap["learner_immediate"]) == ("snap-1", "immediate")
+    assert (gap["learner_full"], gap["learner_immediate"]) == ("discounted", "immediate")
     assert len(read_table(results / "gradient_norms.parquet")) == 4
 
 
@@ -85,7 +85,7 @@ def test_the_registration_is_judged(study):
     results, _ = study
     [verdict] = read_table(results / "verdicts.parquet").to_dict("records")
     norms = read_table(results / "gradient_norms.parquet").set_index(["learner", "intervention"])
-    row = norms.loc[("snap-1", "clip-03")]
+    row = norms.loc[("discounted", "clip-03")]
     assert verdict["registration"] == "clip-holds" and verdict["n"] == 2
     assert verdict["estimate"] == row["gradient_norm"]
     assert verdict["outcome"] == "supported", verdict["reason"]
@@ -97,7 +97,7 @@ def test_each_part_stands_on_the_page(study):
     for mark in (
         "echo, 1 to 3 steps late",
         "MGU",
-        "SnAp-1",
+        "discounted RTRL",
         "Adagrad",
         "clipped to 0.3",
         "W<sub>hh</sub> times 0.5",
@@ -105,7 +105,7 @@ def test_each_part_stands_on_the_page(study):
         "Learner&#39;s norm",
         "Gradient norm against error",
         "A clipped gradient is no longer than the clip",
-        "own path",
+        "discounted past",
     ):
         assert mark in page, mark
     assert (reports / "figure_norm_against_error.png").stat().st_size > 5000

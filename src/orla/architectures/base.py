@@ -13,6 +13,20 @@ from torch import Tensor
 from orla.catalogue import Part, option
 
 Parameters = dict[str, Tensor]
+Rows = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which numbers of a network's next state depend directly on what; True where they do.
+
+    by_state: (state_size, state_size): number i of the next state on number k of the previous one.
+    by_parameter: {name: (state_size, *shape)}, or shapes that broadcast to these: number i of the
+        next state on each number of the parameter, the previous state held fixed.
+    """
+
+    by_state: Tensor
+    by_parameter: dict[str, Tensor]
 
 
 def matvec(matrix: Tensor, vector: Tensor) -> Tensor:
@@ -90,6 +104,13 @@ class Architecture(Part, ABC):
             for name, shape in self.shapes().items()
         }
 
+    def pattern(self) -> Pattern | None:
+        """Which numbers of the next state depend directly on what; None where it is not declared.
+
+        What is False here is zero in every network, and what is True is not, single states aside.
+        """
+        return None
+
     def initial_state(self, params: Parameters) -> Tensor:
         """State before the first step: zeros (state_size,)."""
         return params["W_out"].new_zeros(self.state_size)
@@ -110,9 +131,14 @@ class LinearGates(Architecture):
     units_independent: Whether `activate` computes each unit from its own pre-activations and state
         alone, so that units interact through W_hh only. Exact RTRL is then several times faster. A
         wrong True gives wrong gradients; a test checks every architecture that declares True.
+    unit_pattern: Where units are independent and the state has several blocks of `hidden` numbers:
+        for each block of the state, which blocks of the pre-activations and which blocks of the
+        previous state it depends on, the latter by other ways than the pre-activations; 1 where it
+        does. A state of one block depends on all blocks of pre-activations and needs none.
     """
 
     units_independent: ClassVar[bool] = False
+    unit_pattern: ClassVar[tuple[Rows, Rows] | None] = None
 
     @property
     @abstractmethod
@@ -149,6 +175,18 @@ class LinearGates(Architecture):
         """
         blocks = torch.eye(self.state_size // self.hidden, dtype=cache.dtype, device=cache.device)
         return self.pull(cache, blocks.repeat_interleave(self.hidden, 1))
+
+    def pattern(self) -> Pattern | None:
+        declared = self.unit_pattern
+        if declared is None and self.state_size == self.hidden:
+            declared = ((1,) * (self.gates // self.hidden),), ((1,),)
+        if declared is None or not self.units_independent:
+            return None
+        own = torch.eye(self.hidden, dtype=torch.int64)
+        on_gates, by_state = (torch.kron(torch.tensor(rows), own).bool() for rows in declared)
+        by_state[:, : self.hidden] |= on_gates.any(1, keepdim=True)  # W_hh has every number of h
+        weights = on_gates[:, :, None]
+        return Pattern(by_state, {"W_ih": weights, "W_hh": weights, "b_h": on_gates})
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         return {

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from orla.architectures.base import LinearGates
+from orla.architectures.base import LinearGates, Rows
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,11 @@ class LSTM(LinearGates, name="lstm", label="LSTM", order=20):
     """
 
     units_independent: ClassVar[bool] = True
+    # h depends on i, f, g and o, and c on i, f and g; both on c directly.
+    unit_pattern: ClassVar[tuple[Rows, Rows] | None] = (
+        ((1, 1, 1, 1), (1, 1, 1, 0)),
+        ((0, 1), (0, 1)),
+    )
 
     @property
     def state_size(self) -> int:

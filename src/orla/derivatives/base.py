@@ -5,13 +5,14 @@ With them stand the layout of exact RTRL's sensitivities P = dstate/dtheta, and 
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import vjp, vmap
+from torch.func import jvp, vjp, vmap
 
 from orla.architectures.base import Architecture, Parameters
 from orla.losses.base import Loss
@@ -73,6 +74,23 @@ class Derivatives(ABC):
             before = before * tape["keep"].reshape(-1, *[1] * (before.dim() - 1))
         return before, local
 
+    def push(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
+        """A tangent on the previous state, pushed forward through the step: J times the tangent.
+
+        Args:
+            params: Of the step.
+            tape: Of the step.
+            before: The state that the step started from (models, state_size).
+            tangent: (models, state_size), or rows of them (models, rows, state_size).
+
+        Returns:
+            The tangent on the new state, of the same shape.
+        """
+        after = self.push_step(params, tape, before, tangent)
+        if "keep" in tape:
+            after = after * tape["keep"].reshape(-1, *[1] * (after.dim() - 1))
+        return after
+
     @abstractmethod
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         """`forward` without regard to trials."""
@@ -81,6 +99,18 @@ class Derivatives(ABC):
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         """`pull` without regard to trials."""
 
+    def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
+        """`push` without regard to trials."""
+
+        def one(params: Parameters, state: Tensor, x: Tensor, tangent: Tensor) -> Tensor:
+            def push(tangent: Tensor) -> Tensor:
+                step = functools.partial(self.architecture.step, params, x=x)
+                return jvp(step, (state,), (tangent,))[1]
+
+            return push(tangent) if tangent.dim() == 1 else vmap(push)(tangent)
+
+        return vmap(one)(params, before, tape["x"], tangent)
+
     def pulled(self, tape: Tape) -> Tape:
         """The entries of a tape that `pull` reads."""
         return tape
@@ -88,6 +118,11 @@ class Derivatives(ABC):
     @abstractmethod
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
+
+    def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
+        """Sum of the squares of what `gather` answers for one step, (models,)."""
+        gathered = self.gather(tapes, locals_).values()
+        return sum((g * g).flatten(1).sum(1) for g in gathered)
 
     @abstractmethod
     def history(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from torch.func import jacrev, vjp, vmap
 from orla.architectures.base import Architecture, LinearGates, Parameters
 from orla.architectures.elementwise import ElementWise, product
 from orla.derivatives.base import Tape
+from orla.programs.scan import stored
 
 Influence = dict[str, Tensor]
 
@@ -131,7 +132,7 @@ class OwnUnitWords(Words):
     def direct(self) -> Influence:
         on_gates, _ = self.architecture.unit_jacobian(self.tape["cache"])
         joined = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
-        return {"e": on_gates[:, :, None] * joined}
+        return {"e": stored(on_gates)[:, :, None] * joined}
 
     def around(self) -> Tensor:
         """`within` without what passes through W_hh: a leak, the cell of an LSTM."""
@@ -155,7 +156,8 @@ class OwnUnitWords(Words):
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
         e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
-        return {"e": (jacobian[:, :, None, :, None] * e[None]).sum(1).flatten(1, 2)}
+        jacobian = stored(jacobian)[:, :, None, :, None]
+        return {"e": (jacobian * e[None]).sum(1).flatten(1, 2)}
 
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         a = self.architecture

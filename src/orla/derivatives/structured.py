@@ -43,6 +43,24 @@ class StructuredDerivatives(Derivatives):
         on_state = self._through_recurrence(params["W_hh"], on_gates)
         return on_state + around, {"gates": on_gates}
 
+    def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
+        a = self.architecture
+        if not a.units_independent:
+            return super().push_step(params, tape, before, tangent)
+        rows = tangent if tangent.dim() == 3 else tangent[:, None]
+        h = rows[:, :, : a.hidden]
+        if tangent.dim() == 2:
+            on_gates = (params["W_hh"] * h).sum(-1)[:, None]
+        else:
+            on_gates = torch.bmm(h, params["W_hh"].transpose(1, 2))
+        # A unit's blocks (models, rows, 1 or blocks after, blocks before, hidden).
+        by_gates, around = (
+            j.unflatten(2, (-1, a.hidden))[:, None] for j in vmap(a.unit_jacobian)(tape["cache"])
+        )
+        through = (by_gates * on_gates.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
+        beside = (around * rows.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
+        return (through + beside).view(tangent.shape)
+
     def pulled(self, tape: Tape) -> Tape:
         return {name: tape[name] for name in ("cache", "keep") if name in tape}
 
@@ -69,6 +87,10 @@ class StructuredDerivatives(Derivatives):
             "W_hh": torch.bmm(delta, tapes["h"].transpose(0, 1)),
             "b_h": on_gates.sum(0),
         }
+
+    def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
+        [on_gates], [joined] = locals_["gates"], self.joined(tapes)
+        return (on_gates * on_gates).sum(-1) * (joined * joined).sum(-1)
 
     def history(self) -> tuple[str, ...]:
         return ("W_hh",)

@@ -34,6 +34,10 @@ LONGEST = 100_000
 # place, beside the networks' own, the gradient and the update; updates made apart write new ones.
 _COPIES_IN_LOOP, _COPIES_APART = 3, 5
 
+# Of what a learner changes in place at each step, what is computed beside it, measured: a dense
+# sensitivity's product with J, its direct derivative, and both added.
+_TEMPORARIES = 3
+
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
 # three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
 _CACHE = 8_000_000
@@ -70,6 +74,7 @@ def components(
         # A step answers with a new one beside the old.
         "carry": 2 * one["carry"],
         "buffers": one["changed"],
+        "temporaries": _TEMPORARIES * one["stepped"],
         "sensitivity": one["read"],
         "tapes": one["tapes"],
         "snapshots": snapshots * (one["params"] + one["network"]),
@@ -112,6 +117,14 @@ def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
         "optimizer": _bytes(state.optimizer),
         "carry": _bytes([[c.carry for c in carried], state.interventions, state.probes]),
         "changed": _bytes([c.memory.changed for c in carried]),
+        # A learner with blocks stores one step at a time; others go through all that they change.
+        "stepped": _bytes(
+            [
+                c.memory.changed
+                for learner, c in zip(loop.learners.values(), carried, strict=True)
+                if not learner.block_length
+            ]
+        ),
         "read": _bytes([c.memory.read for c in carried]),
         "tapes": tapes,
     }
@@ -163,8 +176,9 @@ def batch_models(
     """
     one, copies = components(loop, models=1, **sizes), _copies(loop)
     if device == "cpu":
-        # P and what a step carries, and what an update carries, old and new.
-        stepped = one["sensitivity"] + (copies == _COPIES_IN_LOOP) * one["carry"]
+        # P and what a step carries or works on, and what an update carries, old and new.
+        stepped = one["sensitivity"] + one["temporaries"] // _TEMPORARIES
+        stepped += (copies == _COPIES_IN_LOOP) * one["carry"]
         touched = stepped + 2 * (one["parameters"] + one["optimizer"]) // copies
         most = max(1, min(most, _CACHE // touched))
     if memory_mb is None:

@@ -24,6 +24,8 @@ class Immediate(
     short=("window",),
     stride="window",
     source="the paper's d=0",
+    time="O(n^2)",
+    memory="O(1); O(window n) where an update sums several steps",
 ):
     """Gradient (dL/dh_t) dh_t/dtheta with h_{t-1} held fixed (the paper's d=0).
 

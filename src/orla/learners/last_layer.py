@@ -17,6 +17,8 @@ class LastLayer(
     order=60,
     mark=Mark("#5f7f6f", "v", (0, (1, 1))),
     source="the paper's floor (Appendix A)",
+    time="O(1)",
+    memory="O(1)",
 ):
     """The readout alone learns; recurrent parameters stay as they are."""
 

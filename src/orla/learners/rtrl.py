@@ -28,6 +28,8 @@ class RTRL(
     mark=Mark("#9c2f1c", "s", "-"),
     exactness="exact",
     source="Williams and Zipser 1989",
+    time="O(n^3)",
+    memory="O(n^3)",
 ):
     """Exact RTRL (Williams and Zipser 1989), one update a step, at O(n^3) a step.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 from torch.func import vmap
-from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
-from orla.derivatives.base import Tape, axis_of_models
+from orla.derivatives.base import axis_of_models
 from orla.derivatives.influence import DenseWords, Influence, OwnUnitWords, Words, own_units
-from orla.learners.base import Carry, Learner, Step
+from orla.learners.base import Carry, Learner, Memory, Step
+from orla.programs.scan import in_layout_of, stored
 
 
 @dataclass(frozen=True)
@@ -36,40 +36,46 @@ class SensitivityLearner(Learner):
         """What e_t is contracted with (models, state_size): dL/dh_t."""
         return step["cotangent"]
 
+    def masked(self, influence: Influence, carry: Carry) -> Influence:
+        """What of e_t is contracted and carried on: all of it."""
+        return influence
+
     @property
     def _words(self) -> type[Words]:
         return OwnUnitWords if own_units(self.architecture) and not self.dense else DenseWords
 
-    def init(self, params: Parameters) -> Carry:
+    def memory(self, params: Parameters) -> Memory:
         def zeros(params: Parameters) -> Influence:
             state = self.architecture.initial_state(params)
             x = state.new_zeros(self.architecture.n_in)
             return self._words(self.architecture, params, state, x, {}).zeros()
 
-        return {"influence": pytree.tree_map(lambda e: e.clone(), vmap(zeros)(params))}
+        influence = vmap(zeros)(params)
+        return Memory({"influence": {name: _rows_innermost(e) for name, e in influence.items()}})
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        def one(
-            params: Parameters,
-            state: Tensor,
-            x: Tensor,
-            tape: Tape,
-            cotangent: Tensor,
-            influence: Influence,
-        ) -> tuple[Influence, Parameters]:
-            words = self._words(self.architecture, params, state, x, tape)
-            if "keep" in tape:  # nothing is carried over the start of a trial
-                influence = {name: tape["keep"] * e for name, e in influence.items()}
-            influence = self.advance(words, influence)
-            return influence, words.contract(cotangent, influence)
+        given = params, step["before"], step["moment"]["x"], step["tape"]
+        axes = 0, 0, axis_of_models(step["moment"]), 0
 
-        axes = (0, 0, axis_of_models(step["moment"]), 0, 0, 0)
-        influence, gradient = vmap(one, in_dims=axes)(
-            params,
-            step["before"],
-            step["moment"]["x"],
-            step["tape"],
-            self.signal(carry, step),
-            carry["influence"],
-        )
-        return {"influence": influence}, gradient
+        def advanced(influence: Influence, *given: Any) -> Influence:
+            words = self._words(self.architecture, *given)
+            if "keep" in words.tape:  # nothing is carried over the start of a trial
+                influence = {name: words.tape["keep"] * e for name, e in influence.items()}
+            return self.masked(self.advance(words, influence), carry)
+
+        def contracted(influence: Influence, signal: Tensor, *given: Any) -> Parameters:
+            return self._words(self.architecture, *given).contract(signal, influence)
+
+        influence = carry["influence"]
+        after = vmap(advanced, in_dims=(0, *axes))(influence, *given)
+        for name, e in after.items():
+            influence[name].copy_(in_layout_of(e, influence[name]))
+        signal = stored(self.signal(carry, step))
+        return {}, vmap(contracted, in_dims=(0, 0, *axes))(influence, signal, *given)
+
+
+def _rows_innermost(e: Tensor) -> Tensor:
+    """`e`, of a matrix with the axis of rows innermost in memory, as the parameters have it."""
+    if e.dim() < 4:
+        return e.clone()
+    return e.transpose(-1, -2).contiguous().transpose(-1, -2)

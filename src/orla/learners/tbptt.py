@@ -25,6 +25,8 @@ class TBPTT(
     short=("window", "update_every"),
     stride="update_every",
     source="Williams and Peng 1990",
+    time="O(n^2 window / update_every)",
+    memory="O(window n)",
 ):
     """BPTT(h; h') of Williams and Peng (1990) with h = `window` and h' = `update_every`.
 

@@ -16,6 +16,8 @@ class Trace(
     label="trace",
     order=50,
     source="docs/protocol.md, trace(decay); Murray 2019 and Bellec et al. 2020 for the family",
+    time="O(n^2); O(n^3) where units are not independent",
+    memory="O(n^2); O(n^3) where units are not independent",
 ):
     """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate."""
 

@@ -220,6 +220,31 @@ def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
     return torch_private.with_strides_of(tensor, like)
 
 
+def stored(tensor: Tensor) -> Tensor:
+    """`tensor`, which a program computes once, before whatever reads it; under vmap too.
+
+    Left to itself the compiler computes what is cheap anew wherever it is read: a vector that is
+    multiplied with a matrix, once a row.
+    """
+    return _Stored.apply(tensor) if _tracing["on"] else tensor
+
+
+class _Stored(torch.autograd.Function):
+    """Gives a private operation, which knows no vmap, the rule that it needs for it."""
+
+    @staticmethod
+    def forward(tensor: Tensor) -> Tensor:
+        return in_layout_of(tensor, tensor)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: Any, output: Any) -> None:
+        pass  # it has no backward: a learner's own computations are never differentiated
+
+    @staticmethod
+    def vmap(info: Any, dimensions: tuple[int | None], tensor: Tensor) -> tuple[Tensor, int | None]:
+        return stored(tensor), dimensions[0]
+
+
 def _length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
 

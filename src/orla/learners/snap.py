@@ -1,0 +1,89 @@
+"""Sparse n-step approximation of exact RTRL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.catalogue import Mark, option
+from orla.derivatives.influence import Influence, Words, own_units
+from orla.errors import OrlaError
+from orla.learners.base import Carry, Memory
+from orla.learners.sensitivity import SensitivityLearner
+
+
+@dataclass(frozen=True)
+class SnAp(
+    SensitivityLearner,
+    name="snap",
+    label="SnAp-{steps}",
+    order=45,
+    mark=Mark("#6a4c93", "P", (0, (1, 1))),
+    short=("steps",),
+    source="Menick et al. 2021, section 3",
+    time="steps 1: O(n^2), or O(n^4) where units are not independent; more: O(n^4)",
+    memory="steps 1: O(n^2), or O(n^3) where units are not independent; more: O(n^3)",
+):
+    """SnAp-n: e_t = M (J_t e_{t-1} + D_t), where M keeps what is reached within n = `steps` steps.
+
+    M is 1 at (number i of the state, parameter j) where the parameter reaches that number within n
+    steps: M_1 is the pattern of D, and M_n that of J M_{n-1} + D (Menick et al. 2021). The gradient
+    is (dL/dh_t) e_t. The patterns are those that the architecture declares.
+
+    With one step and independent units, e is as large as the parameters. Else it is dense, zeros
+    included: as large as exact RTRL's, and each step takes a product of J with all of it. Where a
+    dense W_hh joins all units, as in the RNN and the LSTM, two steps reach everything: SnAp-2 is
+    exact RTRL there, and `rtrl` computes the same faster.
+    """
+
+    steps: int = option(1, "Steps within which a parameter reaches what is kept.", least=1)
+
+    def __post_init__(self) -> None:
+        if self.architecture.pattern() is None:
+            raise OrlaError(
+                f"snap-{self.steps}: {type(self.architecture).__name__} does not say which numbers"
+                " of its state depend on which; declare its `pattern` (of LinearGates with"
+                " independent units its `unit_pattern`), or take another learner"
+            )
+
+    @property
+    def dense(self) -> bool:
+        """Whether e has an entry for every number of the state and every parameter."""
+        return self.steps > 1 or not own_units(self.architecture)
+
+    def kept(self) -> Influence:
+        """M, of a shape that broadcasts to e of one model; True where it is 1."""
+        pattern = self.architecture.pattern()
+        if not self.dense:
+            hidden = self.architecture.hidden
+            by_unit = pattern.by_parameter["b_h"].unflatten(1, (-1, hidden))
+            own = torch.diagonal(by_unit.unflatten(0, (-1, hidden)), dim1=1, dim2=3)
+            return {"e": own.flatten(1)[:, :, None]}
+        by_state, kept = pattern.by_state.double(), pattern.by_parameter
+        for _ in range(self.steps - 1):
+            kept = {name: mask | _reached(by_state, kept[name]) for name, mask in kept.items()}
+        return kept
+
+    def memory(self, params: Parameters) -> Memory:
+        memory, kept = super().memory(params), self.kept()
+        if not all(mask.all() for mask in kept.values()):
+            device = next(iter(params.values())).device
+            memory.read["kept"] = {name: mask.to(device) for name, mask in kept.items()}
+        return memory
+
+    def advance(self, words: Words, influence: Influence) -> Influence:
+        moved, direct = words.transport(words.jacobian(), influence), words.direct()
+        return {name: e + direct[name] for name, e in moved.items()}
+
+    def masked(self, influence: Influence, carry: Carry) -> Influence:
+        if "kept" not in carry:  # everything is
+            return influence
+        return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in influence.items()}
+
+
+def _reached(by_state: Tensor, mask: Tensor) -> Tensor:
+    """Where J times what `mask` keeps is not zero."""
+    return torch.tensordot(by_state, mask.double(), 1) > 0

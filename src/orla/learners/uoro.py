@@ -1,0 +1,77 @@
+"""Unbiased online recurrent optimization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch.func import vmap
+from torch.utils import _pytree as pytree
+
+from orla.architectures.base import Parameters
+from orla.catalogue import Mark, option
+from orla.learners.balancing import norm, signs, times
+from orla.learners.base import Carry, Learner, Memory, Step
+from orla.programs.scan import stored
+
+
+@dataclass(frozen=True)
+class UORO(
+    Learner,
+    name="uoro",
+    label="UORO",
+    order=46,
+    mark=Mark("#b5651d", "X", (0, (5, 1, 1, 1))),
+    exactness="unbiased",
+    source="Tallec and Ollivier 2017, algorithm 1",
+    time="O(n^2)",
+    memory="O(n^2)",
+):
+    """UORO (Tallec and Ollivier 2017): dh/dtheta is the mean of a random product of two vectors.
+
+    With a vector nu of random signs, independent at each step (algorithm 1 of the paper),
+
+        s_t = rho0 J_t s_{t-1} + rho1 nu,
+        theta_t = theta_{t-1} / rho0 + (nu D_t) / rho1,
+        rho0 = sqrt(|theta_{t-1}| / (|J_t s_{t-1}| + eps)) + eps,
+        rho1 = sqrt(|nu D_t| / (|nu| + eps)) + eps,
+
+    s (state_size,) and theta as the recurrent parameters. The gradient is (dL/dh_t s_t) theta_t.
+    Its mean over the signs is the gradient of exact RTRL, given the weights of each step.
+
+    J_t s is a tangent pushed forward and nu D_t a cotangent pulled back; neither matrix is built.
+    """
+
+    eps: float = option(1e-7, "Keeps norms that are divided by away from zero.", above=0)
+
+    @property
+    def noise(self) -> int:
+        return self.architecture.state_size
+
+    def init(self, params: Parameters) -> Carry:
+        return {"s": torch.zeros_like(vmap(self.architecture.initial_state)(params))}
+
+    def memory(self, params: Parameters) -> Memory:
+        recurrent = self.derivatives.recurrent()
+        return Memory({"theta": {name: torch.zeros_like(params[name]) for name in recurrent}})
+
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
+        derivatives, tape, theta = self.derivatives, step["tape"], carry["theta"]
+        if "keep" in tape:  # nothing is carried over the start of a trial
+            theta = {name: times(tape["keep"], p) for name, p in theta.items()}
+        moved = stored(derivatives.push(params, tape, step["before"], carry["s"]))
+        rho0 = stored(torch.sqrt(norm(theta) / (norm(moved) + self.eps)) + self.eps)
+
+        nu = signs(step["noise"])
+        _, local = derivatives.pull(params, tape, nu)
+        window = pytree.tree_map(lambda t: stored(t)[None], (tape, local))
+        direct = derivatives.gather(*window)  # nu D_t
+        length = torch.sqrt(derivatives.gathered_square(*window))
+        rho1 = stored(torch.sqrt(length / (norm(nu) + self.eps)) + self.eps)
+
+        s = stored(times(rho0, moved) + times(rho1, nu))
+        theta = {n: times(1 / rho0, p) + times(1 / rho1, direct[n]) for n, p in theta.items()}
+        for name, p in theta.items():
+            carry["theta"][name].copy_(p)
+        along = (stored(step["cotangent"]) * s).sum(1)
+        return {"s": s}, {name: times(along, p) for name, p in theta.items()}

@@ -1,0 +1,197 @@
+"""SnAp-n against a dense recursion whose mask is found from Jacobians, a step at a time."""
+
+from dataclasses import dataclass
+
+import oracles
+import pytest
+import torch
+from harness import (
+    HIDDEN,
+    N_IN,
+    N_OUT,
+    NETWORKS,
+    Adapting,
+    Normalised,
+    all_learn,
+    distance,
+    initial,
+    make_learner,
+    networks,
+    stream,
+    watch,
+)
+from torch.func import jacrev
+
+from orla import catalogue
+from orla.architectures.base import Architecture, Pattern
+from orla.errors import OrlaError
+from orla.learners.snap import SnAp
+
+EXACT = 1e-10
+STEPS = 16
+
+
+@dataclass(frozen=True)
+class Ring(Architecture):
+    """Units in a ring, each of which hears itself and the one before it: W holds more, unused."""
+
+    @property
+    def state_size(self):
+        return self.hidden
+
+    @property
+    def hears(self):
+        itself = torch.eye(self.hidden)
+        return itself + itself.roll(1, 0)
+
+    def recurrent_shapes(self):
+        return {"W": (self.hidden, self.hidden), "U": (self.hidden, self.n_in)}
+
+    def step(self, params, state, x):
+        return torch.tanh((params["W"] * self.hears) @ state + params["U"] @ x)
+
+    def pattern(self):
+        own, hears = torch.eye(self.hidden) > 0, self.hears > 0
+        return Pattern(hears, {"W": own[:, :, None] & hears, "U": own[:, :, None]})
+
+
+RING = Ring(HIDDEN, N_IN, N_OUT)
+SPARSE = NETWORKS | {"ring": (RING, RING.step)}
+
+
+def visited(architecture, step):
+    """Jacobians by state and by parameters at a state and weights that nothing singles out."""
+    params, (X, _) = {n: p[0] for n, p in networks(architecture).items()}, stream(5)
+    state = initial(architecture)
+    for x in X[:-1]:
+        state = step(params, state, x)
+    D, J = jacrev(step, argnums=(0, 1))(params, state, X[-1])
+    return J, {name: D[name] for name in architecture.recurrent_shapes()}
+
+
+def masks(architecture, step, steps):
+    """Where n steps can take a parameter, {parameter: (state, *shape)}, by paths one at a time."""
+    J, D = visited(architecture, step)
+    found = {}
+    for name, d in D.items():
+        reached = direct = (d.flatten(1) != 0).int()
+        for _ in range(steps - 1):
+            further = torch.zeros_like(reached)
+            for to, come in (J != 0).nonzero().tolist():
+                further[to] |= reached[come]
+            reached = direct | further
+        found[name] = reached.view(d.shape).double()
+    return found
+
+
+def masked_rtrl(step, state, params_by_step, X, Y, kept):
+    """e <- M (J e + D) with everything dense; gradient (dL/dh_t) e_t, the readout's by autograd."""
+    e, answers = {name: torch.zeros_like(m) for name, m in kept.items()}, []
+    for params, x, y in zip(params_by_step, X, Y, strict=True):
+        D, J = jacrev(step, argnums=(0, 1))(params, state, x)
+        e = {n: m * (torch.tensordot(J, e[n], 1) + D[n]) for n, m in kept.items()}
+        state = step(params, state, x)
+        readout, on_state = jacrev(oracles.loss, argnums=(0, 1))(params, state, y)
+        answers.append(readout | {n: torch.tensordot(on_state, e[n], 1) for n in kept})
+    return answers
+
+
+def share(kept):
+    """Share of the entries of a dense sensitivity that are kept."""
+    return sum(float(m.sum()) for m in kept.values()) / sum(m.numel() for m in kept.values())
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("kind", SPARSE)
+def test_it_is_the_masked_recursion_while_weights_move(kind, steps):
+    architecture, step = SPARSE[kind]
+    X, Y = stream(STEPS)
+    watched = watch(SnAp(architecture, steps), networks(architecture), X, Y, rate=0.05)
+    kept, other = (masks(architecture, step, n) for n in (steps, 2 if steps == 1 else steps - 1))
+    for model in range(2):
+        ours, used = watched.model(model)
+        truth = masked_rtrl(step, initial(architecture), used, X, Y, kept)
+        assert distance(ours, truth) < EXACT
+        assert all_learn(truth)
+        wrong = masked_rtrl(step, initial(architecture), used, X, Y, other)
+        assert (distance(ours, wrong) > 1e-3) == (share(kept) != share(other))
+    assert distance([used[-1]], [used[0]]) > 0.01
+
+
+# Steps within which every parameter that is used reaches the whole state.
+FULL = {"rnn": 2, "lstm": 2, "another": 3, "ring": HIDDEN}
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_with_everything_reached_it_is_exact_rtrl_and_a_step_before_it_is_not(kind):
+    architecture, step = SPARSE[kind]
+    X, Y = stream(STEPS)
+    params = networks(architecture)
+    exact, used = watch(make_learner("rtrl", architecture), params, X, Y, rate=0.05).model(1)
+    assert distance(exact, oracles.dense_rtrl(step, initial(architecture), used, X, Y)) < EXACT
+    for steps, same in ((FULL[kind], True), (FULL[kind] + 3, True), (FULL[kind] - 1, False)):
+        ours, _ = watch(SnAp(architecture, steps), params, X, Y, rate=0.05).model(1)
+        assert (distance(ours, exact) < EXACT) == same
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_the_pattern_is_where_jacobians_are_not_zero(kind):
+    architecture, step = SPARSE[kind]
+    J, D = visited(architecture, step)
+    pattern = architecture.pattern()
+    assert torch.equal(pattern.by_state, J != 0)
+    assert set(pattern.by_parameter) == set(D)
+    for name, d in D.items():
+        assert torch.equal(pattern.by_parameter[name].expand_as(d), d != 0)
+
+
+@pytest.mark.parametrize("kind", ["rnn", "lstm"])
+def test_a_units_own_words_lose_nothing(kind, monkeypatch):
+    architecture, _ = NETWORKS[kind]
+    X, Y = stream(STEPS)
+    params, learner = networks(architecture), SnAp(architecture)
+    own, _ = watch(learner, params, X, Y, rate=0.05).model(0)
+    assert set(learner.memory(params).changed["influence"]) == {"e"}
+    for module in ("sensitivity", "snap"):
+        monkeypatch.setattr(f"orla.learners.{module}.own_units", lambda architecture: False)
+    assert set(learner.memory(params).changed["influence"]) == set(architecture.recurrent_shapes())
+    dense, _ = watch(learner, params, X, Y, rate=0.05).model(0)
+    assert distance(own, dense) < EXACT
+
+
+def test_what_is_kept_is_what_memory_holds():
+    """Own units: as many numbers as parameters, times the state's blocks. Else all of RTRL's."""
+    for kind, steps, numbers, masked in (
+        ("rnn", 1, 5 * (3 + 5 + 1), False),
+        ("rnn", 2, 5 * 5 * (3 + 5 + 1), False),
+        ("lstm", 1, 2 * 20 * (3 + 5 + 1), True),
+        ("lstm", 2, 10 * 20 * (3 + 5 + 1), False),
+        ("another", 1, 10 * 5 * (5 + 3 + 2), True),
+        ("another", 3, 10 * 5 * (5 + 3 + 2), False),
+    ):
+        architecture, _ = NETWORKS[kind]
+        memory = SnAp(architecture, steps).memory(networks(architecture, models=7))
+        held = sum(e.numel() for e in memory.changed["influence"].values())
+        assert held == 7 * numbers
+        assert ("kept" in memory.read) == masked
+
+
+class Silent(Adapting):
+    def pattern(self):
+        return None
+
+
+class Blocks(type(NETWORKS["lstm"][0])):
+    unit_pattern = None
+
+
+class Meeting(Normalised):
+    units_independent = False
+
+
+@pytest.mark.parametrize("kind", [Silent, Blocks, Meeting])
+def test_a_network_that_declares_no_pattern_is_refused(kind):
+    given = {"architecture": kind(HIDDEN, N_IN, N_OUT)}
+    with pytest.raises(OrlaError, match=f"snap-2: {kind.__name__} does not say.*`pattern`"):
+        catalogue.make("learner", "snap-2", **given)
+    assert catalogue.make("learner", "uoro", **given).noise
