@@ -45,7 +45,7 @@ def test_the_norm_is_the_observers_and_the_direction_stays(kind, name):
             assert cosine == pytest.approx(1.0, abs=1e-12)
             factors.append(float(flat(g).norm() / flat(own).norm()))
         away = max(abs(f - 1) for f in factors)
-        assert away < 1e-12 if name == "rtrl" else away > 1e-6
+        assert away < 1e-12 if learner.part.more["exactness"] == "exact" else away > 1e-6
 
 
 def test_by_hand_and_without_a_gradient():

@@ -110,7 +110,7 @@ def test_any_table_in_results_can_be_named(orla, write, fitting):
 def test_a_table_of_a_plug_in_can_be_named(apart):
     given = ("verify", "--folder", PLUGINS / "registrations")
     assert 'there is no result "gradient_norms"' in apart(*given).stderr
-    assert " clip-holds (history: " in apart(*given, "--plugins", PLUGINS).stdout
+    assert " clip-holds (amended) (history: " in apart(*given, "--plugins", PLUGINS).stdout
 
 
 @pytest.fixture

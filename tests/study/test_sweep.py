@@ -22,7 +22,7 @@ from drifting import (
     make_episode,
     mse,
 )
-from harness import LEARNERS
+from harness import taking
 
 from orla import progress
 from orla.errors import OrlaError
@@ -199,7 +199,8 @@ def test_rows_do_not_depend_on_the_size_of_batches(study, swept, size):
 
 
 @pytest.mark.parametrize(
-    "name", [*(n for n in LEARNERS if not n.endswith(("-8", "-4"))), "immediate-20", "tbptt-20-20"]
+    "name",
+    [*(n for n in taking("rnn") if not n.endswith(("-8", "-4"))), "immediate-20", "tbptt-20-20"],
 )
 def test_every_learner_goes_through(study, name):
     other = learning(study, name)
