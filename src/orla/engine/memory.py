@@ -9,13 +9,15 @@ How many copies are alive at once, and what programs and libraries take, is meas
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.func import vmap
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Parameters
+from orla.architectures.base import Architecture, Parameters
 from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
@@ -33,6 +35,9 @@ LONGEST = 100_000
 # Copies of parameters and optimizer state alive at once, measured. A loop of steps changes them in
 # place, beside the networks' own, the gradient and the update; updates made apart write new ones.
 _COPIES_IN_LOOP, _COPIES_APART = 3, 5
+
+# Copies of dh/dtheta of one model, in float64, that a probe's look has alive at once.
+_COPIES_IN_LOOK = 3
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
 # three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
@@ -77,6 +82,7 @@ def components(
     numbers = steps * (network.n_in + network.n_out)
     outputs = steps * models * (4 * network.n_out + 4)
     return {name: each * models for name, each in of_models.items()} | {
+        "looks": _look(loop),
         # The stream in float64 and in the study's precision; outputs and errors of each model.
         "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
         "fixed": PROCESS + BESIDE,
@@ -87,21 +93,61 @@ def _copies(loop: Loop) -> int:
     return _COPIES_APART if loop.apart else _COPIES_IN_LOOP
 
 
+def _look(loop: Loop) -> int:
+    """Bytes of a look, which is at one model after the other."""
+    network = loop.learner.architecture
+    if not any(probe.look_stride for probe in loop.probes):
+        return 0
+    recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
+    return _COPIES_IN_LOOK * network.hidden * recurrent * 8
+
+
+def carried_bytes(learner: Learner, dtype: torch.dtype) -> int:
+    """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes.
+
+    What it needs only while it computes a gradient is not counted, so that a learner that looks at
+    one step alone holds nothing.
+    """
+    return _without_numbers(lambda device: _held(learner, dtype, device))
+
+
+def _held(learner: Learner, dtype: torch.dtype, device: str) -> int:
+    params = _zeros(learner.architecture, dtype, device)
+    network = vmap(learner.architecture.initial_state)(params)
+    memory = learner.memory(params)
+    with torch.no_grad():
+        tapes = _tapes(learner, params, network)
+    return _bytes([learner.init(params), memory.changed, memory.read]) + tapes
+
+
 def _one(loop: Loop, precision: str) -> dict[str, int]:
     """Bytes of one model."""
     if precision not in PRECISIONS:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
+    return _without_numbers(lambda device: _counted(loop, PRECISIONS[precision], device))
+
+
+_Answer = TypeVar("_Answer")
+
+
+def _without_numbers(count: Callable[[str], _Answer]) -> _Answer:
+    """What `count` finds on the meta device, or on a CPU."""
     try:
-        return _counted(loop, PRECISIONS[precision], "meta")
+        return count("meta")
     except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
-        return _counted(loop, PRECISIONS[precision], "cpu")
+        return count("cpu")
+
+
+def _zeros(architecture: Architecture, dtype: torch.dtype, device: str) -> Parameters:
+    """Parameters of one model."""
+    return {
+        name: torch.zeros(1, *shape, dtype=dtype, device=device)
+        for name, shape in architecture.shapes().items()
+    }
 
 
 def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
-    params = {
-        name: torch.zeros(1, *shape, dtype=dtype, device=device)
-        for name, shape in loop.learner.architecture.shapes().items()
-    }
+    params = _zeros(loop.learner.architecture, dtype, device)
     state = loop.start(params)
     carried = list(state.learners.values())
     with torch.no_grad():

@@ -61,6 +61,12 @@ CHAPTERS = {
         "How much hangs on the rate, and what choosing it on the held-out part would add.",
         50,
     ),
+    "breadth": Chapter(
+        "Tasks, learners, architectures",
+        "How near each learner's gradient comes to the exact one and at what cost, and what "
+        "differs between networks.",
+        60,
+    ),
 }
 
 
