@@ -9,20 +9,19 @@ How many copies are alive at once, and what programs and libraries take, is meas
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import vmap
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Architecture, Parameters
+from orla.architectures.base import Parameters
 from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
+from orla.optimizers.sgd import SGD
 
 # Measured with a cold cache: the job's own process with everything imported and one loop compiled;
 # and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
@@ -108,46 +107,30 @@ def carried_bytes(learner: Learner, dtype: torch.dtype) -> int:
     What it needs only while it computes a gradient is not counted, so that a learner that looks at
     one step alone holds nothing.
     """
-    return _without_numbers(lambda device: _held(learner, dtype, device))
-
-
-def _held(learner: Learner, dtype: torch.dtype, device: str) -> int:
-    params = _zeros(learner.architecture, dtype, device)
-    network = vmap(learner.architecture.initial_state)(params)
-    memory = learner.memory(params)
-    with torch.no_grad():
-        tapes = _tapes(learner, params, network)
-    return _bytes([learner.init(params), memory.changed, memory.read]) + tapes
+    loop = Loop(learner, SGD(), SquaredError(), segment=learner.stride)
+    one = _without_numbers(loop, dtype)
+    return sum(one[name] for name in ("carry", "changed", "read", "tapes"))
 
 
 def _one(loop: Loop, precision: str) -> dict[str, int]:
     """Bytes of one model."""
     if precision not in PRECISIONS:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
-    return _without_numbers(lambda device: _counted(loop, PRECISIONS[precision], device))
+    return _without_numbers(loop, PRECISIONS[precision])
 
 
-_Answer = TypeVar("_Answer")
-
-
-def _without_numbers(count: Callable[[str], _Answer]) -> _Answer:
-    """What `count` finds on the meta device, or on a CPU."""
+def _without_numbers(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     try:
-        return count("meta")
+        return _counted(loop, dtype, "meta")
     except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
-        return count("cpu")
-
-
-def _zeros(architecture: Architecture, dtype: torch.dtype, device: str) -> Parameters:
-    """Parameters of one model."""
-    return {
-        name: torch.zeros(1, *shape, dtype=dtype, device=device)
-        for name, shape in architecture.shapes().items()
-    }
+        return _counted(loop, dtype, "cpu")
 
 
 def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
-    params = _zeros(loop.learner.architecture, dtype, device)
+    params = {
+        name: torch.zeros(1, *shape, dtype=dtype, device=device)
+        for name, shape in loop.learner.architecture.shapes().items()
+    }
     state = loop.start(params)
     carried = list(state.learners.values())
     with torch.no_grad():

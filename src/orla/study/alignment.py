@@ -48,8 +48,9 @@ def rows(study: Study, done: Mapping[int, Mapping[str, np.ndarray]], selected: i
         done: {number of a rate: measures}, those of `measures` and "diverged_step" (models,).
         selected: Number of the rate that is best on validation.
     """
-    head = [*study.keys, "seed", "learning_rate", "diverged", "selected", *_NAMED]
-    columns = dict.fromkeys(c for probe in probes(study) for c in probe.part.more["observed"])
+    if not probes(study):
+        head = ("seed", "learning_rate", "diverged", "selected", *_NAMED)
+        return pd.DataFrame(columns=[*study.keys, *head])
     carried = {n: carried_bytes(one, study.dtype) for n, one in _watched(study).items()}
     frames = []
     for number, (i, probe) in product(sorted(done), enumerate(probes(study))):
@@ -67,8 +68,7 @@ def rows(study: Study, done: Mapping[int, Mapping[str, np.ndarray]], selected: i
             measured = np.where(diverged[:, None], np.nan, done[number][_name(i)][:, at])
             frame[list(probe.part.more["observed"])] = measured
             frames.append(frame)
-    none = pd.DataFrame(columns=[*head, *columns])
-    return pd.concat(frames, ignore_index=True) if frames else none
+    return pd.concat(frames, ignore_index=True)
 
 
 def _name(probe: int) -> str:
