@@ -1,5 +1,7 @@
 """Figures caught before they are saved, and the words in them."""
 
+from itertools import combinations
+
 import pytest
 from matplotlib.text import Text
 
@@ -24,6 +26,25 @@ def texts(figure):
     found = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
     offscreen = {t for axes in figure.axes for t in hidden_ticks(axes)}
     return [t for t in found if t not in offscreen]
+
+
+def overlapping(figure):
+    """Pairs of texts of which one lies over the other."""
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
+    return [
+        (a, b)
+        for (a, box_a), (b, box_b) in combinations(boxes, 2)
+        if box_a.padded(-1).overlaps(box_b.padded(-1))
+    ]
+
+
+def beyond(figure):
+    """Texts that are not wholly on the page."""
+    page = figure.bbox.padded(1)
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
+    return [
+        text for text, b in boxes if not (page.contains(b.x0, b.y0) and page.contains(b.x1, b.y1))
+    ]
 
 
 def hidden_ticks(axes):

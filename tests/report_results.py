@@ -92,6 +92,7 @@ def make_results(
         "horizon_gaps": horizon_gaps,
         "traces": _traces(heldout),
         "verdicts": _verdicts(),
+        "learners": _learners(heldout),
         **make_inference(heldout, SETTING, COMPARISONS, horizon_gaps),
     }
 
@@ -222,6 +223,24 @@ def _conditions(heldout: pd.DataFrame) -> pd.DataFrame:
         row |= {"update_ratio": 5.0, "update_ratio_low": 4.8, "update_ratio_high": 5.2}
         rows.append(row | {"unreliable": False})
     return pd.DataFrame(rows)
+
+
+def _learners(heldout: pd.DataFrame) -> pd.DataFrame:
+    """Gradients along immediate learning, beside exact RTRL's."""
+    watched = {"immediate": (0.81, 0), "trace": (0.62, 54_800), "rtrl": (1.0, 5_900_000)}
+    rows = []
+    for key, part in heldout.groupby(KEYS, sort=False):
+        keys = dict(zip(KEYS, key, strict=True))
+        for observer, (cosine, carried) in watched.items():
+            half = 0.0 if observer == "rtrl" else 0.04
+            row = keys | {"observer": observer, "against": "rtrl", "n_seeds": len(part)}
+            row |= {"n_diverged": 0, "cosine": cosine, "cosine_t95_low": cosine - half}
+            row |= {"cosine_t95_high": cosine + half, "positive_share": min(1.0, cosine + 0.1)}
+            row |= {"norm_ratio": cosine, "norm_ratio_t95_low": cosine - half}
+            rows.append(row | {"norm_ratio_t95_high": cosine + half, "carried_bytes": carried})
+    found = pd.DataFrame(rows)
+    driven = (found["learner"] == "immediate") & (found["optimizer"] == "adam")
+    return found[driven].reset_index(drop=True)
 
 
 def _selection_price(heldout: pd.DataFrame) -> pd.DataFrame:

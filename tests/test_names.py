@@ -46,6 +46,17 @@ OTHERWISE = {
         "reports/tables/ratio_gap.py",
     },
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
+    ("probe", "cosine"): {"results/learners.py", "reports/tables/learners.py"},  # its column
+    ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
+    ("probe", "condition_number"): {"reports/figures/grad_ratio.py"},
+    ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry
+        "catalogue/__init__.py",
+        "study/config.py",
+        "study/config_schema.py",
+        "study/plan.py",
+        "engine/steps.py",
+        "engine/windows.py",
+    },
     ("statistic", "conditions"): {  # the key of a config and of a registration
         "study/config.py",
         "study/config_schema.py",

@@ -66,6 +66,15 @@ WRITTEN = {
         "validation_error": "Mean error on that share, weights frozen where it begins.",
         "edge": "Whether that rate lies on the edge of the grid.",
     },
+    "alignment, and each sweep's alignment": {
+        "seed": "Seed of the network.",
+        "learning_rate": "Learning rate.",
+        "diverged": "Whether the model diverged.",
+        "selected": "Whether its rate is the best on validation.",
+        "observer": "Learner whose gradient it is; that of `learner` itself stands among them.",
+        "against": "Learner whose gradient it is compared with.",
+        "carried_bytes": "Bytes that the observer holds of one model between updates.",
+    },
     "traces": {
         "seed": "Seed of the network.",
         "step": "Last step of the window, from 1.",
@@ -124,6 +133,7 @@ def reference() -> str:
         lines += [f"### {name}", "", *_keyed(keyed | columns), ""]
     lines += ["### Of the loss, in the tables of models", "", *_columns(of_losses()), ""]
     lines += ["### Of the probes, in the tables of models", "", *_columns(of_probes()), ""]
+    lines += ["### Of the probes, in the tables of alignments", "", *_columns(of_observers()), ""]
     for name, part in catalogue.parts("statistic").items():
         lines += [f"### {name}", "", _first_line(part), "", *_keyed(part.columns), ""]
     return "\n".join(lines)
@@ -219,7 +229,16 @@ def of_losses() -> dict[str, str]:
 
 def of_probes() -> dict[str, str]:
     """Columns that probes add to a table of models."""
-    found = (part.part.more["columns"] for part in catalogue.parts("probe").values())
+    return _of_probes("columns")
+
+
+def of_observers() -> dict[str, str]:
+    """Columns that probes add to a table with a row a model and observer."""
+    return _of_probes("observed")
+
+
+def _of_probes(which: str) -> dict[str, str]:
+    found = (part.part.more[which] for part in catalogue.parts("probe").values())
     return {column: text for columns in found for column, text in columns.items()}
 
 

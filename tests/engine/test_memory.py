@@ -96,6 +96,38 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name):
         assert counted["temporaries"] == beside * counted["buffers"]
 
 
+@pytest.mark.parametrize(("kind", "name"), TAKEN)
+def test_what_a_learner_carries_is_counted_as_it_is_made(kind, name):
+    driver = learner(name, kind)
+    for precision, dtype in PRECISIONS.items():
+        params = {n: p.to(dtype) for n, p in parameters(driver.architecture, 1).items()}
+        made = loop(driver, probes=())
+        carried = made.start(params).learners["own"]
+        held = bytes_of([carried.carry, carried.memory.changed, carried.memory.read])
+        tapes = memory.components(made, models=1, precision=precision)["tapes"]
+        assert memory.carried_bytes(driver, dtype) == held + tapes
+
+
+def test_a_learner_that_looks_at_one_step_alone_carries_nothing():
+    assert memory.carried_bytes(learner("immediate"), torch.float64) == 0
+    # The dense sensitivity (state, parameters), and a block beside it.
+    exact = a_loop(driver="rtrl").learner
+    assert memory.carried_bytes(exact, torch.float64) > 8 * 64 * 64 * (40 + 64 + 1)
+    for kind in unlisted()[:2]:
+        carried = memory.carried_bytes(kind(exact.architecture), torch.float64)
+        assert carried == 100 * 8 * exact.architecture.parameter_count()
+
+
+def test_a_look_is_counted_once_however_many_models():
+    looking = catalogue.make("probe", "condition_number")
+    made = replace(a_loop("lstm"), probes=[looking, looking], segment=200)
+    for models in (1, 7):
+        counted = memory.components(made, models=models)["looks"]
+        assert counted == 3 * 64 * (4 * 64 * (40 + 64 + 1)) * 8
+    for none in (a_loop("lstm"), loop(learner("immediate"), probes=["update_ratio"])):
+        assert memory.components(none)["looks"] == 0
+
+
 @pytest.mark.parametrize("kind", ["rnn", "lstm", "leaky"])
 @pytest.mark.parametrize("name", ["immediate-6", "tbptt-6-6", "tbptt-9-6"])
 def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):

@@ -10,7 +10,7 @@ from orla.probes.past_gradient import PastGradient
 
 def measured(imm, full, probe=None):
     imm, full = ({"W": torch.tensor(g), "b": torch.tensor([0.0])} for g in (imm, full))
-    update = Update(imm, {}, {"rtrl": full}, imm, {}, torch.zeros(1), {}, torch.zeros(()))
+    update = Update(imm, {}, {"rtrl": full}, imm, {}, torch.zeros(1), {}, torch.zeros(()), imm)
     _, found = (probe or PastGradient(full="rtrl")).measure({}, update)
     return {name: float(value) for name, value in found.items()}
 

@@ -10,7 +10,7 @@ from orla.probes.update_ratio import UpdateRatio
 
 def ratio(**updates):
     def one(updates):
-        update = Update({}, {}, {}, {}, updates, None, {}, None)
+        update = Update({}, {}, {}, {}, updates, None, {}, None, {})
         return UpdateRatio().measure({}, update)[1]["update_ratio"]
 
     return torch.func.vmap(one)(updates).tolist()

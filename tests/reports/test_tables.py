@@ -58,6 +58,7 @@ def with_losses(results):
     results["gaps"]["n_seeds"] = results["estimates"]["n_seeds"] = 0
     results["multiverse"][["gap", "low", "high"]] = np.nan
     results["ratio_gap_order"][["spearman", "low", "high"]] = np.nan
+    results["learners"][results["learners"].select_dtypes("float").columns] = np.nan
     return results
 
 

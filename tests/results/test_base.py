@@ -80,4 +80,5 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
         "selection": ("models",),
         "conditions_over_pairs": ("models",),
         "multiverse": ("estimates", "horizon_gaps"),
+        "learners": ("alignment",),
     }

@@ -28,15 +28,17 @@ TABLES = {
     "selection": "price_pp",
     "conditions_over_pairs": "recovery_percent",
     "multiverse": "gap",
+    "learners": "cosine",
 }
 RESAMPLED_CHOICE = ["estimates", "over_pairs", "selection"]
-WITHOUT_DRAWS = ["gap_seeds", "seed_gaps", "conditions_over_pairs", "multiverse", *RESAMPLED_CHOICE]
+WITHOUT_DRAWS = ["gap_seeds", "seed_gaps", "conditions_over_pairs", "multiverse", "learners"]
+WITHOUT_DRAWS += RESAMPLED_CHOICE
 OVER_PAIRS = ["over_pairs", "conditions_over_pairs"]
 
 
 def table(name, frame, given=None):
     """A statistic's table; for a horizon, all models are taken at one."""
-    tables = {"models": frame, "horizon": horizon(frame)}
+    tables = {"models": frame, "horizon": horizon(frame), "alignment": aligned(frame)}
     for needed in base.in_order([name]):
         tables[needed] = base.build(needed, tables, given or settings())
     return tables[name]
@@ -46,6 +48,15 @@ def horizon(frame, steps=5000):
     kept = frame[frame["selected"].astype(bool)]
     wanted = {*KEYS, "seed", "recovery_heldout_percent"}
     return kept[[column for column in kept if column in wanted]].assign(horizon_steps=steps)
+
+
+def aligned(frame):
+    """Gradients along these models, one observer each, that agree as far as the model recovers."""
+    wanted = {*KEYS, "seed", "learning_rate", "diverged", "selected"}
+    kept = frame[[column for column in frame if column in wanted]]
+    cosine = frame["recovery_heldout_percent"] / 100
+    named = {"observer": "exact", "against": "exact", "carried_bytes": 8}
+    return kept.assign(cosine=cosine, positive_share=cosine, norm_ratio=cosine, **named)
 
 
 def at(frame, learner, column="recovery_heldout_percent", chosen="selected", **where):
@@ -505,7 +516,7 @@ def test_bad_tables_are_named():
     with pytest.raises(OrlaError, match=r"recordings/rnn/immediate/adam.* marks 2 learning rates"):
         table("conditions", both)
     twice = models()
-    for name in ("gaps", "conditions", "selection_price", "horizon_gaps"):
+    for name in ("gaps", "conditions", "selection_price", "horizon_gaps", "learners"):
         with pytest.raises(OrlaError, match="seed 0 occurs twice"):
             table(name, pd.concat([twice, twice[twice["learner"] == "immediate"].iloc[:1]]))
 

@@ -161,6 +161,22 @@ def test_windows_are_the_cut_of_recordings_and_the_window_of_other_tasks():
     assert [plan().window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
 
 
+def test_conditions_are_aligned_whose_probes_measure_something_of_each_observer():
+    near = {"near": {"kind": "cosine", "against": "rtrl"}}
+    watched = BLOCK | {"learners": ["immediate"], "observers": ["rtrl"], "splits": ["50-50"]}
+    for probe, aligned in (("near", True), ("cosine", True), ("past", False)):
+        made = plan(BLOCK, watched | {"probes": [probe]}, probes=CONFIG["probes"] | near)
+        found = [c.path for c in made.conditions if made.aligned(c)]
+        assert found == ["days/sweeps/small/immediate/adam/50-50"] * aligned
+
+
+def test_steps_between_two_looks_are_the_option_of_the_probe_that_takes_some():
+    seldom = {"seldom": {"kind": "condition_number", "stride": 70}}
+    made = plan(probes=CONFIG["probes"] | seldom)
+    found = {name: made.look_stride(name) for name in ("seldom", "condition_number", "past")}
+    assert found == {"seldom": 70, "condition_number": 1000, "past": 0}
+
+
 def test_horizons_concern_one_task_its_split_and_the_named_learners():
     blocks = [BLOCK, BLOCK | {"tasks": ["wave"], "splits": ["shift"]}]
     scored = {c.path for c in plan(*blocks).conditions if plan(*blocks).horizons(c)}

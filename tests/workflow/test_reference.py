@@ -79,6 +79,26 @@ def test_every_column_of_horizons_and_traces_is_described(reference, swept):
     assert np.array_equal(along["step"].unique(), [20, 40])
 
 
+def test_every_column_of_alignments_is_described(reference, pretrained, swept):
+    told = KEYS | reference.WRITTEN["alignment, and each sweep's alignment"]
+    assert list(swept.alignment) == list(told)
+    episode, network, (trained, _) = pretrained
+    watched = Study(
+        keys=dict.fromkeys(KEYS, "x"),
+        networks=trained,
+        episode=episode,
+        loop=Loop(
+            catalogue.make("learner", "immediate", architecture=network),
+            catalogue.make("optimizer", "sgd"),
+            catalogue.make("loss", episode.loss),
+            probes=[catalogue.make("probe", "cosine")],
+            segment=episode.window,
+        ),
+    )
+    aligned = sweep.sweep(watched, [0.01], growth=0).alignment
+    assert list(aligned) == [*told, *reference.of_observers()]
+
+
 def test_every_column_of_pretraining_and_verdicts_is_described(reference, pretrained):
     _, _, (_, curve) = pretrained
     assert list(curve) == list(reference.WRITTEN["pretraining/NETWORK/PRECISION"])

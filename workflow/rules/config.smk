@@ -16,7 +16,8 @@ with one_line():
     CONDITIONS = {condition.path: condition for condition in PLAN.conditions}
     JOBS = {path: PLAN.job(condition) for path, condition in CONDITIONS.items()}
     DOMAINS = PLAN.domains
-    HORIZON_CONDITIONS = [path for path, job in JOBS.items() if job["horizons"]]
+HORIZON_CONDITIONS = [path for path, job in JOBS.items() if job["horizons"]]
+ALIGNED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.aligned(condition)]
 RESULTS = config["pathvars"]["results"]
 PLUGINS = config.get("plugins", [])
 

@@ -7,8 +7,10 @@ STUDY = {
 }
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
-# Where no condition has horizons, the first one's table says so: it has columns and no row.
+# Where no condition has horizons, the first one's table says so: it has columns and no row. So with
+# alignments.
 AT_HORIZONS = HORIZON_CONDITIONS or list(CONDITIONS)[:1]
+ALIGNED = ALIGNED_CONDITIONS or list(CONDITIONS)[:1]
 # The learner that stands for full RTRL: the first of the study that declares itself exact.
 EXACT = next(filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values())), "")
 
@@ -18,11 +20,13 @@ rule models:
         models=expand("<results>/{path}.parquet", path=CONDITIONS),
         traces=expand("<results>/{path}.npz", path=CONDITIONS),
         horizons=expand("<results>/{path}.horizons.parquet", path=AT_HORIZONS),
+        alignments=expand("<results>/{path}.alignment.parquet", path=ALIGNED),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",
         traces="<results>/traces.parquet",
         horizon="<results>/horizon.parquet",
+        alignment="<results>/alignment.parquet",
     log:
         "<logs>/models.log",
     benchmark:
@@ -34,6 +38,7 @@ rule models:
         conditions=len(CONDITIONS),
         expected=[job["keys"] for job in JOBS.values()],
         at_horizons=[JOBS[path]["keys"] for path in AT_HORIZONS],
+        aligned=[JOBS[path]["keys"] for path in ALIGNED],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
         exact=EXACT,
@@ -48,6 +53,7 @@ rule statistics:
     input:
         lr_curves="<results>/lr_curves.parquet",
         horizon="<results>/horizon.parquet",
+        alignment="<results>/alignment.parquet",
     output:
         expand("<results>/{name}.parquet", name=STATISTICS),
     log:

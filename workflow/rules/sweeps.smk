@@ -13,6 +13,7 @@ rule sweep:
         models="<results>/{condition}.parquet",
         traces="<results>/{condition}.npz",
         horizons="<results>/{condition}.horizons.parquet",
+        alignment="<results>/{condition}.alignment.parquet",
     log:
         "<logs>/{condition}.log",
     benchmark:

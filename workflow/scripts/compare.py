@@ -11,7 +11,11 @@ from orla.results import base
 with logged(snakemake.log[0]):
     catalogue.use_plugins(snakemake.params.plugins)
     settings = base.Settings.of(snakemake.params.statistics, snakemake.params.comparisons)
-    inputs = {"models": snakemake.input.lr_curves, "horizon": snakemake.input.horizon}
+    inputs = {
+        "models": snakemake.input.lr_curves,
+        "horizon": snakemake.input.horizon,
+        "alignment": snakemake.input.alignment,
+    }
     tables = {name: read_table(path) for name, path in inputs.items()}
     outputs = {Path(path).stem: path for path in snakemake.output}
     given = {inputs[name]: table.attrs["provenance"] for name, table in tables.items()}

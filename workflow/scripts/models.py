@@ -1,4 +1,4 @@
-"""Put the sweeps of all conditions into one table of models, one of traces, one of horizons."""
+"""Put the sweeps of all conditions into tables: of models, traces, horizons, and alignments."""
 
 import pandas as pd
 
@@ -17,10 +17,13 @@ with logged(snakemake.log[0]):
         models, (arrays, _) = read_table(path, expect=keys), read_arrays(of_traces, expect=keys)
         sweeps[path] = models
         laid_out.append(traces.selected(models, window=params.windows[keys["task"]], **arrays))
-    horizons = {
-        path: read_table(path, expect=keys)
-        for path, keys in zip(given.horizons, params.at_horizons, strict=True)
-    }
+    horizons, alignments = (
+        {path: read_table(path, expect=keys) for path, keys in zip(paths, expected, strict=True)}
+        for paths, expected in (
+            (given.horizons, params.at_horizons),
+            (given.alignments, params.aligned),
+        )
+    )
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
     models[COLUMN] = recovery_vs_rtrl(models, params.exact)
@@ -35,3 +38,4 @@ with logged(snakemake.log[0]):
     written(models[models["selected"]], output.heldout, sweeps)
     written(pd.concat(laid_out, ignore_index=True), output.traces, sweeps)
     written(pd.concat(horizons.values(), ignore_index=True), output.horizon, horizons)
+    written(pd.concat(alignments.values(), ignore_index=True), output.alignment, alignments)

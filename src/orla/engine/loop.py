@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
+from orla.derivatives.base import axis_of_models
 from orla.engine import optimizing
 from orla.engine.network import network_of
 from orla.engine.state import Carried, State, fixed_noise, noise
@@ -33,7 +35,7 @@ class Adaptation:
 
     errors: (models, steps) of each step, before its update; 0 where a step is not scored.
     state: After the last step.
-    series: What the probes measured, (models, updates, ...) each.
+    series: What the probes measured, (models, updates, ...) each; of looks, (models, looks, ...).
     snapshots: {step: (params, network state)} after that many steps of the stream.
     """
 
@@ -109,9 +111,12 @@ class Loop(StepLoop, WindowLoop):
         with torch.no_grad():
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
             errors, series, kept, at = [], [], {}, 0
+            looks: dict[str, list[Tensor]] = {}
             while at < steps:
                 stop = min(steps, at + self.segment - (first + at) % self.segment)
                 part = {name: m[at:stop] for name, m in moments.items()}
+                for name, seen in self._look(state, part).items():
+                    looks.setdefault(name, []).append(seen)
                 error, watched = self._advance(state, rates, part)
                 errors.append(error)
                 series.append(watched)
@@ -126,7 +131,8 @@ class Loop(StepLoop, WindowLoop):
             series={
                 k: torch.cat([s[k] for s in series]).transpose(0, 1).cpu().numpy()
                 for k in series[0]
-            },
+            }
+            | self._looked(looks, len(state.network)),
             snapshots=kept,
         )
 
@@ -139,6 +145,26 @@ class Loop(StepLoop, WindowLoop):
                     f"no snapshot can be taken after {step} of {first + steps} steps;"
                     f" choose a multiple of {self.segment}"
                 )
+
+    def _looked(self, looks: Mapping[str, list[Tensor]], models: int) -> dict[str, np.ndarray]:
+        """Series (models, looks, ...); where a run is too short for a look, of each column none."""
+        looking = [probe.part.more["columns"] for probe in self.probes if probe.look_stride]
+        none = {name: np.empty((models, 0)) for columns in looking for name in columns}
+        return none | {name: torch.stack(seen, 1).cpu().numpy() for name, seen in looks.items()}
+
+    def _look(self, state: State, moments: Moments) -> dict[str, Tensor]:
+        """What probes see before the first of these steps, where it is one that they look at."""
+        seen: dict[str, Tensor] = {}
+        for probe in self.probes:
+            if not probe.look_stride or not state.step or state.step % probe.look_stride:
+                continue
+            moment = {name: m[0] for name, m in moments.items()}
+            before = self.learner.derivatives.before(state.params, state.network, moment)
+            look = functools.partial(probe.look, self.learner.architecture)
+            axes = (0, 0, axis_of_models(moment))
+            # One model after the other, because a look may be large.
+            seen |= vmap(look, in_dims=axes, chunk_size=1)(state.params, before, moment["x"])
+        return seen
 
     def _advance(
         self, state: State, rates: Tensor, moments: Moments

@@ -21,6 +21,7 @@ from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
+from orla.optimizers.sgd import SGD
 
 # Measured with a cold cache: the job's own process with everything imported and one loop compiled;
 # and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
@@ -37,6 +38,9 @@ _COPIES_IN_LOOP, _COPIES_APART = 3, 5
 # Of what a learner changes in place at each step, what is computed beside it, measured: a dense
 # sensitivity's product with J, its direct derivative, and both added.
 _TEMPORARIES = 3
+
+# Copies of dh/dtheta of one model, in float64, that a probe's look has alive at once.
+_COPIES_IN_LOOK = 3
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
 # three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
@@ -82,6 +86,7 @@ def components(
     numbers = steps * (network.n_in + network.n_out)
     outputs = steps * models * (4 * network.n_out + 4)
     return {name: each * models for name, each in of_models.items()} | {
+        "looks": _look(loop),
         # The stream in float64 and in the study's precision; outputs and errors of each model.
         "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
         "fixed": PROCESS + BESIDE,
@@ -92,14 +97,38 @@ def _copies(loop: Loop) -> int:
     return _COPIES_APART if loop.apart else _COPIES_IN_LOOP
 
 
+def _look(loop: Loop) -> int:
+    """Bytes of a look, which is at one model after the other."""
+    network = loop.learner.architecture
+    if not any(probe.look_stride for probe in loop.probes):
+        return 0
+    recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
+    return _COPIES_IN_LOOK * network.hidden * recurrent * 8
+
+
+def carried_bytes(learner: Learner, dtype: torch.dtype) -> int:
+    """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes.
+
+    What it needs only while it computes a gradient is not counted, so that a learner that looks at
+    one step alone holds nothing.
+    """
+    loop = Loop(learner, SGD(), SquaredError(), segment=learner.stride)
+    one = _without_numbers(loop, dtype)
+    return sum(one[name] for name in ("carry", "changed", "read", "tapes"))
+
+
 def _one(loop: Loop, precision: str) -> dict[str, int]:
     """Bytes of one model."""
     if precision not in PRECISIONS:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
+    return _without_numbers(loop, PRECISIONS[precision])
+
+
+def _without_numbers(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     try:
-        return _counted(loop, PRECISIONS[precision], "meta")
+        return _counted(loop, dtype, "meta")
     except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
-        return _counted(loop, PRECISIONS[precision], "cpu")
+        return _counted(loop, dtype, "cpu")
 
 
 def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:

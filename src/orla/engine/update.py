@@ -78,6 +78,12 @@ class Updating:
                         f"{part.kind} {part.part.name} reads the observer {name!r}, which is not"
                         " there; name it under observers"
                     )
+        for probe in self.probes:
+            if probe.look_stride % self.segment:
+                raise OrlaError(
+                    f"probe {probe.part.name} looks every {probe.look_stride} steps, and looks are"
+                    f" taken between segments of {self.segment}; give it a multiple of that"
+                )
 
     def _room(self, state: State) -> int:
         """Steps until the next end of a learner's block, at most a segment."""
@@ -150,8 +156,10 @@ class Updating:
             interventions.append(after)
         updates, optimizer = optimizing.updated(self.optimizer, own, optimizer, params, rates)
         moment = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
-        update = Update(params, own, observers, learned, updates, network, moment, error)
-        axes = Update(0, 0, 0, 0, 0, 0, self._moment_axes(moment, error), error.dim() - 1)
+        recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
+        update = Update(params, own, observers, learned, updates, network, moment, error, recurrent)
+        of_steps = self._moment_axes(moment, error), error.dim() - 1
+        axes = Update(0, 0, 0, 0, 0, 0, *of_steps, recurrent=0)
         probes, watched = [], {}
         for part, state in zip(self.probes, carry["probes"], strict=True):
             after, values = vmap(part.measure, in_dims=(0, axes))(state, update)

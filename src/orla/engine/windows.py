@@ -127,4 +127,5 @@ class WindowLoop(Updating):
         # Whose gradients they are is no part of it: one program serves all learners.
         names = list(self.observers)
         made_of = [self.optimizer, names, list(self.interventions), list(self.probes)]
+        made_of.append(self.learner.derivatives.recurrent())
         return Compiled(self._apply, f"{type(self.optimizer).__name__}, an update", made_of)

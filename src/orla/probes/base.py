@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from torch import Tensor
 
-from orla.architectures.base import Parameters
+from orla.architectures.base import Architecture, Parameters
 from orla.catalogue import Part
 
 State = dict[str, Tensor]
@@ -27,6 +27,7 @@ class Update(NamedTuple):
     state: The network's state (state_size,) after the update's last step.
     moment: Inputs and targets of the update's step, or of its window of steps.
     error: Of that step (), or of each of the window's steps.
+    recurrent: Those of `params` that the state depends on; the others are the readout's.
     """
 
     params: Parameters
@@ -37,18 +38,34 @@ class Update(NamedTuple):
     state: Tensor
     moment: dict[str, Tensor]
     error: Tensor
+    recurrent: Parameters
 
 
 @dataclass(frozen=True)
 class Probe(Part, ABC):
     """Pure functions `init(params)` and `measure(state, update)`, for one model.
 
-    columns (in the class statement): columns that it adds to a sweep's table, {name: a sentence
-    with the unit}; `summary` computes them from the series.
+    Class statement:
+        columns: Columns that it adds to a sweep's table of models, {name: a sentence with the
+            unit}; `summary` computes them from the series.
+        observed: Columns that it adds to a sweep's table with a row a model and observer, likewise;
+            `by_observer` computes them.
+        stride: Name of the option with the steps between two looks; "" for a probe that takes none.
     """
 
     kind: ClassVar[str] = "probe"
-    declares: ClassVar[Mapping[str, Any]] = {"columns": {}}
+    declares: ClassVar[Mapping[str, Any]] = {"columns": {}, "observed": {}, "stride": ""}
+
+    @property
+    def look_stride(self) -> int:
+        """Steps between two looks; 0 for a probe that takes none."""
+        option = self.part.more["stride"] if self.part else ""
+        return getattr(self, option) if option else 0
+
+    @property
+    def reference(self) -> str:
+        """The gradient that `by_observer` compares the others with: an observer's name, or own."""
+        return ""
 
     def observers(self) -> tuple[str, ...]:
         """Names of the observers that it reads; a study without them is refused."""
@@ -61,6 +78,30 @@ class Probe(Part, ABC):
     @abstractmethod
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         """The next state, and what was measured: {name: any shape}, one series each."""
+
+    def look(
+        self, architecture: Architecture, params: Parameters, state: Tensor, x: Tensor
+    ) -> dict[str, Tensor]:
+        """What is measured of the network itself, seldom: {name: any shape}, one series each.
+
+        Called for one model before every step whose number, from 0, is a multiple of `look_stride`,
+        the first step apart. It is not compiled, so it may take long. A run that is too short for a
+        look has an empty series of each of the probe's `columns`.
+
+        Args:
+            architecture: The network.
+            params: Before the step.
+            state: The state (state_size,) that the step starts from.
+            x: The step's input (n_in,).
+        """
+        return {}
+
+    def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
+        """Its `observed` columns (models,) by observer, from series (models, updates, ...).
+
+        The driver's own gradient, called own, stands among them.
+        """
+        return {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Its `columns` (models,), from series (models, updates, ...): means over updates."""

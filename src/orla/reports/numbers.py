@@ -9,6 +9,7 @@ import pandas as pd
 
 MISSING = "–"
 _BOUND = re.compile(r"(?<=\d) (?=(?:%|pp\b))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
+_POWER = re.compile(r"\^(-?\d+)")
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -44,6 +45,22 @@ def scientific(value: float) -> str:
     mantissa = mantissa.removesuffix(".0")
     power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)
     return ("−" if value < 0 else "") + (power if mantissa == "1" else f"{mantissa}×{power}")
+
+
+def powers(text: str) -> str:
+    """The text with raised exponents: O(n²) for O(n^2)."""
+    return _POWER.sub(lambda power: power[1].translate(_SUPERSCRIPTS), text)
+
+
+def memory(value: float | None) -> str:
+    """Bytes in the unit that leaves one to three digits before the point: 3.5 MB."""
+    if is_missing(value):
+        return MISSING
+    for unit in ("B", "kB", "MB"):
+        if value < 999.5:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 9.95 else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
 
 
 def rate(value: float | None) -> str:

@@ -99,6 +99,15 @@ class StudyFacts:
             return self.comparison(slug).label or slug
         return words.name(kind, slug, self.instances)
 
+    def options(self, kind: str, slug: str) -> dict[str, Any]:
+        """The options of a named part, those with their default values too; {} for no part."""
+        return words.options(kind, slug, self.instances)
+
+    def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
+        """The name of the part that `slug` stands for, and its kind's own keywords, such as a
+        learner's exactness; {} for no part."""
+        return words.declaration(kind, slug, self.instances)
+
     def stride(self, learner: str) -> int | None:
         """Steps between two updates of a learner; None where it is no part of the catalogue."""
         return words.stride(learner, self.instances)

@@ -88,6 +88,18 @@ def own_options(kind: str, slug: str, instances: Instances) -> dict[str, Any]:
     return {k: value for k, value in options.items() if value != part["defaults"].get(k)}
 
 
+def options(kind: str, slug: str, instances: Instances = NONE) -> dict[str, Any]:
+    """The options of a named part, those with their default values too; {} for no part."""
+    this = found(kind, slug, instances)
+    return {} if this is None else this[0]["defaults"] | this[1]
+
+
+def declaration(kind: str, slug: str, instances: Instances = NONE) -> Mapping[str, Any]:
+    """The name of the part that `slug` stands for, and its kind's own keywords; {} for no part."""
+    this = found(kind, slug, instances)
+    return {} if this is None else {"name": this[0]["name"], **this[0]["more"]}
+
+
 def stride(learner: str, instances: Instances = NONE) -> int | None:
     """Steps between two updates, by the option that the learner declares; None if unknown."""
     this = found("learner", learner, instances)

@@ -75,6 +75,12 @@ def _check_strides(plan: Plan) -> None:
                 f"config: {c.learner} updates every {stride} steps and a window of {c.task} has"
                 f" {window}; make the window a multiple of that"
             )
+        for probe in c.probes:
+            if plan.look_stride(probe) % window:
+                raise OrlaError(
+                    f"config: {probe} looks every {plan.look_stride(probe)} steps and a window of"
+                    f" {c.task} has {window}; give the probe a multiple of that"
+                )
 
 
 def _check_parts(plan: Plan) -> None:

@@ -92,6 +92,12 @@ class Plan:
         option = declared["more"]["stride"]
         return spec.get(option, declared["defaults"][option]) if option else 1
 
+    def look_stride(self, probe: str) -> int:
+        """Steps between two looks of a probe; 0 where it takes none."""
+        declared, spec = self.declaration("probe", probe), self.spec("probe", probe)
+        option = declared["more"]["stride"]
+        return spec.get(option, declared["defaults"].get(option)) if option else 0
+
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""
         return "window" if self.stride(learner) > 1 else "step"
@@ -223,6 +229,11 @@ class Plan:
         chosen = self.config["horizons"]
         fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
         return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
+
+    def aligned(self, condition: Condition) -> bool:
+        """Whether a probe measures something of each observer of a condition."""
+        declared = (self.declaration("probe", name) for name in condition.probes)
+        return any(probe["more"]["observed"] for probe in declared)
 
     def pretraining(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""

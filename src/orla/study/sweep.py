@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from orla import progress
+from orla.study import alignment, rates, scores, stable
 from orla.study import horizons as at_horizons
-from orla.study import rates, scores, stable
 from orla.study.batches import in_batches, moments
 from orla.study.study import Study
 
@@ -34,11 +34,16 @@ class Sweep:
     horizons: one row a seed and horizon, at the rate chosen within it: the condition's keys, seed,
         horizon_steps, recovery_heldout_percent (missing for a model that diverged before the
         horizon), learning_rate, validation_error and edge.
+    alignment: one row a model and gradient, where a probe measures something of each observer: the
+        condition's keys, seed, learning_rate, diverged, selected, observer (whose gradient it is),
+        against (whose it is compared with), carried_bytes and the probe's `observed` columns,
+        missing for a model that diverged.
     """
 
     models: pd.DataFrame
     traces: dict[str, np.ndarray]
     horizons: pd.DataFrame
+    alignment: pd.DataFrame
 
 
 def sweep(
@@ -156,6 +161,7 @@ def _adapt_batch(
         "updates": np.full(len(rate), updates),
         "window_errors": scores.window_means(result.errors, scored, episode.window),
         **at_horizons.measures(study, result, whole, horizons),
+        **alignment.measures(study, result),
     }
     return _without_diverged(study, measured)
 
@@ -204,6 +210,7 @@ def _tabulated(study: Study, done: Mapping[int, Measures], horizons: Sequence[in
         models=pd.concat(frames, ignore_index=True),
         traces={"error": traces, "frozen_error": study.baseline["frozen_trace"]},
         horizons=at_horizons.rows(study, done, horizons),
+        alignment=alignment.rows(study, done, selected),
     )
 
 

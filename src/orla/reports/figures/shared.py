@@ -15,6 +15,7 @@ from orla.reports import style
 from orla.reports.estimates import FEW_POINTS
 from orla.reports.numbers import is_missing, number
 from orla.reports.study import StudyFacts
+from orla.study.keys import KEYS
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 
@@ -24,6 +25,23 @@ def one_condition(frame: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame,
     for title, _, rows in study.groups(frame, without="split"):
         return rows, title
     return frame, "no data"
+
+
+def widest(frame: pd.DataFrame, study: StudyFacts, over: str) -> tuple[pd.DataFrame, str]:
+    """The rows of the condition in which a key column has most values, the first of several.
+
+    Returns:
+        Its rows in declared order, and its title: all keys but `over`, learner and optimizer last.
+    """
+    if frame.empty:
+        return frame, "no data"
+    rows = study.arrange(frame)
+    by = [key for key in KEYS if key != over]
+    first = rows.groupby(by, sort=False)[over].nunique().idxmax()
+    keys = dict(zip(by, first, strict=True))
+    last = [k for k in ("learner", "optimizer") if k != over]
+    title = [study.title_of({over: ""} | keys, frame), *(study.called(k, keys[k]) for k in last)]
+    return rows[(rows[by] == pd.Series(keys)).all(axis=1)], ", ".join(title)
 
 
 def say(axes: Axes, text: str) -> None:

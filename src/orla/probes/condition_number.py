@@ -1,0 +1,80 @@
+"""Condition number of the recurrent parameters' Jacobian."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import jacrev
+
+from orla.architectures.base import Architecture, Parameters
+from orla.catalogue import option
+from orla.probes.base import Probe, State, Update
+
+
+@dataclass(frozen=True)
+class ConditionNumber(
+    Probe,
+    name="condition_number",
+    label="condition number of dh/dθ",
+    stride="stride",
+    columns={
+        "condition_number": "mean over looks of the largest singular value of dh/dtheta over the "
+        "smallest that is not 0",
+        "condition_rank": "mean over looks of the share of its singular values that are not 0",
+    },
+):
+    """cond(D_t), D_t = dh_t/dtheta_rec with h_{t-1} held fixed (paper, fig:grad_ratio and v90).
+
+    The paper has the "condition number of the recurrent parameter Jacobian dh/dtheta_rec, measured
+    after training", "on held-out inputs (averaged across post-convergence timesteps)", and says
+    neither whether h_{t-1} is held fixed nor what h is of a network with several states. We read it
+    as one step's Jacobian, h_{t-1} fixed: for tanh units its singular values are then
+    (1 - h_u^2) ||(x, h_{t-1}, 1)||, whose ratio does not depend on the spectrum of W_hh, which is
+    what the paper found of its own numbers ("in [2.5, 7.0]" under every spectrum). h is what the
+    readout sees, the first `hidden` numbers of the state. It is measured along the adaptation, at
+    the weights and the state of every `stride`-th step, and averaged over these steps.
+
+    A singular value is 0 where it is below the largest times the float's spacing at 1 times the
+    longer side of D_t, as numpy.linalg.matrix_rank has it: a saturated unit does not make the
+    number infinite but is missed in `condition_rank`. NaN for a D_t that is 0 or not finite.
+    """
+
+    stride: int = option(1000, "Steps between two measurements.", least=1)
+
+    def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
+        return state, {}
+
+    def look(
+        self, architecture: Architecture, params: Parameters, state: Tensor, x: Tensor
+    ) -> dict[str, Tensor]:
+        recurrent = {name: params[name] for name in architecture.recurrent_shapes()}
+
+        def h(recurrent: Parameters) -> Tensor:
+            return architecture.step(params | recurrent, state, x)[: architecture.hidden]
+
+        blocks = jacrev(h)(recurrent).values()
+        D = torch.cat([block.flatten(1) for block in blocks], 1)
+        return _conditioned(D.double(), torch.finfo(D.dtype).eps)
+
+    def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
+            return {name: np.nanmean(series[name], 1) for name in self.part.more["columns"]}
+
+
+def _conditioned(D: Tensor, spacing: float) -> dict[str, Tensor]:
+    """Condition number and rank share of a matrix (rows, columns) whose numbers have a spacing."""
+    finite = D.isfinite().all()
+    values = torch.linalg.svdvals(torch.where(finite, D, 0.0))  # refuses what is not finite
+    largest = values.max()
+    kept = values > largest * max(D.shape) * spacing
+    number = largest / torch.where(kept, values, torch.inf).min()
+    known = finite & (largest > 0)
+    return {
+        "condition_number": torch.where(known, number, torch.nan),
+        "condition_rank": torch.where(known, kept.double().mean(), torch.nan),
+    }

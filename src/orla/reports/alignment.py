@@ -1,0 +1,33 @@
+"""What the table and the figure of learners share: gradients that are held to an exact one."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from orla.reports.study import StudyFacts
+from orla.study.keys import KEYS
+
+
+def against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    """The rows of `learners` whose reference declares itself exact.
+
+    Where a condition has several such references, those of the first one.
+    """
+    exact = [
+        name
+        for name in ordered(learners["against"], study)
+        if study.declaration("learner", name).get("exactness") == "exact"
+    ]
+    rows = learners[learners["against"].isin(exact)]
+    place = rows["against"].map(exact.index)
+    return rows[place == place.groupby([rows[key] for key in KEYS]).transform("min")]
+
+
+def ordered(learners: pd.Series, study: StudyFacts) -> list[str]:
+    """The learners of a column, in the order that they declare."""
+    return study.present(learners.to_frame("learner"), "learner")
+
+
+def references(rows: pd.DataFrame, study: StudyFacts) -> str:
+    """What the references of these rows are called: "exact RTRL, per step"."""
+    return " or ".join(study.called("learner", name) for name in ordered(rows["against"], study))
