@@ -56,6 +56,11 @@ CHAPTERS = {
         "Whether the gap follows the ratio in which an optimizer moves the two.",
         40,
     ),
+    "breadth": Chapter(
+        "Tasks, learners, architectures",
+        "Whether the paper's numbers on other tasks, learners, optimizers and networks come back.",
+        45,
+    ),
     "rates": Chapter(
         "Learning rates",
         "How much hangs on the rate, and what choosing it on the held-out part would add.",
