@@ -57,6 +57,9 @@ WRITTEN = {
         "edge_stable": "The same of the best rate by `validation_stable_error`.",
         "recovery_vs_rtrl_percent": "Held-out recovery where that of full RTRL is 100 (%); not in "
         "the tables of single sweeps.",
+        "adapt_vs_best_rtrl_percent": "Recovery while adapting (%), where that of full RTRL with "
+        "the optimizer of its lowest validation error is 100; not in the tables of single sweeps.",
+        "heldout_vs_best_rtrl_percent": "The same on the held-out part.",
     },
     "horizon, and each sweep's horizons": {
         "seed": "Seed of the network.",

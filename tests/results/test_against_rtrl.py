@@ -6,7 +6,7 @@ import pytest
 from made_up import models
 
 from orla.errors import OrlaError
-from orla.results.against_rtrl import recovery_vs_rtrl
+from orla.results.against_rtrl import recovery_vs_best_rtrl, recovery_vs_rtrl
 from orla.study.keys import SETTING
 
 
@@ -64,3 +64,20 @@ def test_tables_that_cannot_be_read_are_refused():
         recovery_vs_rtrl(frame.assign(selected=True), "rtrl")
     with pytest.raises(OrlaError, match="seed 0 occurs twice"):
         recovery_vs_rtrl(pd.concat([frame, frame.iloc[:1]]), "rtrl")
+
+
+@pytest.mark.parametrize("part", ["heldout", "adapt"])
+def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_without_that_part(part):
+    frame = models(["rtrl", "immediate"], optimizers=["sgd", "adam"], pairs=["", "b"], seeds=3)
+    frame["frozen_adapt_error"] = 3.0
+    frame["adapt_error"] = 2.0 + np.random.default_rng(0).uniform(0, 0.5, len(frame))
+    chosen = frame["learner"].eq("rtrl") & frame["optimizer"].eq("adam")
+    frame.loc[chosen, "validation_error"] = 1e-3
+    found = recovery_vs_best_rtrl(frame, "rtrl", part)
+    best = frame[chosen & frame["selected"]].set_index(["pair", "seed"])[f"{part}_error"]
+    full = best.loc[list(zip(frame["pair"], frame["seed"], strict=True))].to_numpy()
+    frozen = frame[f"frozen_{part}_error"]
+    expected = 100 * (frozen - frame[f"{part}_error"]) / (frozen - full)
+    np.testing.assert_allclose(found, expected.where(frozen > full), rtol=1e-12)
+    frame.loc[chosen, "validation_error"] = 1e3
+    assert not np.allclose(recovery_vs_best_rtrl(frame, "rtrl", part), found, equal_nan=True)

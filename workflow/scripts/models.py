@@ -6,7 +6,7 @@ from orla.errors import logged
 from orla.provenance import collect, merge
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
-from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
+from orla.results.against_rtrl import BEST, COLUMN, recovery_vs_best_rtrl, recovery_vs_rtrl
 from orla.study import traces
 
 with logged(snakemake.log[0]):
@@ -27,6 +27,8 @@ with logged(snakemake.log[0]):
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
     models = pd.concat(sweeps.values(), ignore_index=True)
     models[COLUMN] = recovery_vs_rtrl(models, params.exact)
+    for part, column in BEST.items():
+        models[column] = recovery_vs_best_rtrl(models, params.exact, part)
 
     def written(frame: pd.DataFrame, path: str, made_from: dict[str, pd.DataFrame]) -> None:
         """Write a table with the provenance of all that it was made from."""

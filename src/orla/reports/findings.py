@@ -31,6 +31,7 @@ def findings(
         study: names, comparisons and data of the study.
     """
     told = claims.lines(results, study) if claims.apply(results, study) else []
+    tables = [_table(part, results, study) for part in _answered(results)]
     return _template().render(
         study=study,
         tag=" (SIMULATED)" if study.simulated else "",
@@ -39,7 +40,7 @@ def findings(
         claims=[line for line in told if line.ours],
         unmeasured=[line for line in told if not line.ours],
         judged=_judged(results.get("verdicts"), study),
-        tables=[_table(part, results, study) for part in _answered(results)],
+        tables=[table for table in tables if table.ran],
         horizons=_horizons(results.get("horizon_gaps"), study),
     )
 

@@ -148,18 +148,13 @@ def _chapters(
     figures = [part for part in _answered("figure", results) if part.part.name in pictures]
     names = {part.part.chapter for part in (*tables, *figures)}
     for name in sorted(names, key=place):
-        yield {
-            "name": name,
-            "chapter": chapter(name),
-            "figures": [
-                _figure(part, results, pictures, study)
-                for part in figures
-                if part.part.chapter == name
-            ],
-            "tables": [
-                _table(part, results, study) for part in tables if part.part.chapter == name
-            ],
-        }
+        shown = [_table(part, results, study) for part in tables if part.part.chapter == name]
+        shown = [table for table in shown if table["document"].ran]
+        drawn = [
+            _figure(part, results, pictures, study) for part in figures if part.part.chapter == name
+        ]
+        if shown or drawn:
+            yield {"name": name, "chapter": chapter(name), "figures": drawn, "tables": shown}
 
 
 def _answered(kind: str, results: Mapping[str, pd.DataFrame]) -> list[type[Part]]:

@@ -47,6 +47,7 @@ class TableDocument:
         notes: what each mark means, which seeds diverged.
         data: the unrounded numbers, one row a line of the table, for the .csv twin.
         size: LaTeX font size command.
+        ran: whether the study ran any of its rows; the page leaves a table out where it did not.
         kept: in LaTeX, where there are more columns than `widest`, this many first ones are
             repeated in each of several floats.
     """
@@ -59,6 +60,7 @@ class TableDocument:
     notes: list[str] = field(default_factory=list)
     data: pd.DataFrame = field(default_factory=pd.DataFrame)
     size: str = "footnotesize"
+    ran: bool = True
     kept: int = 1
     widest: int = 12
 

@@ -7,6 +7,7 @@ from orla.results import shared
 from orla.study.keys import SETTING
 
 COLUMN = "recovery_vs_rtrl_percent"
+BEST = {"adapt": "adapt_vs_best_rtrl_percent", "heldout": "heldout_vs_best_rtrl_percent"}
 
 
 def recovery_vs_rtrl(models: pd.DataFrame, rtrl: str) -> np.ndarray:
@@ -37,5 +38,38 @@ def recovery_vs_rtrl(models: pd.DataFrame, rtrl: str) -> np.ndarray:
     full = errors.reindex(pd.MultiIndex.from_frame(models[at])).to_numpy(float)
     frozen = models["frozen_heldout_error"].to_numpy(float)
     adapted = models["heldout_error"].to_numpy(float)
+    better = np.where(frozen > full, frozen - full, np.nan)
+    return 100.0 * (frozen - adapted) / better
+
+
+def recovery_vs_best_rtrl(models: pd.DataFrame, rtrl: str, part: str) -> np.ndarray:
+    """Recovery on a part where that of full RTRL with its best optimizer is 100 %.
+
+    As `recovery_vs_rtrl`, but full RTRL has one optimizer for all others of a setting: that of the
+    lowest mean validation error. So optimizers are compared on one scale.
+
+    Args:
+        models: As in `recovery_vs_rtrl`, with ``frozen_{part}_error`` and ``{part}_error``.
+        rtrl: Name of the learner that is full RTRL.
+        part: "adapt" (errors while learning) or "heldout".
+
+    Returns:
+        (rows,) percent; NaN as in `recovery_vs_rtrl`.
+
+    Raises:
+        OrlaError: A column is missing.
+    """
+    columns = [f"frozen_{part}_error", f"{part}_error", "validation_error"]
+    shared.demand(models, [*shared.MODEL_COLUMNS, *columns])
+    setting = [key for key in SETTING if key != "optimizer"]
+    reference = shared.selected(models)
+    reference = reference[reference["learner"] == rtrl]
+    scores = reference.groupby([*setting, "optimizer"], as_index=False)["validation_error"].mean()
+    best = scores.sort_values([*setting, "validation_error"]).drop_duplicates(setting)
+    reference = reference.merge(best[[*setting, "optimizer"]], on=[*setting, "optimizer"])
+    errors = reference.set_index([*setting, "seed"])[f"{part}_error"]
+    full = errors.reindex(pd.MultiIndex.from_frame(models[[*setting, "seed"]])).to_numpy(float)
+    frozen = models[f"frozen_{part}_error"].to_numpy(float)
+    adapted = models[f"{part}_error"].to_numpy(float)
     better = np.where(frozen > full, frozen - full, np.nan)
     return 100.0 * (frozen - adapted) / better

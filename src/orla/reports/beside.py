@@ -1,0 +1,254 @@
+"""Tables that set every row of one of the paper's tables beside what the study ran.
+
+One rule says of each row whether both numbers agree, and `RULE` states it under the table.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from orla.reports.numbers import MISSING, count, interval, is_missing, number, rate
+from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.table import Column, Panel, TableDocument
+from orla.reports.tables.base import Table
+from orla.reports.tables.shared import EDGE, NOT_RUN, mark_notes, twin
+from orla.statistics.means import moments
+from orla.study.keys import DEFAULTS
+
+AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
+# Share of the paper's number that counts as no difference: most are printed with two digits.
+SAME = 0.1
+RULE = (
+    "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
+    " by a tenth of the paper's number at most. Not comparable: not run, diverged, or only words in"
+    " the paper."
+)
+# The paper's name of a number -> our column while adapting, and on the held-out part.
+Measures = Mapping[str, tuple[str, str]]
+ERRORS: Measures = {"mse": ("adapt_error", "heldout_error")}
+VS_RTRL: Measures = {
+    "recovery_vs_rtrl_percent": ("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
+}
+_COLUMNS = [
+    Column("Task"),
+    Column("Network"),
+    Column("Learner"),
+    Column("Optimizer"),
+    Column("Rate", "r", "Ours"),
+    Column("n", "r", "Ours"),
+    Column("While adapting", "r", "Ours"),
+    Column("Held-out", "r", "Ours"),
+    Column("", "r", "The paper"),
+    Column("", "l"),
+]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the study measured of one row: means over seeds and the first one's 95 % t interval."""
+
+    optimizer: str
+    learning_rate: float
+    edge: bool
+    n_seeds: int
+    n_diverged: int
+    value: float
+    low: float
+    high: float
+    heldout: float
+    heldout_low: float
+    heldout_high: float
+
+
+def condition(row: Mapping[str, Any]) -> dict[str, str] | None:
+    """Key columns of a row of the paper, as its file names them; None where one is missing."""
+    if any(row.get(key) is None for key in ("task", "architecture", "learner")):
+        return None
+    names = ("task", "architecture", "learner", "optimizer", "precision", "split")
+    return {name: row[name] for name in names if row.get(name) is not None}
+
+
+def compared(
+    value: float, low: float, high: float, theirs: float | None, spread: float | None
+) -> str:
+    """`AGREES`, `DIFFERS` or `NOT_COMPARABLE`; see `RULE`.
+
+    Args:
+        value, low, high: our mean and its interval; ends may be missing.
+        theirs: the paper's number, None where it has only words.
+        spread: the paper's half interval, None where it prints none.
+    """
+    if is_missing(theirs) or is_missing(value):
+        return NOT_COMPARABLE
+    low, high = (value if is_missing(end) else end for end in (low, high))
+    reach = 0.0 if is_missing(spread) else spread
+    overlap = low <= theirs + reach and theirs - reach <= high
+    near = math.isclose(value, theirs, rel_tol=0, abs_tol=SAME * abs(theirs))
+    return AGREES if overlap or near else DIFFERS
+
+
+class BesidePaper(Table):
+    """A table with every row of a table of the paper, and ours where it was run.
+
+    A subclass names the paper's table (``paper=``), and the columns of the table of models that
+    hold the number while adapting and on the held-out part, with the paper's name of the number.
+    """
+
+    measures: ClassVar[Measures]
+    digits: ClassVar[int] = 1
+    says: ClassVar[str] = ""
+
+    @abstractmethod
+    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
+        """The key columns of the condition that a row of the paper is about; None for none.
+
+        Without "optimizer" the row is about the best one: ours is that of the lowest error where
+        learning rates are selected.
+        """
+
+    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+        """The models, with columns that only this table needs."""
+        return models
+
+    def build(self, models: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
+        models = self.models(models)
+        lines: dict[str, list[tuple[str, ...]]] = {}
+        records, ran = [], False
+        for theirs in load().table(self.part.more["paper"]) if len(models) else ():
+            keys = self.keys(theirs)
+            measure = next((name for name in self.measures if name in theirs), None)
+            if keys is None or (measure is None and not _worded(theirs)):
+                continue
+            columns = self.measures[measure or next(iter(self.measures))]
+            ours = measured(models, keys, *columns)
+            ran = ran or ours is not None
+            value = theirs.get(measure) if measure else None
+            said = NOT_COMPARABLE
+            if ours is not None:
+                spread = theirs.get("spread_percent")
+                said = compared(ours.value, ours.low, ours.high, value, spread)
+            line = self._line(study, keys, ours, theirs, value, said)
+            lines.setdefault(keys["task"], []).append(line)
+            records.append(_record(keys, ours, theirs, measure, value, said))
+        panels = [Panel(study.called("task", task), rows) for task, rows in lines.items()]
+        return self.document(
+            study,
+            f"{self.says} Brackets: 95 % t interval over seeds.",
+            columns=_COLUMNS,
+            panels=panels,
+            notes=[RULE, *mark_notes(panels)],
+            data=twin(records, models, study),
+            ran=ran,
+        )
+
+    def _line(
+        self,
+        study: StudyFacts,
+        keys: Mapping[str, str],
+        ours: Measured | None,
+        theirs: Mapping[str, Any],
+        value: float | None,
+        said: str,
+    ) -> tuple[str, ...]:
+        optimizer = keys.get("optimizer") or (ours.optimizer if ours else "")
+        names = [
+            study.called("task", keys["task"]),
+            study.called("architecture", keys["architecture"]),
+            study.called("learner", keys["learner"]),
+            study.called("optimizer", optimizer) if optimizer else MISSING,
+        ]
+        paper = number(value, self.digits) if value is not None else _worded(theirs)
+        if ours is None:
+            return (*names, MISSING, MISSING, NOT_RUN, MISSING, paper, said)
+        lost = f" ({ours.n_diverged} div.)" if ours.n_diverged else ""
+        return (
+            *names,
+            rate(ours.learning_rate) + (EDGE if ours.edge else ""),
+            count(ours.n_seeds) + lost,
+            _cell(ours.value, ours.low, ours.high, self.digits),
+            _cell(ours.heldout, ours.heldout_low, ours.heldout_high, self.digits),
+            paper,
+            said,
+        )
+
+
+def measured(
+    models: pd.DataFrame, keys: Mapping[str, str], adapt: str, heldout: str
+) -> Measured | None:
+    """Ours for a condition, over its seeds; None where it was not run.
+
+    Args:
+        models: one row a seed, at the selected rate of each condition.
+        keys: key columns; without "optimizer" the one with the lowest mean validation error.
+        adapt, heldout: columns of the number while adapting and on the held-out part.
+    """
+    wanted = DEFAULTS | dict(keys)
+    known = {column: value for column, value in wanted.items() if column in models}
+    rows = models[np.logical_and.reduce([models[c] == v for c, v in known.items()])]
+    if rows.empty:
+        return None
+    if "optimizer" not in keys:
+        errors = rows.groupby("optimizer")["validation_error"].mean()
+        best = errors.idxmin() if errors.notna().any() else errors.index[0]
+        rows = rows[rows["optimizer"] == best]
+    value, held_out = (moments(rows[column]) for column in (adapt, heldout))
+    low, high = value.interval()
+    heldout_low, heldout_high = held_out.interval()
+    return Measured(
+        optimizer=str(rows["optimizer"].iloc[0]),
+        learning_rate=float(rows["learning_rate"].iloc[0]),
+        edge=bool(rows["edge"].any()),
+        n_seeds=value.n,
+        n_diverged=int(rows["diverged"].sum()),
+        value=value.mean,
+        low=low,
+        high=high,
+        heldout=held_out.mean,
+        heldout_low=heldout_low,
+        heldout_high=heldout_high,
+    )
+
+
+def _cell(value: float, low: float, high: float, digits: int) -> str:
+    if is_missing(value):
+        return "diverged"
+    return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
+
+
+def _worded(theirs: Mapping[str, Any]) -> str:
+    """The paper's words in place of a number, or "" where it has none."""
+    if theirs.get("diverged"):
+        return "diverged"
+    words = (v for k, v in theirs.items() if k.endswith("_text") and k != "ratio_text")
+    return next(map(str, words), "")
+
+
+def _record(
+    keys: Mapping[str, str],
+    ours: Measured | None,
+    theirs: Mapping[str, Any],
+    measure: str | None,
+    value: float | None,
+    said: str,
+) -> dict[str, Any]:
+    found = vars(ours) if ours else {}
+    return {
+        **{key: keys.get(key) for key in ("task", "architecture", "learner")},
+        "optimizer": keys.get("optimizer") or found.get("optimizer"),
+        "run": ours is not None,
+        **{name: found.get(name) for name in Measured.__dataclass_fields__ if name != "optimizer"},
+        "measure": measure,
+        "paper": value,
+        "paper_words": _worded(theirs) or None,
+        "paper_learning_rate": theirs.get("learning_rate"),
+        "paper_place": theirs.get("place"),
+        "compared": said,
+    }

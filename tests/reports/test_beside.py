@@ -1,0 +1,110 @@
+"""Tables beside the paper's rows: what is ours, what was not run, and the rule that compares."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_results import build
+
+from orla import catalogue
+from orla.reports import beside
+from orla.reports.beside import AGREES, DIFFERS, NOT_COMPARABLE, compared
+from orla.reports.paper import load
+
+BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.BesidePaper)]
+KEYS = {"precision": "float64", "split": "shift", "intervention": "none", "start": "pretrained"}
+
+
+def model(seed, task="sine", architecture="rnn", learner="immediate", optimizer="adam", **more):
+    return {
+        **KEYS,
+        **{"task": task, "pair": "", "architecture": architecture, "learner": learner},
+        **{"optimizer": optimizer, "seed": seed, "learning_rate": 0.001, "edge": False},
+        **{"diverged": False, "validation_error": 0.5, "updates": 100},
+        **{"adapt_error": 0.1 + 0.01 * seed, "heldout_error": 0.2, "frozen_adapt_error": 1.0},
+        **{"frozen_heldout_error": 2.0, "recovery_adapt_percent": 50.0},
+        **{"recovery_heldout_percent": 40.0, "adapt_vs_best_rtrl_percent": 102.0 + seed},
+        **{"heldout_vs_best_rtrl_percent": 90.0},
+        **more,
+    }
+
+
+def rows_of(table, study, *models):
+    document = build(table, {"heldout": pd.DataFrame(models)}, study)
+    return document, document.data.set_index(["task", "architecture", "learner", "optimizer"])
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_every_row_of_the_paper_stands_there_and_says_that_it_was_not_run(name, simulated):
+    table = catalogue.part("table", name)()
+    other = model(0, task="another")
+    document = build(name, {"heldout": pd.DataFrame([other])}, simulated)
+    wanted = [row for row in load().table(table.part.more["paper"]) if table.keys(row)]
+    lines = [line for panel in document.panels for line in panel.rows]
+    assert 0 < len(lines) <= len(wanted) and not document.ran
+    assert all("not run" in line and line[-1] == NOT_COMPARABLE for line in lines)
+    assert not document.data["run"].any()
+
+
+def test_ours_is_the_mean_over_seeds_beside_the_papers_number(simulated):
+    document, data = rows_of("optimizers", simulated, *(model(seed) for seed in range(5)))
+    ours = data.loc[("sine", "rnn", "immediate", "adam")]
+    assert ours["value"] == pytest.approx(104.0) and ours["paper"] == 102
+    half = 2.7764451 * np.std(range(5), ddof=1) / np.sqrt(5)
+    assert ours["high"] - ours["value"] == pytest.approx(half, rel=1e-6)
+    assert ours["heldout"] == 90.0 and ours["n_seeds"] == 5 and ours["compared"] == AGREES
+    assert document.ran and data.loc[("sine", "rnn", "immediate", "sgd")]["compared"] == (
+        NOT_COMPARABLE
+    )
+
+
+def test_a_row_without_optimizer_is_about_the_best_where_rates_are_chosen(simulated):
+    better = {"validation_error": 0.1, "adapt_vs_best_rtrl_percent": 7.0}
+    models = [model(s) for s in range(3)]
+    models += [model(s, optimizer="sgd", learner="rtrl", **better) for s in range(3)]
+    models += [model(s, optimizer="adam", learner="rtrl") for s in range(3)]
+    _, data = rows_of("headtohead", simulated, *models)
+    rtrl = data.sort_index().xs(("sine", "rnn", "rtrl"))
+    assert rtrl.index.tolist() == ["sgd"] and rtrl["value"].tolist() == [7.0]
+
+
+def test_a_frozen_network_has_a_row_of_its_own(simulated):
+    _, data = rows_of("horizon", simulated, *(model(s, task="delayed-50") for s in range(3)))
+    frozen = data.sort_index().xs(("delayed-50", "rnn", "frozen"))
+    assert frozen["value"].tolist() == [1.0] and frozen["heldout"].tolist() == [2.0]
+    immediate = data.loc[("delayed-50", "rnn", "immediate", "adam")]
+    assert immediate["value"] == pytest.approx(0.11)
+
+
+def test_decays_are_measured_against_immediate_with_adam(simulated):
+    models = [model(s) for s in range(3)]
+    models += [model(s, learner="trace-05", adapt_error=0.55 + 0.005 * s) for s in range(3)]
+    _, data = rows_of("decay_grid", simulated, *models)
+    half = data.loc[("sine", "rnn", "trace-05", "adam")]
+    assert half["value"] == pytest.approx(50.0)
+    assert data.loc[("sine", "rnn", "immediate", "adam")]["value"] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "theirs", "spread", "said"),
+    [
+        (100, 90, 110, 108, None, AGREES),
+        (100, 99, 101, 120, None, DIFFERS),
+        (100, 99, 101, 120, 25, AGREES),
+        (100, np.nan, np.nan, 105, None, AGREES),
+        (100, np.nan, np.nan, 150, None, DIFFERS),
+        (0.09, 0.089, 0.091, 0.0995, None, AGREES),
+        (0.09, 0.089, 0.091, 0.11, None, DIFFERS),
+        (np.nan, np.nan, np.nan, 1.0, None, NOT_COMPARABLE),
+        (1.0, 0.5, 1.5, None, None, NOT_COMPARABLE),
+    ],
+)
+def test_one_rule_compares(value, low, high, theirs, spread, said):
+    assert compared(value, low, high, theirs, spread) == said
+
+
+def test_a_model_that_diverged_is_counted_and_has_no_number(simulated):
+    lost = {"diverged": True, "adapt_vs_best_rtrl_percent": np.nan}
+    document, data = rows_of("optimizers", simulated, *(model(s, **lost) for s in range(2)))
+    ours = data.loc[("sine", "rnn", "immediate", "adam")]
+    assert ours["n_diverged"] == 2 and ours["compared"] == NOT_COMPARABLE
+    assert any("diverged" in line for panel in document.panels for line in panel.rows)
