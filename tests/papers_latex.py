@@ -55,7 +55,7 @@ def transcribed(fields: dict, columns: int = 0) -> list[float]:
     keys = [
         key
         for key in fields
-        if key not in ("quote", "also", "place")
+        if key not in ("quote", "also", "place", "ours")
         and (key.endswith("_text") or key.rpartition("_")[0] not in worded)
     ]
     lists = [key for key in keys if columns and isinstance(fields[key], list)]

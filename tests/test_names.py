@@ -33,7 +33,11 @@ OTHERWISE = {
         "tasks/episode.py",
         "tasks/recordings.py",
     },
-    ("loss", "cross_entropy"): {"tasks/bytes.py", "tasks/recordings.py"},
+    ("loss", "cross_entropy"): {
+        "tasks/bytes.py",
+        "tasks/recordings.py",
+        "reports/tables/headtohead.py",  # the paper's column
+    },
     ("start", "pretrained"): {  # what a condition has by default; what a start says it is given
         "study/keys.py",
         "starts/base.py",
@@ -46,13 +50,18 @@ OTHERWISE = {
         "reports/tables/ratio_gap.py",
     },
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
-    ("probe", "cosine"): {"results/learners.py", "reports/tables/learners.py"},  # its column
+    ("probe", "cosine"): {  # its column
+        "results/learners.py",
+        "reports/tables/learners.py",
+        "reports/figures/learners.py",
+    },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
     ("probe", "condition_number"): {"reports/figures/grad_ratio.py"},
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry
         "catalogue/__init__.py",
         "study/config.py",
         "study/config_schema.py",
+        "study/fitting.py",
         "study/plan.py",
         "engine/steps.py",
         "engine/windows.py",
@@ -66,6 +75,19 @@ OTHERWISE = {
         "prereg/registration.py",
         "truth/verdicts.py",
     },
+    ("table", "optimizers"): {  # the key of a config, the room, and the paper's rows
+        "catalogue/__init__.py",
+        "study/config_schema.py",
+        "study/fitting.py",
+        "study/plan.py",
+        "reports/tables/adapt_window.py",
+    },
+    ("table", "architectures"): {"catalogue/__init__.py"},  # the room
+    ("table", "horizon"): {  # a result, and the chapter of its figure
+        "reports/chapters.py",
+        "reports/figures/horizon_gap.py",
+        "results/base.py",
+    },
     ("figure", "pairs"): {  # the key of a config and of a registration
         "study/config.py",
         "study/plan.py",
@@ -78,6 +100,9 @@ OTHERWISE = {
     ("statistic", "over_pairs"): {"prereg/claimed.py", "truth/verdicts.py"},
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
         "reports/estimates.py",
+        "results/against_rtrl.py",
+        "reports/beside.py",
+        "reports/tables/decay_grid.py",
         "results/estimands.py",
         "truth/verdicts.py",
         "study/config.py",

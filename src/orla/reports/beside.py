@@ -6,15 +6,14 @@ One rule says of each row whether both numbers agree, and `RULE` states it under
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, count, interval, is_missing, number, rate
+from orla.reports.numbers import MISSING, count, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -23,28 +22,48 @@ from orla.reports.tables.shared import EDGE, NOT_RUN, mark_notes, twin
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
-AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
+AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", MISSING
 # Share of the paper's number that counts as no difference: most are printed with two digits.
 SAME = 0.1
 RULE = (
     "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
-    " by a tenth of the paper's number at most. Not comparable: not run, diverged, or only words in"
-    " the paper."
+    " by a tenth of the paper's number at most. A dash: not run, diverged, or only words in the"
+    " paper."
 )
-# The paper's name of a number -> our column while adapting, and on the held-out part.
-Measures = Mapping[str, tuple[str, str]]
-ERRORS: Measures = {"mse": ("adapt_error", "heldout_error")}
-VS_RTRL: Measures = {
-    "recovery_vs_rtrl_percent": ("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
-}
+
+
+class Measure(NamedTuple):
+    """Our columns of a number of the paper, and the digits after the point that both show.
+
+    on_heldout: whether the paper's number, too, is of the held-out part.
+    """
+
+    adapting: str
+    heldout: str
+    digits: int = 1
+    on_heldout: bool = False
+
+
+# By the paper's name of the number.
+Measures = Mapping[str, Measure]
+VS_RTRL = Measure("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
+
+
+def errors(digits: int) -> Measures:
+    """The mean squared error."""
+    return {"mse": Measure("adapt_error", "heldout_error", digits)}
+
+
+# The cadence that a learner's name ends with, where it is left out.
+_USUAL = ", per step"
+_CADENCE = "Learners without a cadence update at each step."
 _COLUMNS = [
-    Column("Task"),
-    Column("Network"),
+    Column("Net"),
     Column("Learner"),
     Column("Optimizer"),
     Column("Rate", "r", "Ours"),
     Column("n", "r", "Ours"),
-    Column("While adapting", "r", "Ours"),
+    Column("Adapting", "r", "Ours"),
     Column("Held-out", "r", "Ours"),
     Column("", "r", "The paper"),
     Column("", "l"),
@@ -53,23 +72,24 @@ _COLUMNS = [
 
 @dataclass(frozen=True)
 class Measured:
-    """What the study measured of one row: means over seeds and the first one's 95 % t interval."""
+    """What the study measured of one row; numbers are (mean over seeds, ends of the t interval)."""
 
     optimizer: str
     learning_rate: float
     edge: bool
     n_seeds: int
     n_diverged: int
-    value: float
-    low: float
-    high: float
-    heldout: float
-    heldout_low: float
-    heldout_high: float
+    adapting: tuple[float, float, float]
+    heldout: tuple[float, float, float]
 
 
-def condition(row: Mapping[str, Any]) -> dict[str, str] | None:
-    """Key columns of a row of the paper, as its file names them; None where one is missing."""
+def condition(row: dict[str, Any]) -> dict[str, str] | None:
+    """Key columns of the condition that a row of the paper is about; None where one is missing.
+
+    Without "optimizer" the row is about the best one: ours is that of the lowest error where
+    learning rates are selected.
+    """
+    row = row | row.get("ours", {})
     if any(row.get(key) is None for key in ("task", "architecture", "learner")):
         return None
     names = ("task", "architecture", "learner", "optimizer", "precision", "split")
@@ -98,21 +118,12 @@ def compared(
 class BesidePaper(Table):
     """A table with every row of a table of the paper, and ours where it was run.
 
-    A subclass names the paper's table (``paper=``), and the columns of the table of models that
-    hold the number while adapting and on the held-out part, with the paper's name of the number.
+    A subclass names the paper's table (``paper=``) and its numbers (`measures`), which are columns
+    of the table of models. A study that does not reproduce the paper does not show it.
     """
 
     measures: ClassVar[Measures]
-    digits: ClassVar[int] = 1
     says: ClassVar[str] = ""
-
-    @abstractmethod
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        """The key columns of the condition that a row of the paper is about; None for none.
-
-        Without "optimizer" the row is about the best one: ours is that of the lowest error where
-        learning rates are selected.
-        """
 
     def models(self, models: pd.DataFrame) -> pd.DataFrame:
         """The models, with columns that only this table needs."""
@@ -121,32 +132,40 @@ class BesidePaper(Table):
     def build(self, models: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         models = self.models(models)
         lines: dict[str, list[tuple[str, ...]]] = {}
-        records, ran = [], False
+        records, ran, printed = [], False, set()
         for theirs in load().table(self.part.more["paper"]) if len(models) else ():
-            keys = self.keys(theirs)
+            keys = condition(theirs)
             measure = next((name for name in self.measures if name in theirs), None)
             if keys is None or (measure is None and not _worded(theirs)):
                 continue
             columns = self.measures[measure or next(iter(self.measures))]
-            ours = measured(models, keys, *columns)
+            ours = measured(models, keys, columns.adapting, columns.heldout)
             ran = ran or ours is not None
             value = theirs.get(measure) if measure else None
+            if (shown := (*keys.items(), measure, value)) in printed:
+                continue  # "best optimizer" and Adam, where Adam is the best
+            printed.add(shown)
             said = NOT_COMPARABLE
             if ours is not None:
                 spread = theirs.get("spread_percent")
-                said = compared(ours.value, ours.low, ours.high, value, spread)
-            line = self._line(study, keys, ours, theirs, value, said)
-            lines.setdefault(keys["task"], []).append(line)
+                which = ours.heldout if columns.on_heldout else ours.adapting
+                said = compared(*which, value, spread)
+            line = self._line(study, keys, ours, theirs, value, said, columns.digits)
+            title = ", ".join(
+                study.called(key, keys[key]) for key in ("task", "split") if key in keys
+            )
+            lines.setdefault(title, []).append(line)
             records.append(_record(keys, ours, theirs, measure, value, said))
-        panels = [Panel(study.called("task", task), rows) for task, rows in lines.items()]
+        panels = [Panel(title, rows) for title, rows in lines.items()]
         return self.document(
             study,
-            f"{self.says} Brackets: 95 % t interval over seeds.",
+            f"{self.says} ±: half of the 95 % t interval over seeds.",
             columns=_COLUMNS,
             panels=panels,
-            notes=[RULE, *mark_notes(panels)],
+            notes=[_CADENCE, RULE, *mark_notes(panels)],
+            size="scriptsize",
             data=twin(records, models, study),
-            ran=ran,
+            ran=ran and study.reproduces,
         )
 
     def _line(
@@ -157,15 +176,15 @@ class BesidePaper(Table):
         theirs: Mapping[str, Any],
         value: float | None,
         said: str,
+        digits: int,
     ) -> tuple[str, ...]:
         optimizer = keys.get("optimizer") or (ours.optimizer if ours else "")
         names = [
-            study.called("task", keys["task"]),
             study.called("architecture", keys["architecture"]),
-            study.called("learner", keys["learner"]),
+            study.called("learner", keys["learner"]).removesuffix(_USUAL),
             study.called("optimizer", optimizer) if optimizer else MISSING,
         ]
-        paper = number(value, self.digits) if value is not None else _worded(theirs)
+        paper = number(value, digits) if value is not None else _worded(theirs)
         if ours is None:
             return (*names, MISSING, MISSING, NOT_RUN, MISSING, paper, said)
         lost = f" ({ours.n_diverged} div.)" if ours.n_diverged else ""
@@ -173,8 +192,8 @@ class BesidePaper(Table):
             *names,
             rate(ours.learning_rate) + (EDGE if ours.edge else ""),
             count(ours.n_seeds) + lost,
-            _cell(ours.value, ours.low, ours.high, self.digits),
-            _cell(ours.heldout, ours.heldout_low, ours.heldout_high, self.digits),
+            _cell(*ours.adapting, digits),
+            _cell(*ours.heldout, digits),
             paper,
             said,
         )
@@ -199,28 +218,23 @@ def measured(
         errors = rows.groupby("optimizer")["validation_error"].mean()
         best = errors.idxmin() if errors.notna().any() else errors.index[0]
         rows = rows[rows["optimizer"] == best]
-    value, held_out = (moments(rows[column]) for column in (adapt, heldout))
-    low, high = value.interval()
-    heldout_low, heldout_high = held_out.interval()
+    found = [moments(rows[column]) for column in (adapt, heldout)]
     return Measured(
         optimizer=str(rows["optimizer"].iloc[0]),
         learning_rate=float(rows["learning_rate"].iloc[0]),
         edge=bool(rows["edge"].any()),
-        n_seeds=value.n,
+        n_seeds=found[0].n,
         n_diverged=int(rows["diverged"].sum()),
-        value=value.mean,
-        low=low,
-        high=high,
-        heldout=held_out.mean,
-        heldout_low=heldout_low,
-        heldout_high=heldout_high,
+        adapting=(found[0].mean, *found[0].interval()),
+        heldout=(found[1].mean, *found[1].interval()),
     )
 
 
 def _cell(value: float, low: float, high: float, digits: int) -> str:
     if is_missing(value):
         return "diverged"
-    return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
+    half = "" if is_missing(high) else f" ± {number((high - low) / 2, digits)}"
+    return number(value, digits) + half
 
 
 def _worded(theirs: Mapping[str, Any]) -> str:
@@ -239,12 +253,19 @@ def _record(
     value: float | None,
     said: str,
 ) -> dict[str, Any]:
-    found = vars(ours) if ours else {}
+    found = dict.fromkeys(("optimizer", "learning_rate", "edge", "n_seeds", "n_diverged"))
+    found |= {k: v for k, v in vars(ours).items() if k in found} if ours else {}
+    empty = (None, None, None)
+    for name, triple in (
+        ("adapting", ours.adapting if ours else empty),
+        ("heldout", ours.heldout if ours else empty),
+    ):
+        found |= dict(zip((name, f"{name}_low", f"{name}_high"), triple, strict=True))
     return {
         **{key: keys.get(key) for key in ("task", "architecture", "learner")},
-        "optimizer": keys.get("optimizer") or found.get("optimizer"),
+        **found,
+        "optimizer": keys.get("optimizer") or found["optimizer"],
         "run": ours is not None,
-        **{name: found.get(name) for name in Measured.__dataclass_fields__ if name != "optimizer"},
         "measure": measure,
         "paper": value,
         "paper_words": _worded(theirs) or None,

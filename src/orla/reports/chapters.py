@@ -58,7 +58,7 @@ CHAPTERS = {
     ),
     "breadth": Chapter(
         "Tasks, learners, architectures",
-        "Whether the paper's numbers on other tasks, learners, optimizers and networks come back.",
+        "Whether what holds for one task, network and optimizer holds for others.",
         45,
     ),
     "rates": Chapter(

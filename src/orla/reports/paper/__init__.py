@@ -10,7 +10,8 @@ One file holds one table or figure of the paper:
              right; ``head`` is its LaTeX, from which their numbers are read
     rows     one mapping for one row of the printed table. Lists hold a value for each condition
              of ``across``, null where the paper has none. ``quote`` is the LaTeX that the row's
-             numbers are read from, in their order; ``also`` holds what another sentence adds.
+             numbers are read from, in their order; ``also`` holds what another sentence adds;
+             ``ours`` names the instances of the study that stand for the paper's.
 
 Rows use the names of our results: columns task, architecture, learner, optimizer, precision, split.
 """

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from orla.reports.beside import VS_RTRL, BesidePaper, Measures, condition
+from orla.reports.beside import VS_RTRL, BesidePaper, Measures
 
 
 class Architectures(
@@ -19,9 +18,5 @@ class Architectures(
 ):
     """Recovery by network, ours and the paper's."""
 
-    measures: ClassVar[Measures] = VS_RTRL
-    digits = 1
+    measures: ClassVar[Measures] = {"recovery_vs_rtrl_percent": VS_RTRL}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
-
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        return condition(row)

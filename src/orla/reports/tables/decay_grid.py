@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import BesidePaper, Measures, condition
+from orla.reports.beside import BesidePaper, Measure, Measures
+from orla.reports.paper import load
 from orla.study.keys import SETTING
+
+_PARTS = "adapt", "heldout"
 
 
 class DecayGrid(
@@ -22,21 +24,23 @@ class DecayGrid(
 ):
     """Recovery by decay and optimizer, ours and the paper's."""
 
-    measures: ClassVar[Measures] = {"recovery_percent": ("adapt_vs_immediate_adam_percent",) * 2}
-    digits = 1
+    measures: ClassVar[Measures] = {
+        "recovery_percent": Measure(*(f"{part}_vs_hundred_percent" for part in _PARTS))
+    }
     says = (
         "Trace learners by decay and optimizer: recovery over the adapt part (%), "
         "immediate derivatives with Adam as 100."
     )
 
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        return condition(row)
-
     def models(self, models: pd.DataFrame) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
-        hundred = models[(models["learner"] == "immediate") & (models["optimizer"] == "adam")]
-        errors = hundred.set_index(at)["adapt_error"]
-        reached = errors.reindex(pd.MultiIndex.from_frame(models[at])).to_numpy(float)
-        frozen = models["frozen_adapt_error"]
-        recovered = 100.0 * (frozen - models["adapt_error"]) / (frozen - reached)
-        return models.assign(adapt_vs_immediate_adam_percent=recovered)
+        theirs = load().document[self.part.more["paper"]]["hundred"]
+        hundred = models[(models[list(theirs)] == pd.Series(theirs)).all(axis=1)]
+        reached = hundred.set_index(at).reindex(pd.MultiIndex.from_frame(models[at]))
+        recovered = {}
+        for part in _PARTS:
+            frozen = models[f"frozen_{part}_error"]
+            gain = frozen - reached[f"{part}_error"].to_numpy(float)
+            own = 100.0 * (frozen - models[f"{part}_error"]) / gain
+            recovered[f"{part}_vs_hundred_percent"] = own
+        return models.assign(**recovered)

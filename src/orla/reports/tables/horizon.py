@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import ERRORS, BesidePaper, Measures, condition
+from orla.reports.beside import BesidePaper, Measures, errors
+from orla.study.keys import SETTING
 
 
 class Horizon(
@@ -21,16 +21,13 @@ class Horizon(
 ):
     """Errors by delay, ours and the paper's."""
 
-    measures: ClassVar[Measures] = ERRORS
-    digits = 4
+    measures: ClassVar[Measures] = errors(4)
     says = "Delayed sine by delay: mean squared error after the change."
 
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        task = f"delayed-{row['delay_steps']}"
-        return condition(row | {"task": task})
-
     def models(self, models: pd.DataFrame) -> pd.DataFrame:
-        frozen = models[models["learner"] == "immediate"].assign(
+        # A network's frozen error is the same beside every learner and optimizer.
+        kept = [key for key in SETTING if key not in ("learner", "optimizer")] + ["seed"]
+        frozen = models.drop_duplicates(kept).assign(
             learner="frozen",
             adapt_error=lambda rows: rows["frozen_adapt_error"],
             heldout_error=lambda rows: rows["frozen_heldout_error"],

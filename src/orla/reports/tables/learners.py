@@ -13,6 +13,9 @@ from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import twin
 
+_MORE = "‡"
+_MORE_NOTE = "‡ otherwise for some networks or windows: see the reference of learners."
+
 
 class Learners(
     Table,
@@ -53,6 +56,7 @@ class Learners(
                 Column("n", "r"),
             ],
             panels=panels,
+            notes=_notes(panels),
             data=twin(records, learners, study),
         )
 
@@ -62,8 +66,19 @@ def _declared(study: StudyFacts, row: dict[str, Any]) -> dict[str, str]:
     return {name: declared.get(name, "") for name in ("exactness", "time", "memory")}
 
 
+def _short(text: str) -> str:
+    """The first clause of a declaration, with a mark where there are more."""
+    first, _, more = text.partition(";")
+    return (powers(first) or MISSING) + (_MORE if more else "")
+
+
+def _notes(panels: list[Panel]) -> list[str]:
+    marked = any(_MORE in cell for panel in panels for row in panel.rows for cell in row)
+    return [_MORE_NOTE] if marked else []
+
+
 def _line(study: StudyFacts, row: dict[str, Any]) -> tuple[str, ...]:
-    declared = [powers(text) or MISSING for text in _declared(study, row).values()]
+    declared = [_short(text) for text in _declared(study, row).values()]
     n, lost = row["n_seeds"], row["n_diverged"]
     ends = row["cosine_t95_low"], row["cosine_t95_high"]
     share = row["positive_share"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from orla.reports.beside import ERRORS, BesidePaper, Measures, condition
+from orla.reports.beside import BesidePaper, Measures, errors
 
 
 class Multilayer(
@@ -19,10 +18,5 @@ class Multilayer(
 ):
     """Errors by number of layers, ours and the paper's."""
 
-    measures: ClassVar[Measures] = ERRORS
-    digits = 6
+    measures: ClassVar[Measures] = errors(6)
     says = "Best trace and best exact RTRL by number of layers: squared error after the change."
-
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        layers = "" if row["depth"] == 1 else f"-{row['depth']}"
-        return condition(row | {"architecture": row["architecture"] + layers})

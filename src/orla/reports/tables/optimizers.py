@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from orla.reports.beside import VS_RTRL, BesidePaper, Measures, condition
+from orla.reports.beside import VS_RTRL, BesidePaper, Measure, Measures
 
 
 class Optimizers(
@@ -20,11 +19,7 @@ class Optimizers(
     """Recovery by optimizer, ours and the paper's."""
 
     measures: ClassVar[Measures] = {
-        **VS_RTRL,
-        "adapt_recovery_percent": ("recovery_adapt_percent", "recovery_heldout_percent"),
+        "recovery_vs_rtrl_percent": VS_RTRL._replace(digits=0),
+        "adapt_recovery_percent": Measure("recovery_adapt_percent", "recovery_heldout_percent", 0),
     }
-    digits = 0
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
-
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        return condition(row)

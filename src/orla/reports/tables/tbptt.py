@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from orla.reports.beside import ERRORS, BesidePaper, Measures, condition
+from orla.reports.beside import BesidePaper, Measures, errors
 
 
 class Windows(
@@ -19,11 +18,7 @@ class Windows(
 ):
     """Errors by window, ours and the paper's."""
 
-    measures: ClassVar[Measures] = ERRORS
-    digits = 5
+    measures: ClassVar[Measures] = errors(5)
     says = (
         "Truncated backpropagation, an update a window: squared error after the change, by window."
     )
-
-    def keys(self, row: Mapping[str, Any]) -> dict[str, str] | None:
-        return condition(row)
