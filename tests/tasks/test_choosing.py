@@ -193,10 +193,12 @@ def test_the_overlay_has_what_the_kept_candidates_say(entries):
         assert len(own) == len(options) * len(entry["instances"]) * len(entry["tried"]["adapt"])
         for (candidate, adapt), rows in own.groupby(["candidate", "adapt"]):
             far = published.distance(rows, wanted)
-            assert rows["distance"].to_numpy() == pytest.approx(far, rel=1e-4)
+            assert rows["distance"].to_numpy() == pytest.approx(
+                far, rel=1e-3
+            )  # four digits are kept
             assert adapt in entry["tried"]["adapt"]
             for name, value in options[candidate].items():
-                assert (rows[name] == value).all(), (candidate, name)
+                assert rows[name].to_numpy() == pytest.approx(value, rel=1e-3), (candidate, name)
         expected |= choose.nearest(own, entry)
     overlay = yaml.safe_load((ROOT / "config/synthetic.yaml").read_text(encoding="utf-8"))
     assert {k: v for k, v in overlay["tasks"].items() if v is not None} == expected

@@ -65,7 +65,7 @@ _COLUMNS = [
     Column("n", "r", "Ours"),
     Column("Adapting", "r", "Ours"),
     Column("Held-out", "r", "Ours"),
-    Column("", "r", "The paper"),
+    Column("", "r", "Paper"),
     Column("", "l"),
 ]
 

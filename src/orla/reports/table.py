@@ -95,6 +95,10 @@ def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> N
         table.data.to_csv(path, index=False, lineterminator="\n")
 
 
+# Half of the gap between columns, in points, where it is not the usual one.
+_GAPS = {"scriptsize": 1.5}
+
+
 def to_latex(table: TableDocument) -> str:
     """The table as one ``table`` float, or several where one page would not hold it."""
     floats = [(part, panels) for part in _narrowed(table) for panels in _floats(part)]
@@ -147,7 +151,7 @@ def _float(table: TableDocument, panels: list[Panel], continued: bool, last: boo
         rf"\caption{{{escape(caption)}}}",
         *([] if continued else [rf"\label{{tab:{table.slug.replace('_', '-')}}}"]),
         rf"\{table.size}",
-        r"\setlength{\tabcolsep}{2.5pt}",
+        rf"\setlength{{\tabcolsep}}{{{_GAPS.get(table.size, 2.5)}pt}}",
         rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
         r"\toprule",
         *_header(table),

@@ -30,16 +30,14 @@ def recovery_vs_rtrl(models: pd.DataFrame, rtrl: str) -> np.ndarray:
     """
     shared.demand(models, [*shared.MODEL_COLUMNS, "frozen_heldout_error", "heldout_error"])
     at = [*SETTING, "seed"]
-    reference = shared.selected(models)
-    reference = reference[reference["learner"] == rtrl]
+    reference = _of(models, rtrl)
     for key, rows in shared.groups(reference, list(SETTING)):
         shared.one_rate(rows, key | {"learner": rtrl}, "selected")
     errors = reference.set_index(at)["heldout_error"]
     full = errors.reindex(pd.MultiIndex.from_frame(models[at])).to_numpy(float)
     frozen = models["frozen_heldout_error"].to_numpy(float)
     adapted = models["heldout_error"].to_numpy(float)
-    better = np.where(frozen > full, frozen - full, np.nan)
-    return 100.0 * (frozen - adapted) / better
+    return _recovered(frozen, adapted, full)
 
 
 def recovery_vs_best_rtrl(models: pd.DataFrame, rtrl: str, part: str) -> np.ndarray:
@@ -62,8 +60,7 @@ def recovery_vs_best_rtrl(models: pd.DataFrame, rtrl: str, part: str) -> np.ndar
     columns = [f"frozen_{part}_error", f"{part}_error", "validation_error"]
     shared.demand(models, [*shared.MODEL_COLUMNS, *columns])
     setting = [key for key in SETTING if key != "optimizer"]
-    reference = shared.selected(models)
-    reference = reference[reference["learner"] == rtrl]
+    reference = _of(models, rtrl)
     scores = reference.groupby([*setting, "optimizer"], as_index=False)["validation_error"].mean()
     best = scores.sort_values([*setting, "validation_error"]).drop_duplicates(setting)
     reference = reference.merge(best[[*setting, "optimizer"]], on=[*setting, "optimizer"])
@@ -71,5 +68,15 @@ def recovery_vs_best_rtrl(models: pd.DataFrame, rtrl: str, part: str) -> np.ndar
     full = errors.reindex(pd.MultiIndex.from_frame(models[[*setting, "seed"]])).to_numpy(float)
     frozen = models[f"frozen_{part}_error"].to_numpy(float)
     adapted = models[f"{part}_error"].to_numpy(float)
+    return _recovered(frozen, adapted, full)
+
+
+def _of(models: pd.DataFrame, rtrl: str) -> pd.DataFrame:
+    """Full RTRL's models at its selected rates."""
+    reference = shared.selected(models)
+    return reference[reference["learner"] == rtrl]
+
+
+def _recovered(frozen: np.ndarray, adapted: np.ndarray, full: np.ndarray) -> np.ndarray:
     better = np.where(frozen > full, frozen - full, np.nan)
     return 100.0 * (frozen - adapted) / better

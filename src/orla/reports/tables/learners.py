@@ -57,6 +57,7 @@ class Learners(
             ],
             panels=panels,
             notes=_notes(panels),
+            size="scriptsize",
             data=twin(records, learners, study),
         )
 
