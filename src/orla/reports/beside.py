@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, count, is_missing, number, rate
+from orla.reports.numbers import MISSING, count, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -61,7 +61,6 @@ _COLUMNS = [
     Column("Net"),
     Column("Learner"),
     Column("Optimizer"),
-    Column("Rate", "r", "Ours"),
     Column("n", "r", "Ours"),
     Column("Adapting", "r", "Ours"),
     Column("Held-out", "r", "Ours"),
@@ -159,7 +158,8 @@ class BesidePaper(Table):
         panels = [Panel(title, rows) for title, rows in lines.items()]
         return self.document(
             study,
-            f"{self.says} ±: half of the 95 % t interval over seeds.",
+            f"{self.says} ±: half of the 95 % t interval over seeds. The selected rates stand in the "
+            ".csv.",
             columns=_COLUMNS,
             panels=panels,
             notes=[_CADENCE, RULE, *mark_notes(panels)],
@@ -186,13 +186,12 @@ class BesidePaper(Table):
         ]
         paper = number(value, digits) if value is not None else _worded(theirs)
         if ours is None:
-            return (*names, MISSING, MISSING, NOT_RUN, MISSING, paper, said)
+            return (*names, MISSING, NOT_RUN, MISSING, paper, said)
         lost = f" ({ours.n_diverged} div.)" if ours.n_diverged else ""
         return (
             *names,
-            rate(ours.learning_rate) + (EDGE if ours.edge else ""),
             count(ours.n_seeds) + lost,
-            _cell(*ours.adapting, digits),
+            _cell(*ours.adapting, digits) + (EDGE if ours.edge else ""),
             _cell(*ours.heldout, digits),
             paper,
             said,
