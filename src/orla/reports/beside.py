@@ -158,8 +158,7 @@ class BesidePaper(Table):
         panels = [Panel(title, rows) for title, rows in lines.items()]
         return self.document(
             study,
-            f"{self.says} ±: half of the 95 % t interval over seeds. The selected rates stand in the "
-            ".csv.",
+            f"{self.says} ±: half of the 95 % t interval over seeds. Rates stand in the .csv.",
             columns=_COLUMNS,
             panels=panels,
             notes=[_CADENCE, RULE, *mark_notes(panels)],
