@@ -20,17 +20,17 @@ class Amplification(
     name="amplification",
     label="‖g_rec‖/‖g_out‖ before and after the optimizer",
     columns={
-        "raw_balance": "median over updates of the norm of the recurrent parameters' gradient over "
-        "that of the readout's",
-        "update_balance": "median over updates of the norm of the recurrent parameters' update over "
-        "that of the readout's",
+        "raw_balance": "median over updates of the norm of the recurrent parameters' gradient "
+        "over that of the readout's",
+        "update_balance": "median over updates of the norm of the recurrent parameters' update "
+        "over that of the readout's",
         "amplification": "median over updates of the second ratio over the first",
     },
 ):
     """||g_rec|| / ||g_out|| of the gradient, and the same of the update that is made of it.
 
-    The paper (Appendix R) finds 0.008 before and 13.1 after Adam in an RWKV on chaotic dynamics. The
-    quotient of both says how much more an optimizer scales the recurrent parameters than the
+    The paper (Appendix R) finds 0.008 before and 13.1 after Adam in an RWKV on chaotic dynamics.
+    The quotient of both says how much more an optimizer scales the recurrent parameters than the
     readout; it does not depend on the rate. The gradient is the one that the optimizer gets. An
     update in which a norm is 0 or not finite is left out; NaN where none is left.
     """

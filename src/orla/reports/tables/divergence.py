@@ -13,8 +13,8 @@ from orla.reports.tables.base import Table
 from orla.reports.tables.shared import twin
 
 _PAPER = (
-    " The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed diverges, "
-    "with Adam within 17 steps; with SGD every seed survives."
+    " The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed "
+    "diverges, with Adam within 17 steps; with SGD every seed survives."
 )
 
 
