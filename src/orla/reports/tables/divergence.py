@@ -46,8 +46,8 @@ class Divergence(
             study,
             "Models that diverged at any rate that was tried: their error was no number or above "
             "a million. First: the step at which the first of them diverged, and the median step. "
-            "Safe: the largest rate up to which every model survived. Conditions without a diverged "
-            "model are left out." + (_PAPER if study.reproduces else ""),
+            "Safe: the largest rate up to which every model survived. Conditions without a "
+            "diverged model are left out." + (_PAPER if study.reproduces else ""),
             columns=[
                 Column("Optimizer"),
                 Column("Rates tried", "r"),
