@@ -265,10 +265,12 @@ def initial(architecture):
     return torch.zeros(architecture.state_size, dtype=torch.float64)
 
 
-def adapt(loop, params, rates, X, Y, snapshots=(), on_segment=None, state=None, **masks):
+def adapt(
+    loop, params, rates, X, Y, snapshots=(), on_segment=None, state=None, seeds=None, **masks
+):
     """Run a loop from the beginning, or from a state, over a stream and its masks."""
     if state is None:
-        state = loop.start(params)
+        state = loop.start(params, seeds=seeds)
     moments = {"x": X, "y": Y, **masks}
     return loop.run(state, rates, moments, snapshots=snapshots, on_segment=on_segment)
 
