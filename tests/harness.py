@@ -66,9 +66,9 @@ class Adapting(Architecture):
 
     def pattern(self):
         own, every = torch.eye(self.hidden) > 0, torch.ones(self.hidden, self.hidden) > 0
-        by_state = torch.cat([torch.cat([every, own], 1), torch.cat([own, own], 1)])
-        # A parameter moves its unit at once, and its slow state through that a step later.
-        moves = torch.cat([own, torch.zeros_like(own)])
+        # The slow state reads the new h, so all that moves a unit moves its slow state at once.
+        by_state = torch.cat([torch.cat([every, own], 1)] * 2)
+        moves = torch.cat([own, own])
         rows = {"W": moves[:, :, None], "U": moves[:, :, None]}
         return Pattern(by_state, rows | {"leak": moves, "inhibition": moves})
 
@@ -158,15 +158,15 @@ _TEXTBOOK = {
 }
 
 
-def _with_step(network, kind=None):
+def with_step(network, kind=None):
     """A network, and its step by other means where there are such."""
     return network, _TEXTBOOK.get(kind, network.step)
 
 
 # Every architecture of the catalogue, one that the engine knows nothing of, and one whose
 # recurrence is element-wise.
-NETWORKS = {kind: _with_step(make_network(kind), kind) for kind in catalogue.parts("architecture")}
-NETWORKS["another"] = _with_step(Adapting(HIDDEN, N_IN, N_OUT))
+NETWORKS = {kind: with_step(make_network(kind), kind) for kind in catalogue.parts("architecture")}
+NETWORKS["another"] = with_step(Adapting(HIDDEN, N_IN, N_OUT))
 NETWORKS["turning"] = Turning(HIDDEN, N_IN, N_OUT), turning_step
 
 
@@ -265,10 +265,12 @@ def initial(architecture):
     return torch.zeros(architecture.state_size, dtype=torch.float64)
 
 
-def adapt(loop, params, rates, X, Y, snapshots=(), on_segment=None, state=None, **masks):
+def adapt(
+    loop, params, rates, X, Y, snapshots=(), on_segment=None, state=None, seeds=None, **masks
+):
     """Run a loop from the beginning, or from a state, over a stream and its masks."""
     if state is None:
-        state = loop.start(params)
+        state = loop.start(params, seeds=seeds)
     moments = {"x": X, "y": Y, **masks}
     return loop.run(state, rates, moments, snapshots=snapshots, on_segment=on_segment)
 

@@ -51,11 +51,11 @@ def linearised(architecture, step, used):
     """Of each step, in NumPy: J, D {parameter: (state, *shape)}, dL/dh, (x, h, 1), readout's."""
     X, Y = stream(len(used))
     state, found = initial(architecture), []
-    recurrent = list(architecture.recurrent_shapes())
+    recurrent, error = list(architecture.recurrent_shapes()), oracles.error_of(step)
     for params, x, y in zip(used, X, Y, strict=True):
         D, J = jacrev(step, argnums=(0, 1))(params, state, x)
         h, state = state[: architecture.hidden], step(params, state, x)
-        readout, cotangent = jacrev(oracles.loss, argnums=(0, 1))(params, state, y)
+        readout, cotangent = jacrev(error, argnums=(0, 1))(params, state, y)
         joined = torch.cat([x, h, torch.ones(1, dtype=torch.float64)])
         D = {name: D[name].numpy() for name in recurrent}
         readout = {n: g for n, g in readout.items() if n not in recurrent}

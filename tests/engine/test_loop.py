@@ -112,7 +112,7 @@ def test_a_model_does_not_depend_on_its_company(kind, name):
     together = adapt(own, params, RATES, X, Y)
     for model in range(3):
         index = torch.tensor([model])
-        alone = adapt(own, chosen(params, index), RATES[index], X, Y)
+        alone = adapt(own, chosen(params, index), RATES[index], X, Y, seeds=[model])
         for n, p in alone.state.params.items():
             torch.testing.assert_close(p[0], together.state.params[n][model], rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(alone.errors[0], together.errors[model], rtol=1e-9)

@@ -1,5 +1,6 @@
 """Streams of one's own, trials that start afresh, and steps that are not scored."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -24,6 +25,7 @@ from harness import (
 )
 
 from orla.engine.loop import Loop
+from orla.engine.state import noise
 from orla.learners.tbptt import TBPTT
 from orla.optimizers.adam import Adam
 from orla.study.batches import chosen
@@ -60,7 +62,7 @@ def test_a_model_with_a_stream_of_its_own_is_as_it_is_alone(kind, name, products
         one = torch.tensor([model])
         given = (t[:, model].contiguous() for t in (X, Y, scored, starts))
         shared = dict(zip(("X", "Y", "scored", "starts"), given, strict=True))
-        alone = adapt(loop, chosen(params, one), RATES[one], **shared)
+        alone = adapt(loop, chosen(params, one), RATES[one], seeds=[model], **shared)
         np.testing.assert_allclose(alone.errors[0], together.errors[model], rtol=1e-9)
         for n, p in alone.state.params.items():
             torch.testing.assert_close(p[0], together.state.params[n][model], rtol=1e-9, atol=1e-11)
@@ -89,8 +91,13 @@ def test_one_stream_for_all_and_a_copy_for_each_are_the_same(name):
         torch.testing.assert_close(p, copies.state.params[n], rtol=1e-9, atol=1e-11)
 
 
+def draws(begun, seeds, first, *given):
+    """The random numbers of a run that begins `begun` steps late."""
+    return noise(seeds, begun + first, *given)
+
+
 @pytest.mark.parametrize("kind, name, products", CASES)
-def test_trials_are_runs_of_their_own(kind, name, products, request):
+def test_trials_are_runs_of_their_own(kind, name, products, request, monkeypatch):
     """With frozen weights; a trial of whole updates has the gradients that it has alone."""
     architecture, _ = NETWORKS[kind]
     if products == "kernels":
@@ -104,7 +111,9 @@ def test_trials_are_runs_of_their_own(kind, name, products, request):
     for model in range(2):
         trials = []
         for first, stop in itertools.pairwise(cuts):
-            alone = watch(learner, params, X[first:stop], Y[first:stop])
+            with monkeypatch.context() as drawn_later:  # what it draws in the run of all
+                drawn_later.setattr("orla.engine.loop.noise", functools.partial(draws, first))
+                alone = watch(learner, params, X[first:stop], Y[first:stop])
             trials += alone.model(model)[0]
         assert distance(run.model(model)[0], trials) < 1e-10
     # The negative control: without starts the past and the state run on.

@@ -195,7 +195,6 @@ def nan_at(shape, *index):
     [
         ({"kind": "grru"}, {}, "architecture 'grru' is unknown; the nearest is \"gru\""),
         ({"kind": "{kind: rnn, hiden: 5}"}, {}, "hiden"),
-        ({"kind": "{kind: rnn"}, {}, "--architecture {kind: rnn is no YAML"),
         ({"learner": "bptt"}, {}, "learner 'bptt' is unknown; the nearest is \"tbptt\""),
         ({"learner": "tbptt-2-4"}, {}, "WINDOW >= UPDATE_EVERY"),
         ({"learner": "tbptt-2"}, {}, "write tbptt or tbptt-WINDOW-UPDATE_EVERY"),

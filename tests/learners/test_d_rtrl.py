@@ -80,9 +80,10 @@ def test_it_is_the_dense_recursion_with_each_units_own_block(kind):
     frozen = masked(network, step, [used[0]] * STEPS, X, Y, own(network))
     assert distance(ours, frozen) > 1e-3
     none = masked(network, step, used, X, Y, 0.0 * own(network))
-    assert distance(ours, none) > 1e-2
+    remembers = kind != "transformer"  # no parameter moves what its window passes on
+    assert (distance(ours, none) > 1e-2) == remembers
     whole = masked(network, step, used, X, Y, torch.ones_like(own(network)))
-    assert (distance(ours, whole) < EXACT) == isinstance(network, ElementWise)
+    assert (distance(ours, whole) < EXACT) == (isinstance(network, ElementWise) or not remembers)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "another"])

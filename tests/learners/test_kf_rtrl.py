@@ -17,6 +17,7 @@ from harness import (
     networks,
     stream,
     watch,
+    with_step,
 )
 from signs import enumerated, every_pattern, exact, linearised, mean
 
@@ -44,7 +45,7 @@ LINEAR["meeting"] = (Meeting(5, N_IN, N_OUT), Meeting(5, N_IN, N_OUT).step)
 
 def small(kind, units=3):
     network = Meeting(units, N_IN, N_OUT) if kind == "meeting" else make_network(kind, units)
-    return network, network.step if kind == "meeting" else NETWORKS[kind][1]
+    return with_step(network, kind)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
@@ -58,12 +59,15 @@ def test_its_mean_over_all_signs_is_exact_rtrl(kind, rate, monkeypatch):
     assert all_learn(truth) and (distance([used[-1]], [used[0]]) > 0.01) == (rate > 0)
     for name in network.recurrent_shapes():
         assert float(gradients[-1][name].std(0).min()) > 1e-6
-    # The controls: signs that are always equal, and one that is always positive.
+    # The controls: some of the patterns, signs that are always positive, and one that is. Where c1
+    # is positive, or c2 its equal, what u_{t-1} and B_t have in common still has one random sign.
+    positive = torch.full_like(drawn, 0.75)
+    one = torch.cat([positive[:, :, :1], drawn[:, :, 1:]], 2)
     equal = drawn[:, :, :1].expand_as(drawn)
-    positive = torch.cat([0.0 * drawn[:, :, :1] + 0.75, drawn[:, :, 1:]], 2)
-    for wrong, biased in ((equal, True), (positive, False)):
-        found = mean(enumerated(monkeypatch, KFRTRL(network), wrong, rate)[0])
+    for other, biased in ((drawn[:, :700], True), (positive, True), (one, False), (equal, False)):
+        found = mean(enumerated(monkeypatch, KFRTRL(network), other, rate)[0])
         assert (distance(found, truth) > 1e-3) == biased
+        assert (distance(found, truth) < EXACT) != biased
 
 
 def test_its_first_step_is_exact_and_the_noise_less_than_uoros(monkeypatch):
@@ -76,7 +80,7 @@ def test_its_first_step_is_exact_and_the_noise_less_than_uoros(monkeypatch):
         truth = exact(network, step, used)
         assert distance(mean(gradients), truth) < EXACT
         pairs = zip(gradients, truth, strict=True)
-        errors = [(g["W_hh"] - t["W_hh"]).square().sum((1, 2)) for g, t in pairs]
+        errors = [(g["W_ih"] - t["W_ih"]).square().sum((1, 2)) for g, t in pairs]
         scatter[kind] = [float(e.mean().sqrt()) for e in errors]
     assert scatter[KFRTRL][0] < EXACT < scatter[UORO][0]
     assert all(k < u for k, u in zip(scatter[KFRTRL], scatter[UORO], strict=True))

@@ -23,7 +23,7 @@ class KFRTRL(
     name="kf-rtrl",
     label="KF-RTRL",
     order=47,
-    mark=Mark("#3f7f93", "h", (0, (2, 1, 2, 3))),
+    mark=Mark("#3f7f93", "d", (0, (2, 1, 2, 3))),
     exactness="unbiased",
     source="Mujika et al. 2018, algorithm 1",
     time="O(n^3)",

@@ -21,7 +21,7 @@ class UORO(
     name="uoro",
     label="UORO",
     order=46,
-    mark=Mark("#b5651d", "X", (0, (5, 1, 1, 1))),
+    mark=Mark("#4f7d1f", "X", (0, (2, 2))),
     exactness="unbiased",
     source="Tallec and Ollivier 2017, algorithm 1",
     time="O(n^2)",
