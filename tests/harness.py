@@ -225,7 +225,8 @@ def taking(kind):
 
 def make_learner(name, architecture):
     """The learner called so; exact RTRL with blocks short enough to be rebuilt, and quick."""
-    return catalogue.make("learner", LEARNERS.get(name, name), architecture=architecture)
+    spec = LEARNERS.get(name, name) if isinstance(name, str) else name
+    return catalogue.make("learner", spec, architecture=architecture)
 
 
 def _tested(kind, name):

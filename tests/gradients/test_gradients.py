@@ -118,7 +118,8 @@ def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, lear
     assert all(np.isfinite(g).all() for g in found.values())
 
 
-def test_a_part_given_with_options_takes_them(write, tmp_path, capsys):
+@pytest.mark.parametrize("typed", ["{modes: 2}", "{kind: s4"])
+def test_a_part_given_with_options_takes_them(write, tmp_path, capsys, typed):
     write("s4")
     found = run(tmp_path, "{kind: s4, modes: 2, dt_min: 0.3, dt_max: 1.0}", "immediate")
     assert found["step"].tolist() == list(range(STEPS))
@@ -126,8 +127,9 @@ def test_a_part_given_with_options_takes_them(write, tmp_path, capsys):
         run(tmp_path, "{kind: s4, modes: 3}", "immediate")
     assert "has shape" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        run(tmp_path, "{modes: 2}", "immediate")
-    assert "is no name and no mapping like '{kind: NAME, OPTION: VALUE}'" in capsys.readouterr().err
+        run(tmp_path, typed, "immediate")
+    said = f"{typed!r} is no name and no mapping like '{{kind: NAME, OPTION: VALUE}}'"
+    assert said in capsys.readouterr().err
 
 
 def test_help_lists_what_the_catalogue_has(capsys):
