@@ -237,5 +237,5 @@ def test_the_update_ratio_is_over_the_recurrent_weights_of_all_layers():
         "W_out": torch.tensor([[2.0]]),
     }
     probe = catalogue.make("probe", "update_ratio")
-    _, measured = probe.measure({}, Update({}, {}, {}, {}, updates, None, {}, None))
+    _, measured = probe.measure({}, Update({}, {}, {}, {}, updates, None, {}, None, {}))
     assert float(measured["update_ratio"]) == 2.5
