@@ -48,7 +48,8 @@ def watched():
 CONDITIONS = {
     "rnn immediate adam": lambda: loop(learner("immediate"), "adam"),
     "lstm tbptt-8-4 lars": lambda: loop(learner("tbptt-8-4", "lstm"), "lars"),
-    "rnn tbptt-24-24 muon": lambda: loop(learner("tbptt-24-24"), "muon"),
+    "rnn tbptt-24-24 adam": lambda: loop(learner("tbptt-24-24"), "adam"),
+    "rnn immediate muon": lambda: loop(learner("immediate"), "muon"),
     "lstm rtrl adafactor": lambda: loop(learner({"kind": "rtrl", "block": 8}, "lstm"), "adafactor"),
     "leaky rtrl gradnorm": lambda: loop(learner({"kind": "rtrl", "block": 6}, "leaky"), "gradnorm"),
     "lru immediate adam": lambda: loop(learner("immediate", "lru"), "adam"),
