@@ -17,6 +17,7 @@ from orla.errors import OrlaError
 from orla.interventions.base import Intervention
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
+from orla.optimizers.sgd import SGD
 
 MODELS = 3
 
@@ -105,16 +106,16 @@ def test_what_a_learner_carries_is_counted_as_it_is_made(kind, name):
         carried = made.start(params).learners["own"]
         held = bytes_of([carried.carry, carried.memory.changed, carried.memory.read])
         tapes = memory.components(made, models=1, precision=precision)["tapes"]
-        assert memory.carried_bytes(driver, dtype) == held + tapes
+        assert memory.carried_bytes(driver, SGD(), dtype) == held + tapes
 
 
 def test_a_learner_that_looks_at_one_step_alone_carries_nothing():
-    assert memory.carried_bytes(learner("immediate"), torch.float64) == 0
+    assert memory.carried_bytes(learner("immediate"), SGD(), torch.float64) == 0
     # The dense sensitivity (state, parameters), and a block beside it.
     exact = a_loop(driver="rtrl").learner
-    assert memory.carried_bytes(exact, torch.float64) > 8 * 64 * 64 * (40 + 64 + 1)
+    assert memory.carried_bytes(exact, SGD(), torch.float64) > 8 * 64 * 64 * (40 + 64 + 1)
     for kind in unlisted()[:2]:
-        carried = memory.carried_bytes(kind(exact.architecture), torch.float64)
+        carried = memory.carried_bytes(kind(exact.architecture), SGD(), torch.float64)
         assert carried == 100 * 8 * exact.architecture.parameter_count()
 
 

@@ -10,6 +10,7 @@ from harness import LEARNERS
 
 from orla import catalogue
 from orla.engine.memory import carried_bytes
+from orla.optimizers.sgd import SGD
 from orla.study import sweep
 
 OBSERVERS = {"exact": "rtrl", "fading": "trace", "frozen": "last-layer"}
@@ -78,9 +79,11 @@ def test_its_numbers_are_those_of_the_probes_series(study, result, rate):
 def test_what_a_learner_carries_is_its_own(study, result):
     carried = result.alignment.groupby("observer")["carried_bytes"].unique()
     loop = watched(study).loop
-    assert carried["immediate"].tolist() == [carried_bytes(loop.learner, torch.float64)] == [0]
+    assert (
+        carried["immediate"].tolist() == [carried_bytes(loop.learner, SGD(), torch.float64)] == [0]
+    )
     for name in OBSERVERS:
-        assert carried[name].tolist() == [carried_bytes(loop.observers[name], torch.float64)]
+        assert carried[name].tolist() == [carried_bytes(loop.observers[name], SGD(), torch.float64)]
     # A dense sensitivity, and as many numbers as there are recurrent parameters.
     assert carried["exact"][0] > 8 * 6 * 6 * 10 and carried["fading"][0] == 8 * 6 * 10
 

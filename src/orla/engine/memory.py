@@ -21,7 +21,7 @@ from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
-from orla.optimizers.sgd import SGD
+from orla.optimizers.base import Optimizer
 
 # Measured with a cold cache: the job's own process with everything imported and one loop compiled;
 # and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
@@ -106,13 +106,13 @@ def _look(loop: Loop) -> int:
     return _COPIES_IN_LOOK * network.hidden * recurrent * 8
 
 
-def carried_bytes(learner: Learner, dtype: torch.dtype) -> int:
+def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
     """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes.
 
     What it needs only while it computes a gradient is not counted, so that a learner that looks at
-    one step alone holds nothing.
+    one step alone holds nothing; nor is the optimizer's state, so that any optimizer will do.
     """
-    loop = Loop(learner, SGD(), SquaredError(), segment=learner.stride)
+    loop = Loop(learner, optimizer, SquaredError(), segment=learner.stride)
     one = _without_numbers(loop, dtype)
     return sum(one[name] for name in ("carry", "changed", "read", "tapes"))
 

@@ -51,7 +51,8 @@ def rows(study: Study, done: Mapping[int, Mapping[str, np.ndarray]], selected: i
     if not probes(study):
         head = ("seed", "learning_rate", "diverged", "selected", *_NAMED)
         return pd.DataFrame(columns=[*study.keys, *head])
-    carried = {n: carried_bytes(one, study.dtype) for n, one in _watched(study).items()}
+    of = study.loop.optimizer, study.dtype
+    carried = {n: carried_bytes(one, *of) for n, one in _watched(study).items()}
     frames = []
     for number, (i, probe) in product(sorted(done), enumerate(probes(study))):
         diverged = done[number]["diverged_step"] >= 0

@@ -58,7 +58,7 @@ class Divergence(
                 Column("Safe up to", "r"),
             ],
             panels=panels,
-            data=twin(records, models, study),
+            data=twin(records, models.iloc[:0], study),
             ran=bool(panels),
         )
 
