@@ -1,5 +1,7 @@
 """Tables beside the paper's rows: what is ours, what was not run, and the rule that compares."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from report_results import build
 
 from orla import catalogue
 from orla.reports import beside
-from orla.reports.beside import AGREES, DIFFERS, NOT_COMPARABLE, compared
+from orla.reports.beside import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, compared
 from orla.reports.paper import load
 
 BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.BesidePaper)]
@@ -90,6 +92,8 @@ def test_decays_are_measured_against_immediate_with_adam(simulated):
         (100, 90, 110, 108, None, AGREES),
         (100, 99, 101, 120, None, DIFFERS),
         (100, 99, 101, 120, 25, AGREES),
+        (98, 41, 155, 49, None, WIDE),
+        (98, 49, 147, 100, None, AGREES),
         (100, np.nan, np.nan, 105, None, AGREES),
         (100, np.nan, np.nan, 150, None, DIFFERS),
         (0.09, 0.089, 0.091, 0.0995, None, AGREES),
@@ -108,3 +112,20 @@ def test_a_model_that_diverged_is_counted_and_has_no_number(simulated):
     ours = data.loc[("sine", "rnn", "immediate", "adam")]
     assert ours["n_diverged"] == 2 and ours["compared"] == NOT_COMPARABLE
     assert any("diverged" in line for panel in document.panels for line in panel.rows)
+
+
+def test_a_network_of_another_size_is_not_compared(simulated):
+    models = [model(seed) for seed in range(5)]
+    small = replace(simulated, instances={"architecture": {"rnn": {"kind": "rnn", "hidden": 16}}})
+    for study, said in ((simulated, AGREES), (small, NOT_COMPARABLE)):
+        document, data = rows_of("optimizers", study, *models)
+        assert data.loc[("sine", "rnn", "immediate", "adam")]["compared"] == said
+        assert document.ran
+
+
+def test_the_papers_held_out_recovery_is_compared_with_ours(simulated):
+    """Held out ours is 40 where the paper has 41.7; while adapting it is 50."""
+    models = [model(seed, task="recordings", split="80-20") for seed in range(5)]
+    _, data = rows_of("headtohead", simulated, *models)
+    found = data.sort_index().xs(("recordings", "rnn", "immediate", "adam"))
+    assert AGREES in set(found.loc[found["paper"] == 41.7, "compared"])

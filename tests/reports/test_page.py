@@ -247,6 +247,13 @@ def test_figures_come_first_and_long_tables_are_folded(tmp_path, results, pictur
     assert details.index("0123abc") < details.index("<details>") < details.index("config, seeds")
 
 
+def test_a_figure_of_nothing_is_left_out(tmp_path, results, pictures, simulated):
+    drawn = pictures | {"learners": pictures["lr_curves"]}
+    assert 'id="figure-learners"' in write(tmp_path, results, drawn, simulated)
+    none = {**results, "learners": results["learners"].iloc[:0]}
+    assert 'id="figure-learners"' not in write(tmp_path, none, drawn, simulated)
+
+
 def test_errors_steps_and_updates_appear(tmp_path, results, pictures, simulated):
     text = Outline(write(tmp_path, results, pictures, simulated)).text
     run = text[text.index("The error to beat") : text.index("Each hypothesis")]

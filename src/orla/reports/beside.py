@@ -15,20 +15,23 @@ import pandas as pd
 
 from orla.reports.numbers import MISSING, count, is_missing, number
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import EDGE, NOT_RUN, mark_notes, twin
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
-AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", MISSING
+AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", MISSING
 # Share of the paper's number that counts as no difference: most are printed with two digits.
 SAME = 0.1
+# A longer half interval than this share of the paper's number settles nothing.
+TELLS = 0.5
 RULE = (
     "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
-    " by a tenth of the paper's number at most. A dash: not run, diverged, or only words in the"
-    " paper."
+    " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
+    " interval is longer than half of the paper's number. A dash: not run, diverged, a network of"
+    " another size, or only words in the paper."
 )
 
 
@@ -98,7 +101,7 @@ def condition(row: dict[str, Any]) -> dict[str, str] | None:
 def compared(
     value: float, low: float, high: float, theirs: float | None, spread: float | None
 ) -> str:
-    """`AGREES`, `DIFFERS` or `NOT_COMPARABLE`; see `RULE`.
+    """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE`; see `RULE`.
 
     Args:
         value, low, high: our mean and its interval; ends may be missing.
@@ -111,7 +114,9 @@ def compared(
     reach = 0.0 if is_missing(spread) else spread
     overlap = low <= theirs + reach and theirs - reach <= high
     near = math.isclose(value, theirs, rel_tol=0, abs_tol=SAME * abs(theirs))
-    return AGREES if overlap or near else DIFFERS
+    if not (overlap or near):
+        return DIFFERS
+    return WIDE if (high - low) / 2 > TELLS * abs(theirs) else AGREES
 
 
 class BesidePaper(Table):
@@ -145,7 +150,8 @@ class BesidePaper(Table):
                 continue  # "best optimizer" and Adam, where Adam is the best
             printed.add(shown)
             said = NOT_COMPARABLE
-            if ours is not None:
+            size = study.options("architecture", keys["architecture"]).get("hidden", HIDDEN)
+            if ours is not None and size == theirs.get("hidden", HIDDEN):
                 spread = theirs.get("spread_percent")
                 which = ours.heldout if columns.on_heldout else ours.adapting
                 said = compared(*which, value, spread)

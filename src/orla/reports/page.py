@@ -151,7 +151,9 @@ def _chapters(
         shown = [_table(part, results, study) for part in tables if part.part.chapter == name]
         shown = [table for table in shown if table["document"].ran]
         drawn = [
-            _figure(part, results, pictures, study) for part in figures if part.part.chapter == name
+            _figure(part, results, pictures, study)
+            for part in figures
+            if part.part.chapter == name and part().ran(*_needed(part, results), study=study)
         ]
         if shown or drawn:
             yield {"name": name, "chapter": chapter(name), "figures": drawn, "tables": shown}
@@ -163,10 +165,14 @@ def _answered(kind: str, results: Mapping[str, pd.DataFrame]) -> list[type[Part]
     return [part for part in found if set(part.part.more["needs"]) <= set(results)]
 
 
+def _needed(part: type[Part], results: Mapping[str, pd.DataFrame]) -> list[pd.DataFrame]:
+    return [results[name] for name in part.part.more["needs"]]
+
+
 def _table(
     part: type[Part], results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> dict[str, Any]:
-    document = part().build(*(results[name] for name in part.part.more["needs"]), study=study)
+    document = part().build(*_needed(part, results), study=study)
     rows = sum(len(panel.rows) for panel in document.panels)
     return {"document": document, "rows": rows, "folded": rows > _LONG}
 
@@ -179,11 +185,10 @@ def _figure(
 ) -> dict[str, Any]:
     data = Path(pictures[part.part.name]).read_bytes()
     width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
-    needed = (results[name] for name in part.part.more["needs"])
     return {
         "name": part.part.name,
         "source": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}",
         "width": width,
         "height": height,
-        "text": part().describe(*needed, study=study),
+        "text": part().describe(*_needed(part, results), study=study),
     }

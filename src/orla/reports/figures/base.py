@@ -49,6 +49,10 @@ class Figure(Part, ABC):
     def describe(self, *needed: pd.DataFrame, study: StudyFacts) -> Caption:
         """The caption and the alternative text; arguments as in `draw`."""
 
+    def ran(self, *needed: pd.DataFrame, study: StudyFacts) -> bool:
+        """Whether the study ran anything that it shows; the page leaves it out where not."""
+        return True
+
     def captioned(self, study: StudyFacts, caption: str, alt: str) -> Caption:
         """A caption with this figure's title; it says SIMULATED where that holds."""
         return Caption(self.part.label, study.prefix + caption, alt)

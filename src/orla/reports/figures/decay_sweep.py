@@ -73,6 +73,9 @@ class DecaySweep(
             style.heading(figure, study.simulated, title.replace(", ", ",\n", 1))
             style.save(figure, *paths)
 
+    def ran(self, models: pd.DataFrame, *, study: StudyFacts) -> bool:
+        return not _shown(models, study)[0].empty
+
     def describe(self, models: pd.DataFrame, *, study: StudyFacts) -> Caption:
         rows, title = _shown(models, study)
         seen = "; ".join(

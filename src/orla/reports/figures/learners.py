@@ -79,6 +79,9 @@ class Learners(
             style.heading(figure, study.simulated, told)
             style.save(figure, *paths)
 
+    def ran(self, learners: pd.DataFrame, *, study: StudyFacts) -> bool:
+        return not against_exact(learners, study).empty
+
     def describe(self, learners: pd.DataFrame, *, study: StudyFacts) -> Caption:
         rows, title = widest(against_exact(learners, study), study, "architecture")
         seen = "; ".join(
