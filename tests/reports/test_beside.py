@@ -129,3 +129,10 @@ def test_the_papers_held_out_recovery_is_compared_with_ours(simulated):
     _, data = rows_of("headtohead", simulated, *models)
     found = data.sort_index().xs(("recordings", "rnn", "immediate", "adam"))
     assert AGREES in set(found.loc[found["paper"] == 41.7, "compared"])
+
+
+def test_without_the_learner_that_counts_as_100_nothing_is_called_diverged(simulated):
+    unknown = {"adapt_vs_best_rtrl_percent": np.nan, "heldout_vs_best_rtrl_percent": np.nan}
+    document, _ = rows_of("architectures", simulated, *(model(s, **unknown) for s in range(3)))
+    cells = [cell for panel in document.panels for line in panel.rows for cell in line]
+    assert "no 100" in cells and "diverged" not in cells

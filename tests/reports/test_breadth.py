@@ -86,11 +86,12 @@ def test_a_row_a_learner_in_declared_order_with_what_it_declares():
 def test_declared_costs_stand_in_the_table_once_there_are_such(monkeypatch):
     known = declared()
     part = known["learner"]["trace"]
-    more = part["more"] | {"time": "O(n^2)", "memory": "O(n^2)"}
+    more = part["more"] | {"time": "O(n^2)", "memory": "steps 1: O(n^2), or O(n^3) elsewhere"}
     costly = known | {"learner": known["learner"] | {"trace": part | {"more": more}}}
     monkeypatch.setattr("orla.reports.words._declared", lambda plugins: costly)
     table = build("learners", {"learners": learners(USUAL)}, STUDY)
-    assert cells(table, "trace")[2:4] == ("O(n²)", "O(n²)")
+    assert cells(table, "trace")[2:4] == ("O(n²)", "O(n²)‡")
+    assert any(note.startswith("‡") for note in table.notes)
     assert r"O(n\ensuremath{^{2}})" in to_latex(table)
     missing = {name: p["more"].get("time") for name, p in known["learner"].items()}
     if missing["rtrl"] is None:

@@ -34,13 +34,19 @@ def line(table, panel, first):
     return next(row for row in rows if row[0].startswith(first))
 
 
-def compile_latex(folder: Path, body: str, packages: str = r"\usepackage{booktabs}") -> str:
+def compile_latex(
+    folder: Path, body: str, packages: str = r"\usepackage{booktabs,graphicx}"
+) -> str:
     document = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
     (folder / "minimal.tex").write_text(document, encoding="utf-8")
     command = [PDFLATEX, "-halt-on-error", "-interaction=nonstopmode", "minimal.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
     assert done.returncode == 0, done.stdout[-1500:]
     return done.stdout
+
+
+# What a table is before it is scaled to the width of the page.
+UNSCALED = r"\usepackage{booktabs}\newcommand{\resizebox}[3]{#3}"
 
 
 def with_losses(results):
@@ -201,9 +207,21 @@ def test_tables_compile_in_a_minimal_document(results, simulated, tmp_path):
     for name in NAMES:
         write(build(name, results, simulated), tmp_path / f"{name}.tex", tmp_path / "t.csv")
         inputs.append(rf"\input{{{name}}}\clearpage")
-    log = compile_latex(tmp_path, "\n".join(inputs))
+    log = compile_latex(tmp_path, "\n".join(inputs), UNSCALED)  # the usual study's fit as they are
     assert "Overfull" not in log
     assert "Float too large" not in log
+
+
+@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
+def test_a_table_of_long_names_is_scaled_to_the_page(results, simulated, tmp_path):
+    table = build("heldout", results, simulated)
+    named = [
+        replace(panel, rows=[("a network of one's own, " * 4, *row[1:]) for row in panel.rows])
+        for panel in table.panels
+    ]
+    write(replace(table, panels=named), tmp_path / "long.tex", tmp_path / "t.csv")
+    assert "Overfull" not in compile_latex(tmp_path, r"\input{long}")
+    assert "Overfull" in compile_latex(tmp_path, r"\input{long}", UNSCALED)
 
 
 @pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")

@@ -31,7 +31,8 @@ RULE = (
     "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
     " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
     " interval is longer than half of the paper's number. A dash: not run, diverged, a network of"
-    " another size, or only words in the paper."
+    " another size, or only words in the paper. No 100: the learner that counts as 100 % was"
+    " not run on this network."
 )
 
 
@@ -60,6 +61,8 @@ def errors(digits: int) -> Measures:
 # The cadence that a learner's name ends with, where it is left out.
 _USUAL = ", per step"
 _CADENCE = "Learners without a cadence update at each step."
+# A model that did not diverge has no number where the learner that counts as 100 was not run.
+_NO_REFERENCE = "no 100"
 _COLUMNS = [
     Column("Net"),
     Column("Learner"),
@@ -196,8 +199,8 @@ class BesidePaper(Table):
         return (
             *names,
             count(ours.n_seeds) + lost,
-            _cell(*ours.adapting, digits) + (EDGE if ours.edge else ""),
-            _cell(*ours.heldout, digits),
+            _cell(ours.adapting, ours.n_diverged, digits) + (EDGE if ours.edge else ""),
+            _cell(ours.heldout, ours.n_diverged, digits),
             paper,
             said,
         )
@@ -234,9 +237,10 @@ def measured(
     )
 
 
-def _cell(value: float, low: float, high: float, digits: int) -> str:
+def _cell(of: tuple[float, float, float], diverged: int, digits: int) -> str:
+    value, low, high = of
     if is_missing(value):
-        return "diverged"
+        return "diverged" if diverged else _NO_REFERENCE
     half = "" if is_missing(high) else f" ± {number((high - low) / 2, digits)}"
     return number(value, digits) + half
 

@@ -99,10 +99,14 @@ def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> N
 _GAPS = {"scriptsize": 1.5}
 
 
+# Long names of a user's own parts make a table too wide for the page: it is scaled to the width.
+_FITTED = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
+
+
 def to_latex(table: TableDocument) -> str:
     """The table as one ``table`` float, or several where one page would not hold it."""
     floats = [(part, panels) for part in _narrowed(table) for panels in _floats(part)]
-    blocks = ["% needs \\usepackage{booktabs}"]
+    blocks = ["% needs \\usepackage{booktabs,graphicx}"]
     for i, (part, panels) in enumerate(floats):
         blocks.append(_float(part, panels, continued=i > 0, last=i == len(floats) - 1))
     return "\n".join(blocks) + "\n"
@@ -152,13 +156,14 @@ def _float(table: TableDocument, panels: list[Panel], continued: bool, last: boo
         *([] if continued else [rf"\label{{tab:{table.slug.replace('_', '-')}}}"]),
         rf"\{table.size}",
         rf"\setlength{{\tabcolsep}}{{{_GAPS.get(table.size, 2.5)}pt}}",
+        _FITTED,
         rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
         r"\toprule",
         *_header(table),
         r"\midrule",
         *_body(table, panels),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
         *(_notes(table.notes) if last else []),
         r"\end{table}",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -68,9 +69,10 @@ def _declared(study: StudyFacts, row: dict[str, Any]) -> dict[str, str]:
 
 
 def _short(text: str) -> str:
-    """The first clause of a declaration, with a mark where there are more."""
-    first, _, more = text.partition(";")
-    return (powers(first) or MISSING) + (_MORE if more else "")
+    """The first order of growth that a declaration names, with a mark where it says more."""
+    found = re.search(r"O\(.*?\)", text)
+    first = found[0] if found else text
+    return (powers(first) or MISSING) + (_MORE if first != text else "")
 
 
 def _notes(panels: list[Panel]) -> list[str]:
