@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from orla.architectures.base import LinearGates
+from orla.architectures.rnn import RNN
 from orla.catalogue import option
 
 
 @dataclass(frozen=True)
-class CTRNN(LinearGates, name="ctrnn", label="CTRNN", order=15):
+class CTRNN(RNN, name="ctrnn", label="CTRNN", order=15):
     """CTRNN (Funahashi and Nakamura 1993), in its form for rates, by steps of Euler's method.
 
     tau dh/dt = -h + tanh(W_ih x + W_hh h + b_h) in steps of length dt gives
@@ -22,23 +21,9 @@ class CTRNN(LinearGates, name="ctrnn", label="CTRNN", order=15):
     2012 show both forms equivalent.) All units share one time constant, which is not learned.
     """
 
-    units_independent: ClassVar[bool] = True
-
     dt_over_tau: float = option(
         0.5, "a = dt/tau, a step's length over the time constant.", above=0, most=1
     )
-
-    @property
-    def state_size(self) -> int:
-        return self.hidden
-
-    @property
-    def gates(self) -> int:
-        return self.hidden
-
-    @property
-    def cache_size(self) -> int:
-        return self.hidden
 
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         target = torch.tanh(preactivation)
