@@ -12,6 +12,7 @@ from torch import Tensor
 from orla.architectures.base import Parameters
 from orla.interventions.base import norm
 from orla.probes.base import Probe, State, Update
+from orla.probes.series import apart, medians
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,11 @@ class Amplification(
         with np.errstate(invalid="ignore"):
             quotient = after / before
         named = {"raw_balance": before, "update_balance": after, "amplification": quotient}
-        return {name: np.array([_median(one) for one in v]) for name, v in named.items()}
+        return {name: medians(values) for name, values in named.items()}
 
 
 def _balance(values: Parameters, recurrent: Parameters) -> Tensor:
-    inner = {name: v for name, v in values.items() if name in recurrent}
-    outer = {name: v for name, v in values.items() if name not in recurrent}
+    inner, outer = apart(values, recurrent)
     if not inner or not outer:
         return torch.full_like(next(iter(values.values())).sum(), torch.nan)
     return norm(inner) / norm(outer)
-
-
-def _median(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if known.size else np.nan

@@ -12,6 +12,7 @@ from torch import Tensor
 from orla.architectures.base import Parameters
 from orla.catalogue import option
 from orla.probes.base import Probe, State, Update
+from orla.probes.series import medians
 
 
 @dataclass(frozen=True)
@@ -86,5 +87,5 @@ def _summed_up(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
         return {
             "cosine": np.nanmean(cosine, 1),
             "positive_share": np.nanmean(positive, 1),
-            "norm_ratio": np.nanmedian(ratio, 1),
+            "norm_ratio": medians(ratio),
         }

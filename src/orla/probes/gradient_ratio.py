@@ -11,6 +11,7 @@ from torch import Tensor
 
 from orla.interventions.base import norm
 from orla.probes.base import Probe, State, Update
+from orla.probes.series import apart, medians
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,10 @@ class GradientRatio(
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        learned, inner = update.learned, update.recurrent
-        recurrent = {name: g for name, g in learned.items() if name in inner}
+        recurrent, readout = apart(update.learned, update.recurrent)
         if not recurrent:
             return state, {"gradient_ratio": update.state.new_full((), torch.nan)}
-        readout = {name: g for name, g in learned.items() if name not in inner}
         return state, {"gradient_ratio": norm(readout) / norm(recurrent)}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        values = series["gradient_ratio"]
-        return {"gradient_ratio": np.array([_median(one) for one in values])}
-
-
-def _median(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if known.size else np.nan
+        return {"gradient_ratio": medians(series["gradient_ratio"])}

@@ -1,0 +1,19 @@
+"""What several probes compute alike: parameters by their part, and medians of a series."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orla.architectures.base import Parameters
+
+
+def apart(values: Parameters, recurrent: Parameters) -> tuple[Parameters, Parameters]:
+    """The values of the recurrent parameters, and those of the readout's."""
+    inner = {name: v for name, v in values.items() if name in recurrent}
+    return inner, {name: v for name, v in values.items() if name not in recurrent}
+
+
+def medians(values: np.ndarray) -> np.ndarray:
+    """Medians (models,) over the updates (models, updates) that are not NaN; NaN where none is."""
+    known = (one[~np.isnan(one)] for one in values)
+    return np.array([float(np.median(one)) if one.size else np.nan for one in known])
