@@ -117,7 +117,7 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
         (
             ["probes"],
             {"update_ratio": {"kind": "condition_number", "stride": 300}},
-            "update_ratio looks every 300 steps and a window of recordings has 200; give",
+            "update_ratio measures every 300 steps and a window of recordings has 200; give",
         ),
         (["horizons", "steps"], [200, 400], "200, one window of recordings; give two at least"),
         (["stable_windows"], 0, '"stable_windows" must be at least 1, not 0'),

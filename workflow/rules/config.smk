@@ -18,6 +18,7 @@ with one_line():
     DOMAINS = PLAN.domains
 HORIZON_CONDITIONS = [path for path, job in JOBS.items() if job["horizons"]]
 ALIGNED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.aligned(condition)]
+PROFILED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.profiled(condition)]
 RESULTS = config["pathvars"]["results"]
 PLUGINS = config.get("plugins", [])
 

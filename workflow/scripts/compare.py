@@ -15,6 +15,7 @@ with logged(snakemake.log[0]):
         "models": snakemake.input.lr_curves,
         "horizon": snakemake.input.horizon,
         "alignment": snakemake.input.alignment,
+        "profile": snakemake.input.profile,
     }
     tables = {name: read_table(path) for name, path in inputs.items()}
     outputs = {Path(path).stem: path for path in snakemake.output}

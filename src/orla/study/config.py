@@ -76,11 +76,13 @@ def _check_strides(plan: Plan) -> None:
                 f" {window}; make the window a multiple of that"
             )
         for probe in c.probes:
-            if plan.look_stride(probe) % window:
-                raise OrlaError(
-                    f"config: {probe} looks every {plan.look_stride(probe)} steps and a window of"
-                    f" {c.task} has {window}; give the probe a multiple of that"
-                )
+            for option in ("stride", "kept"):
+                steps = plan.probe_steps(probe, option)
+                if steps % window:
+                    raise OrlaError(
+                        f"config: {probe} measures every {steps} steps and a window of {c.task} has"
+                        f" {window}; give the probe a multiple of that"
+                    )
 
 
 def _check_parts(plan: Plan) -> None:

@@ -92,11 +92,14 @@ class Plan:
         option = declared["more"]["stride"]
         return spec.get(option, declared["defaults"][option]) if option else 1
 
-    def look_stride(self, probe: str) -> int:
-        """Steps between two looks of a probe; 0 where it takes none."""
-        declared, spec = self.declaration("probe", probe), self.spec("probe", probe)
-        option = declared["more"]["stride"]
-        return spec.get(option, declared["defaults"].get(option)) if option else 0
+    def probe_steps(self, probe: str, declared: str) -> int:
+        """Steps of an option that a probe declares: `stride` of its looks, `kept` of its state.
+
+        0 where it has none.
+        """
+        given, spec = self.declaration("probe", probe), self.spec("probe", probe)
+        option = given["more"][declared]
+        return spec.get(option, given["defaults"].get(option)) if option else 0
 
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""
@@ -232,8 +235,14 @@ class Plan:
 
     def aligned(self, condition: Condition) -> bool:
         """Whether a probe measures something of each observer of a condition."""
-        declared = (self.declaration("probe", name) for name in condition.probes)
-        return any(probe["more"]["observed"] for probe in declared)
+        return self._some_probe(condition, "observed")
+
+    def profiled(self, condition: Condition) -> bool:
+        """Whether a probe of a condition has profiles."""
+        return self._some_probe(condition, "profiles")
+
+    def _some_probe(self, condition: Condition, declares: str) -> bool:
+        return any(self.declaration("probe", n)["more"][declares] for n in condition.probes)
 
     def pretraining(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""
