@@ -71,6 +71,7 @@ rule statistics:
     params:
         statistics=config["statistics"],
         comparisons=config["comparisons"],
+        quantities=config.get("quantities", {}),
         allow_mixed=config["provenance"]["allow_mixed"],
         plugins=PLUGINS,
         code=code("orla.results.base", parts=STATISTIC_PARTS),

@@ -1,4 +1,4 @@
-"""Put the sweeps of all conditions into tables: of models, traces, horizons, alignments and profiles."""
+"""Put the sweeps of all conditions into tables of models, traces, horizons, and what probes saw."""
 
 import pandas as pd
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from orla import schema
 from orla.errors import OrlaError
+from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.fitting import check_fit
 from orla.study.plan import SECTIONS, Plan, listed
+from orla.study.quantities import SCORES, quantity_of
 from orla.truth.worlds import WINDOW
 
 # The highest alpha that workflow/schemas/registration-2.schema.yaml allows.
@@ -48,6 +50,7 @@ def checked(config: Mapping[str, Any]) -> Plan:
     _check_grids(plan, keys["properties"]["grids"])
     _check_horizons(plan)
     _check_comparisons(plan)
+    _check_quantities(plan)
     _check_assumed(plan)
     _check_truth(config)
     check_fit(plan)
@@ -180,6 +183,29 @@ def _check_comparisons(plan: Plan) -> None:
         )
 
 
+def _check_quantities(plan: Plan) -> None:
+    """Refuse a quantity of conditions that are not run, or of columns that they do not have."""
+    for name, given in plan.config.get("quantities", {}).items():
+        quantity = quantity_of(name, given)
+        place = f'config: "quantities.{name}"'
+        for term in quantity.terms:
+            run = [c for c in plan.conditions if term.where.items() <= c.keys.items()]
+            if quantity.pair:
+                run = [c for c in run if c.pair == quantity.pair]
+            if not run:
+                told = ", ".join(term.where.values())
+                raise OrlaError(f"{place} needs a condition that is not run: {told}; add it")
+            if quantity.unit == "seed" and len(run) > 1:
+                raise OrlaError(f"{place}: {len(run)} pairs are run; name one under at.pair")
+            probed = [plan.declaration("probe", p)["more"]["columns"] for p in run[0].probes]
+            known = [*SCORES, *(column for columns in probed for column in columns)]
+            if term.column not in known:
+                raise OrlaError(
+                    f"{place}: {run[0].learner} with {run[0].optimizer} has no column"
+                    f" {term.column}; add its probe, or {nearest(term.column, known)}"
+                )
+
+
 def _check_assumed(plan: Plan) -> None:
     assumed = plan.config["registrations"]["assume"]
     listed("registrations.assume.task", assumed["task"], plan.config["tasks"])
@@ -188,7 +214,7 @@ def _check_assumed(plan: Plan) -> None:
 
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits", "of"}
+_NAMED = {*SECTIONS.values(), "quantities", "pairs", "comparisons", "grids", "splits", "of"}
 
 
 def settled(config: Mapping[str, Any]) -> dict[str, Any]:

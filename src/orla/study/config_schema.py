@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orla.study.declared import Declared
+from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
+from orla.study.quantities import PAIRS, SEEDS
 
 _FRACTION = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 _NAMES = {"type": "array", "minItems": 1, "items": {"type": "string"}}
@@ -107,6 +109,7 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             ),
             "propertyNames": {"pattern": _NAME},
         },
+        "quantities": _quantities(),
         "statistics": _mapping(
             "Equivalence tests and intervals.",
             margin_pp=_said(
@@ -155,7 +158,15 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             ),
         ),
     }
-    optional = {"plugins", "learners", "optimizers", "interventions", "starts", "probes"}
+    optional = {
+        "plugins",
+        "quantities",
+        "learners",
+        "optimizers",
+        "interventions",
+        "starts",
+        "probes",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The study",
@@ -226,6 +237,69 @@ def _short_form(known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "type": ["string", "object"],
         "pattern": f"^({'|'.join(forms)})$",
         "examples": [form for part in known.values() for form in part["forms"]],
+    }
+
+
+def _quantities() -> dict[str, Any]:
+    where = {
+        key: _said(_TEXT, f"The term's {key}, in place of that under at.")
+        for key in KEYS
+        if key != "pair"
+    }
+    term = {
+        **_mapping(
+            "A column of one condition's models.",
+            required=(),
+            plus=_said(_TEXT, "The column; it is added."),
+            minus=_said(_TEXT, "The column; it is subtracted."),
+            times=_said({"type": "number"}, "A factor; 1 by default."),
+            absolute=_said({"type": "boolean"}, "Whether its absolute value is taken."),
+            **where,
+        ),
+        "oneOf": [{"required": ["plus"]}, {"required": ["minus"]}],
+    }
+    terms = {"type": "array", "minItems": 1, "items": term}
+    along = {
+        "oneOf": [
+            {"enum": [SEEDS, PAIRS]},
+            {
+                "type": "object",
+                "additionalProperties": _NAMES | {"minItems": 3, "uniqueItems": True},
+                "propertyNames": {"enum": list(where)},
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+        ]
+    }
+    return {
+        "description": "Numbers put together from the table of models, by name; a registration may "
+        "be about one.",
+        "type": "object",
+        "propertyNames": {"pattern": _NAME},
+        "additionalProperties": _mapping(
+            "One quantity.",
+            required=("label", "sum"),
+            label=_said(_TEXT, "What it is, in words."),
+            scale=_said({"type": "string"}, "Its unit of measurement, such as pp; none if empty."),
+            unit=_said({"enum": ["seed", "pair"]}, "Unit of replication; the seed by default."),
+            estimand=_said(
+                {"enum": ["heldout", "stable", "adapt"]},
+                "By which choice of the rate models are taken; heldout by default.",
+            ),
+            at=_mapping(
+                "The condition of every term that does not say otherwise.",
+                required=(),
+                pair=_said(_TEXT, "The pair of sessions, where the unit is the seed."),
+                **where,
+            ),
+            sum=_said(terms, "The terms; their sum is formed seed by seed."),
+            rank=_mapping(
+                "Not the sum but its rank correlation.",
+                required=("along",),
+                along=_said(along, "seeds, pairs, or the values of a key column, in their order."),
+                **{"with": _said(terms, "The other side; that order itself if absent.")},
+            ),
+        ),
     }
 
 
