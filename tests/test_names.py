@@ -93,7 +93,14 @@ OTHERWISE = {
         "study/plan.py",
         "prereg/agreement.py",
         "prereg/claimed.py",
+        "study/quantities.py",
         "truth/verdicts.py",
+    },
+    ("statistic", "quantities"): {  # the key of a config
+        "study/config.py",
+        "study/config_schema.py",
+        "prereg/binding.py",
+        "prereg/claimed.py",
     },
     ("figure", "power"): {"prereg/cli.py"},  # a command
     ("statistic", "estimates"): {"prereg/claimed.py", "truth/verdicts.py"},
@@ -106,6 +113,8 @@ OTHERWISE = {
         "results/estimands.py",
         "truth/verdicts.py",
         "study/config.py",
+        "study/config_schema.py",
+        "study/quantities.py",
         "study/study.py",
         "study/sweep.py",
         "tasks/episode.py",

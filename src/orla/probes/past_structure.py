@@ -99,9 +99,9 @@ class PastStructure(
             return {}
         past, now = model.past, model.now
         of_past, of_now = (directions.singular_shares(g) for g in (past, now))
-        squares = {"past": of_past**2, "immediate": of_now**2}
-        found = {f"energy1_{n}": float(v[0] / v.sum()) for n, v in squares.items() if v.any()}
-        found |= {
+        found = {
+            "energy1_past": _leading(of_past**2),
+            "energy1_immediate": _leading(of_now**2),
             "top1_past": float(of_past[0]),
             "top1_immediate": float(of_now[0]),
             "top1_gap": float(of_past[0] - of_now[0]),
@@ -116,6 +116,11 @@ class PastStructure(
         if compared.any():
             found |= directions.by_coordinate(past[:, compared], now[:, compared])
         return found
+
+
+def _leading(values: np.ndarray) -> float:
+    """Share of the first of some values in their sum; NaN where all are 0."""
+    return float(values[0] / values.sum()) if values.any() else np.nan
 
 
 def _profile(model: Windows) -> dict[str, np.ndarray]:
