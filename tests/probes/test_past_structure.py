@@ -19,7 +19,7 @@ from harness import (
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
-from orla.probes.directions import NOW, PAST
+from orla.probes.directions import MOVED, NOW, PAST
 from orla.probes.past_structure import PastStructure
 
 STEPS, WINDOW = 24, 8
@@ -76,6 +76,9 @@ def test_a_windows_gradients_are_autograds_summed_over_its_steps(driver, observe
         for name in now:
             np.testing.assert_allclose(series[PAST + name][model], past[name], atol=1e-10)
             np.testing.assert_allclose(series[NOW + name][model], now[name], atol=1e-10)
+            # Plain descent at a rate of 0.05, by the gradient that drives.
+            driven = now[name] + (past[name] if driver == "rtrl" else 0)
+            np.testing.assert_allclose(series[MOVED + name][model], -0.05 * driven, atol=1e-10)
         assert np.abs(past["W_hh"]).max() > 1e-3
         # The readout's gradient has no past, whatever the learner.
         assert not np.any(series[PAST + "W_out"])
@@ -120,11 +123,12 @@ def test_it_changes_nothing():
     assert np.array_equal(watched.errors, alone.errors)
 
 
-def series_of(past, now):
+def series_of(past, now, moved=None):
     """Series of one model with W_hh (2, 2) and W_out (1, 2); rows are windows."""
     past, now = np.asarray(past, float), np.asarray(now, float)
+    moved = -now if moved is None else np.asarray(moved, float)
     made = {}
-    for start, kind in ((PAST, past), (NOW, now)):
+    for start, kind in ((PAST, past), (NOW, now), (MOVED, moved)):
         made[start + "W_hh"] = kind[None, :, :4].reshape(1, -1, 2, 2)
         made[start + "W_out"] = kind[None, :, 4:].reshape(1, -1, 1, 2)
     return made
@@ -133,8 +137,19 @@ def series_of(past, now):
 PROBE = PastStructure(immediate="now")
 
 
-def summary(past, now, probe=PROBE):
-    return {name: float(values[0]) for name, values in probe.summary(series_of(past, now)).items()}
+def summary(past, now, probe=PROBE, moved=None):
+    found = probe.summary(series_of(past, now, moved))
+    return {name: float(values[0]) for name, values in found.items()}
+
+
+def test_the_update_lies_along_what_it_descends():
+    past = [[3, 0, 0, 4, 0, 0], [0, 0, 0, 2, 0, 0]]
+    along = summary(past, np.ones((2, 6)), moved=-np.array(past) * 0.1)["update_along_past"]
+    assert along == pytest.approx(1)
+    # The readout's update, at places where g_past is 0, does not count.
+    moved = [[-6, 0, 0, 0, 9, 9], [0, 0, 0, 5, 9, 9]]
+    found = summary(past, np.ones((2, 6)), moved=moved)["update_along_past"]
+    assert found == pytest.approx((3 / 5 - 1) / 2)
 
 
 def test_columns_of_hand_made_gradients():

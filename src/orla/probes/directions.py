@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-PAST, NOW = "window's g_past of ", "window's g_imm of "
-"""Begin the names of the series with the gradients of a window, which the parameter's ends."""
+PAST, NOW, MOVED = "window's g_past of ", "window's g_imm of ", "window's update of "
+"""Begin the names of the series with a window's gradients and updates, which a parameter's ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,17 +19,19 @@ class Windows:
 
     Attributes:
         past, now: g_past and g_imm, (windows, numbers) each.
+        moved: the sum of the updates, likewise.
         places: of each parameter, the numbers that are its own, bool (numbers,).
     """
 
     past: np.ndarray
     now: np.ndarray
+    moved: np.ndarray
     places: Mapping[str, np.ndarray]
 
     @property
     def known(self) -> bool:
         """Whether there is a window, and every number is finite."""
-        return len(self.past) > 0 and bool(np.isfinite([self.past, self.now]).all())
+        return len(self.past) > 0 and bool(np.isfinite([self.past, self.now, self.moved]).all())
 
     def at(self, kind: str) -> np.ndarray:
         """The numbers of W_hh, say: those of W_hh.0, W_hh.1, ... in a stack, bool (numbers,)."""
@@ -62,7 +64,7 @@ def models(series: Mapping[str, np.ndarray]) -> Iterator[Windows]:
     owner = np.repeat(np.arange(len(names)), sizes)
     places = {name: owner == i for i, name in enumerate(names)}
     for model in range(count):
-        yield Windows(flat(PAST, model), flat(NOW, model), places)
+        yield Windows(*(flat(kind, model) for kind in (PAST, NOW, MOVED)), places)
 
 
 def singular_shares(rows: np.ndarray) -> np.ndarray:

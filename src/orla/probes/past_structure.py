@@ -13,7 +13,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import option
 from orla.probes import directions
 from orla.probes.base import Probe, State, Update
-from orla.probes.directions import NOW, PAST, Windows
+from orla.probes.directions import MOVED, NOW, PAST, Windows
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class PastStructure(
         "wout_share": "squared norm of u_1 on W_out",
         "turn_cosine": "mean of the cosine of g_past of a window and of the next",
         "window_cosine": "mean over windows of the cosine of g_imm and g_past",
+        "update_along_past": "mean over windows of the cosine of g_past and the update turned round, "
+        "over the parameters in which there is a g_past",
         "dominance": "median over `weights` and windows of |g_past| / |g_imm|",
         "past_wins_share": "share of `weights` and windows in which |g_past| > |g_imm|",
         "past_sign_sd": "standard deviation over windows of the mean sign of g_past on `weights`",
@@ -69,7 +71,8 @@ class PastStructure(
         return tuple(name for name in (self.full, self.immediate) if name != "own")
 
     def init(self, params: Parameters) -> State:
-        return {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in (PAST, NOW)}
+        kinds = (PAST, NOW, MOVED)
+        return {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         known = {**update.observers, "own": update.learned}
@@ -79,6 +82,8 @@ class PastStructure(
             if name in full and name in imm:
                 after[PAST + name] = state[PAST + name] + (full[name] - imm[name])
                 after[NOW + name] = state[NOW + name] + imm[name]
+            if name in update.updates:
+                after[MOVED + name] = state[MOVED + name] + update.updates[name]
         return after, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -107,6 +112,7 @@ class PastStructure(
             "top1_gap": float(of_past[0] - of_now[0]),
             "turn_cosine": directions.mean(directions.cosines(past[:-1], past[1:])),
             "window_cosine": directions.mean(directions.cosines(now, past)),
+            "update_along_past": _along(past, model.moved),
             "whh_share": model.share("W_hh"),
             "wout_share": model.share("W_out"),
         }
@@ -116,6 +122,15 @@ class PastStructure(
         if compared.any():
             found |= directions.by_coordinate(past[:, compared], now[:, compared])
         return found
+
+
+def _along(past: np.ndarray, moved: np.ndarray) -> float:
+    """Mean cosine of a window's g_past and of what it was descended by, past's own numbers alone.
+
+    The readout, whose g_past is 0, would only lengthen the update.
+    """
+    some = past.any(0)
+    return directions.mean(directions.cosines(past[:, some], -moved[:, some]))
 
 
 def _leading(values: np.ndarray) -> float:
