@@ -33,7 +33,7 @@ class PastStructure(
         "wout_share": "squared norm of u_1 on W_out",
         "turn_cosine": "mean of the cosine of g_past of a window and of the next",
         "window_cosine": "mean over windows of the cosine of g_imm and g_past",
-        "update_along_past": "mean over windows of the cosine of g_past and the update turned round, "
+        "update_along_past": "mean over windows of the cosine of g_past and the update reversed, "
         "over the parameters in which there is a g_past",
         "dominance": "median over `weights` and windows of |g_past| / |g_imm|",
         "past_wins_share": "share of `weights` and windows in which |g_past| > |g_imm|",
