@@ -122,7 +122,7 @@ def test_it_is_the_masked_recursion_while_weights_move(kind, steps):
 
 
 # Steps within which every parameter that is used reaches the whole state.
-FULL = {"rnn": 2, "ctrnn": 2, "lstm": 2, "another": 2, "ring": HIDDEN}
+FULL = dict.fromkeys(SPARSE, 2) | {"ring": HIDDEN}
 
 
 @pytest.mark.parametrize("kind", SPARSE)

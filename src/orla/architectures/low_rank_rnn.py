@@ -17,8 +17,8 @@ class LowRankRNN(Architecture, name="low_rank_rnn", label="RNN of rank {rank}", 
     """h_t = tanh(W_ih x_t + U V^T h_{t-1} + b_h) with U_hh and V_hh (hidden, rank) learned.
 
     The paper's "low-rank W_hh" (appendix on isotropy as a training equilibrium), of rank 8, 16 and
-    32 at 64 units; the model's eigenvalues and dynamics are those of Mastrogiuseppe and Ostojic
-    (2018) without their random part.
+    32 at 64 units; in form the networks of Mastrogiuseppe and Ostojic (2018) without their random
+    part.
 
     U and V begin uniform in +-(3 / (hidden rank))^(1/4). The numbers of U V^T then have the
     variance 1 / (3 hidden) of the vanilla RNN's W_hh, and its eigenvalues the same radius.
