@@ -19,6 +19,16 @@ for condition in CONDITIONS.values():
         spec["seeds"] = max(spec["seeds"], condition.seeds)
 
 
+
+def parts_of_pretraining(networks):
+    """(kind, name) of the parts that pretrained networks depend on, the module's own aside."""
+    network, settings = NETWORKS[networks], PLAN.pretraining(NETWORKS[networks]["name"])
+    parts = [*parts_in("architecture", network["network"], PLAN.declared), *LOSSES]
+    if "optimizer" in settings:
+        parts += parts_in("optimizer", settings["optimizer"], PLAN.declared)
+    return parts
+
+
 # All episodes of a domain have the same pretraining part; that of the first condition is used.
 rule pretrain:
     input:
@@ -41,11 +51,7 @@ rule pretrain:
         compute=config["compute"],
         plugins=PLUGINS,
         code=lambda w: code(
-            "orla.study.pretraining",
-            parts=[
-                *parts_in("architecture", NETWORKS[w.networks]["network"], PLAN.declared),
-                *LOSSES,
-            ],
+            "orla.study.pretraining", parts=parts_of_pretraining(w.networks)
         ),
     message:
         "Pretraining {params.job[seeds]} networks ({wildcards.networks})"

@@ -12,7 +12,7 @@ from orla.errors import OrlaError
 from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
-from orla.study.fitting import check_fit
+from orla.study.fitting import check_fit, check_frozen
 from orla.study.plan import SECTIONS, Plan, listed
 from orla.truth.worlds import WINDOW
 
@@ -51,6 +51,7 @@ def checked(config: Mapping[str, Any]) -> Plan:
     _check_assumed(plan)
     _check_truth(config)
     check_fit(plan)
+    check_frozen(plan)
     return plan
 
 
