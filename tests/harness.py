@@ -157,6 +157,7 @@ _TEXTBOOK = {
     "ctrnn": oracles.ctrnn_step,
     "spectral_rnn": oracles.rnn_step,
     "low_rank_rnn": oracles.low_rank_rnn_step,
+    "singular_rnn": oracles.singular_rnn_step,
     "stack": oracles.lstm_below_rnn_step,
 }
 
@@ -428,8 +429,9 @@ def distance(ours, theirs):
     return worst
 
 
-# Parameters without an immediate derivative: they act on what the next step reads.
-LAGGED = {"rwkv": {"decay"}}
+# Parameters without an immediate derivative: they act on what the next step reads, or never learn.
+FIXED = {"singular_rnn": {"U_hh", "V_hh"}}
+LAGGED = {"rwkv": {"decay"}, **FIXED}
 
 
 def all_learn(gradients, but=()):
