@@ -66,9 +66,9 @@ def check_frozen(plan: Plan) -> None:
         return
     questions = list(asked.values())
     answers = store.remembered("fits", questions, lambda: [_frozen(q) for q in questions])
-    for name, refusal in zip(asked, answers, strict=True):
-        if refusal:
-            raise OrlaError(f"config: the network {name}: {refusal}")
+    for name, said in zip(asked, answers, strict=True):
+        if said:
+            raise OrlaError(f"config: the network {name}: {said}")
 
 
 def _frozen(question: Mapping[str, Any]) -> str:
