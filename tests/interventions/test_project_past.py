@@ -157,6 +157,10 @@ def test_parameters_that_one_gradient_lacks_are_no_part_of_the_past():
     )
     assert answer["a"].tolist() == [1.0, 2.0] and answer["b"].tolist() == [2.0]
     assert state["columns"][0].tolist() == [0.0, 0.0, 3.0]
+    answer, state = part.update(
+        Gradients({"b": own["b"]}, {"imm": own | {"b": torch.ones(1)}}), part.init(params), params
+    )
+    assert answer.keys() == {"b"} and state["columns"][0].tolist() == [0.0, 0.0, 4.0]
 
 
 def test_a_model_that_diverges_is_nan_and_ends_no_other():

@@ -54,6 +54,10 @@ def test_a_parameter_of_one_gradient_alone_keeps_the_learners():
     given = Gradients(own, {"imm": {"a": torch.tensor([2.0])}})  # a past of -1 against 2
     answer, _ = Route(immediate="imm").update(given, {}, {})
     assert {n: g.tolist() for n, g in answer.items()} == {"a": [2.0], "b": [-5.0]}
+    # As where the readout alone learns: what only the observer has is not brought in.
+    given = Gradients({"a": torch.tensor([1.0])}, {"imm": {"b": own["b"], "a": torch.ones(1)}})
+    answer, _ = Route(immediate="imm").update(given, {}, {})
+    assert {n: g.tolist() for n, g in answer.items()} == {"a": [1.0]}
 
 
 @pytest.mark.parametrize("full", ["own", "exact"])

@@ -19,16 +19,6 @@ for condition in CONDITIONS.values():
         spec["seeds"] = max(spec["seeds"], condition.seeds)
 
 
-
-def parts_of_pretraining(networks):
-    """(kind, name) of the parts that pretrained networks depend on, the module's own aside."""
-    network, settings = NETWORKS[networks], PLAN.pretraining(NETWORKS[networks]["name"])
-    parts = [*parts_in("architecture", network["network"], PLAN.declared), *LOSSES]
-    if "optimizer" in settings:
-        parts += parts_in("optimizer", settings["optimizer"], PLAN.declared)
-    return parts
-
-
 # All episodes of a domain have the same pretraining part; that of the first condition is used.
 rule pretrain:
     input:
@@ -51,7 +41,8 @@ rule pretrain:
         compute=config["compute"],
         plugins=PLUGINS,
         code=lambda w: code(
-            "orla.study.pretraining", parts=parts_of_pretraining(w.networks)
+            "orla.study.pretraining",
+            parts=[*PLAN.pretrained_by(NETWORKS[w.networks]["name"]), *LOSSES],
         ),
     message:
         "Pretraining {params.job[seeds]} networks ({wildcards.networks})"

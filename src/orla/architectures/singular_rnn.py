@@ -17,7 +17,7 @@ from orla.catalogue import option
 class SingularRNN(
     Architecture,
     name="singular_rnn",
-    label="RNN, singular values learned, cond(W_hh) {condition}",
+    label="RNN, singular values learned, cond(W_hh) {condition:g}",
     order=11.5,
 ):
     """h_t = tanh(W_ih x_t + U diag(s) V^T h_{t-1} + b_h): s is learned, the bases U and V are not.

@@ -36,7 +36,7 @@ def power_law(size: int, condition: float, largest: float) -> Tensor:
 
 
 @dataclass(frozen=True)
-class SpectralRNN(RNN, name="spectral_rnn", label="RNN, cond(W_hh) {condition}", order=11):
+class SpectralRNN(RNN, name="spectral_rnn", label="RNN, cond(W_hh) {condition:g}", order=11):
     """The vanilla RNN; W_hh begins as U diag(s) V^T with cond(W_hh) = `condition`.
 
     The paper's "spectral-decay initialization, free training" and condition-number sweep: the

@@ -16,7 +16,7 @@ from orla.interventions.past import OfPast, dot
 class Route(
     OfPast,
     name="route",
-    label="past only where its cosine with {immediate} is at least {above}",
+    label="past only where its cosine with {immediate} is at least {above:g}",
 ):
     """Per-window cosine routing: g = g_full where cos(g_imm, g_past) >= above, else g_imm.
 
