@@ -295,3 +295,13 @@ def test_a_learner_is_exact_by_its_declaration_whatever_it_is_called():
     study = plan(learners={"slow": {"kind": "rtrl", "block": 9}, "rtrl-like": {"kind": "trace"}})
     exact = {n: study.exact(n) for n in ("slow", "rtrl", "rtrl-like", "tbptt-9-9", "immediate")}
     assert exact == dict.fromkeys(exact, False) | {"slow": True, "rtrl": True}
+
+
+def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named():
+    networks = CONFIG["networks"] | {"tall": {"kind": "stack", "layers": ["lstm", "rnn"]}}
+    of = {"small": {"optimizer": {"kind": "muon", "steps": 3}}, "wide": {"optimizer": "lion"}}
+    made = plan(networks=networks, pretraining={"window": 50, "of": of})
+    assert made.pretrained_by("small") == [("architecture", "rnn"), ("optimizer", "muon")]
+    assert made.pretrained_by("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
+    of_tall = [("architecture", name) for name in ("stack", "lstm", "rnn")]
+    assert made.pretrained_by("tall") == of_tall

@@ -104,6 +104,7 @@ def test_every_key_of_the_schema_outside_parts_has_a_default():
     of_blocks = ("precisions", "interventions", "starts", "observers", "probes")
     optional = {"plugins", *(f"conditions.[].{name}" for name in of_blocks)}
     optional |= {f"pretraining.of.*.{field.name}" for field in fields(Pretraining)}
+    optional |= {"pretraining.optimizer", "pretraining.frozen"}
     assert named - given == optional
 
 

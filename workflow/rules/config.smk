@@ -6,7 +6,7 @@ from orla.errors import one_line
 from orla.provenance.code import code_hash, files_of
 from orla.study.config import checked, settled
 from orla.study.keys import DEFAULTS
-from orla.study.plan import SECTIONS, parts_in, parts_of
+from orla.study.plan import SECTIONS, parts_of
 
 # Snakemake compares parameters as text, and an overlay's keys come first.
 for key, value in settled(config).items():

@@ -18,7 +18,11 @@ _RATES = {"type": "array", "minItems": 1, "items": {"type": "number", "exclusive
 _WHOLE = {"type": "integer", "minimum": 1}
 _TEXT = {"type": "string", "minLength": 1}
 _PRETRAINING = {
-    "learning_rate": {"description": "Rate of Adam.", "type": "number", "exclusiveMinimum": 0},
+    "learning_rate": {
+        "description": "Rate of the optimizer.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+    },
     "window": {"description": "Steps that gradients reach back, and between two updates."} | _WHOLE,
     "validation_fraction": {
         "description": "Last share of that part, which only early stopping sees."
@@ -34,6 +38,13 @@ _NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 
 def config_schema(parts: Declared) -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a config that may name these parts."""
+    pretraining = _PRETRAINING | {
+        "optimizer": _said(
+            _part("optimizer", parts),
+            "Optimizer: a name, or a mapping of kind and options. Adam by default.",
+        ),
+        "frozen": _said(_LIST, "Parameters that stay as they were initialised; none by default."),
+    }
     properties = {
         "name": _said(_TEXT, "What the study is called in its results, tables and figures."),
         "pathvars": _mapping(
@@ -59,9 +70,9 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             of={
                 "description": "Other settings for the networks of these names.",
                 "type": "object",
-                "additionalProperties": _mapping("Of one.", required=(), **_PRETRAINING),
+                "additionalProperties": _mapping("Of one.", required=(), **pretraining),
             },
-            **_PRETRAINING,
+            **pretraining,
         ),
         "conditions": {
             "description": "Blocks of conditions; a block means every combination of its entries. "
@@ -223,10 +234,15 @@ def _options(part: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
     """The schemas of a part's options; the entries of a list of parts are checked as instances."""
     found = dict(part["schema"]["properties"])
     for option, kind in part["lists"].items():
-        instance = f"#/properties/{SECTIONS[kind]}/additionalProperties"
-        entry = {"if": {"type": "object"}, "then": {"$ref": instance}}
-        found[option] = found[option] | {"items": {**_short_form(parts[kind]), **entry}}
+        found[option] = found[option] | {"items": _part(kind, parts)}
     return found
+
+
+def _part(kind: str, parts: Declared) -> dict[str, Any]:
+    """A part of a kind: a short form, or a mapping that is checked as an instance."""
+    instance = f"#/properties/{SECTIONS[kind]}/additionalProperties"
+    entry = {"if": {"type": "object"}, "then": {"$ref": instance}}
+    return {**_short_form(parts[kind]), **entry}
 
 
 def _short_form(known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -249,6 +249,20 @@ class Plan:
         settings = dict(self.config["pretraining"])
         return settings | settings.pop("of", {}).get(network, {})
 
+    def pretrained_by(self, network: str) -> list[tuple[str, str]]:
+        """(kind, name or short form) of the parts that a network's pretraining depends on.
+
+        They are the network's, and those of an optimizer that the config names; the module of
+        pretraining imports the one that it takes by default.
+        """
+        named = {"architecture": self.spec("architecture", network)}
+        settings = self.pretraining(network)
+        if "optimizer" in settings:
+            named["optimizer"] = settings["optimizer"]
+        return [
+            part for kind, spec in named.items() for part in parts_in(kind, spec, self.declared)
+        ]
+
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
         c = condition
