@@ -17,8 +17,8 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.statistics.bootstrap import RESAMPLES, Interval, mean_interval
 
-GIVEN = ("models", "horizon", "alignment")
-"""Tables that are made from sweeps: a row a model; a model and horizon; a model and observer."""
+GIVEN = ("models", "horizon", "alignment", "profile")
+"""Tables made from sweeps: a row a model; a model and horizon, observer, or place in a profile."""
 
 
 @dataclass(frozen=True)
