@@ -257,9 +257,9 @@ def beside(
     split that the row has, and its network is of the row's kind and size.
 
     Returns:
-        Key columns and ``theirs``, the place of the paper's row in `rows`, -1 for none.
+        Key columns; ``theirs``, the place of the paper's row in `rows`, -1 for none; ``run``.
     """
-    own = [dict(keys, theirs=-1) for keys in conditions.to_dict("records")]
+    own = [dict(keys, theirs=-1, run=True) for keys in conditions.to_dict("records")]
     lacking = []
     for i, row in enumerate(rows):
         wanted = {name: row[name] for name in _GIVEN if row.get(name) is not None}
@@ -272,8 +272,9 @@ def beside(
             keys["theirs"] = i
         if not found:
             blank = dict.fromkeys(KEYS, "") | DEFAULTS
-            lacking.append(blank | wanted | {"architecture": row["architecture"], "theirs": i})
-    return pd.DataFrame(own + lacking, columns=[*KEYS, "theirs"])
+            more = {"architecture": row["architecture"], "theirs": i, "run": False}
+            lacking.append(blank | wanted | more)
+    return pd.DataFrame(own + lacking, columns=[*KEYS, "theirs", "run"])
 
 
 def of_row(rows: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
@@ -290,6 +291,7 @@ class Shown(NamedTuple):
     signed: bool = False
     scale: float = 1.0
     ending: str = ""
+    with_interval: bool = True
 
 
 def panels_beside(
@@ -309,33 +311,64 @@ def panels_beside(
         columns: what is shown; the seeds are those of the first.
     """
     panels = []
-    for title, _, conditions in sheet.study.groups(frame):
+    for title, conditions in ran_first((t, rows) for t, _, rows in sheet.study.groups(frame)):
         lines = []
         for keys in conditions.to_dict("records"):
             paper = of_row(rows, keys["theirs"])
-            cells = [
-                sheet.cell(
-                    keys, c.measure, means.of(keys, c.measure),
-                    theirs(paper, c.paper or c.measure, c.ending),
-                    digits=c.digits, signed=c.signed, scale=c.scale,
-                )
-                for c in columns
-            ]  # fmt: skip
+            cells = [_cell(sheet, means, keys, paper, column) for column in columns]
             name = sheet.study.called("optimizer", keys["optimizer"])
             lines.append((name, seeds(means.of(keys, columns[0].measure)), *cells))
         panels.append(Panel(title, lines))
     return panels
 
 
+def _cell(
+    sheet: Sheet,
+    means: Means,
+    keys: Mapping[str, Any],
+    paper: Mapping[str, Any] | None,
+    column: Shown,
+) -> str:
+    ours = means.of(keys, column.measure)
+    if ours is not None and not column.with_interval:
+        ours = ours._replace(low=np.nan, high=np.nan)
+    return sheet.cell(
+        keys,
+        column.measure,
+        ours,
+        theirs(paper, column.paper or column.measure, column.ending),
+        digits=column.digits,
+        signed=column.signed,
+        scale=column.scale,
+    )
+
+
 def titled(
     study: StudyFacts, frame: pd.DataFrame, by: Sequence[str]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each value of some key columns, in declared order, with a title."""
+    """The rows of each value of some key columns, in declared order, with a title.
+
+    Those of the paper that were not run come last.
+    """
     if frame.empty:
         return
+    found = []
     for values, rows in study.arrange(frame).groupby(list(by), sort=False):
         keys = dict(zip(by, values, strict=True))
-        yield ", ".join(study.called(kind, v) for kind, v in keys.items() if v != ""), rows
+        found.append((", ".join(study.called(k, v) for k, v in keys.items() if v != ""), rows))
+    yield from ran_first(found)
+
+
+def ran_first(
+    groups: Iterable[tuple[str, pd.DataFrame]],
+) -> list[tuple[str, pd.DataFrame]]:
+    """Titles and rows, those groups last of which none was run."""
+    return sorted(groups, key=lambda one: "run" in one[1] and not one[1]["run"].any())
+
+
+def kept(frame: pd.DataFrame, wanted: Iterable[bool]) -> pd.DataFrame:
+    """The rows for which `wanted` is true; it has one value a row, and may have none."""
+    return frame[np.fromiter(wanted, bool, len(frame))]
 
 
 def network_name(study: StudyFacts, keys: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:

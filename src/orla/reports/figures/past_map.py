@@ -7,7 +7,7 @@ import pandas as pd
 
 from orla.reports import style
 from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.profiles import Chosen, chosen, grid, panels
+from orla.reports.figures.profiles import Chosen, chosen, grid, in_one_line, panels
 from orla.reports.numbers import number
 from orla.reports.study import HIDDEN, StudyFacts
 
@@ -48,7 +48,7 @@ class PastMap(
     def describe(self, profile: pd.DataFrame, *, study: StudyFacts) -> Caption:
         found = _found(profile, study)
         seen = "; ".join(
-            f"{title.replace(chr(10), ' ')}: {number(100 * _tenth(rows['value']), 0)} %"
+            f"{in_one_line(title)}: {number(100 * _tenth(rows['value']), 0)} %"
             for title, _, rows in panels(found, study)
         )
         seed = f", seed {found.rows['seed'].iloc[0]}" if len(found.rows) else ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from orla.reports import style
 from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.profiles import Chosen, chosen, grid, panels, series
+from orla.reports.figures.profiles import Chosen, chosen, grid, in_one_line, panels, series
 from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 
@@ -37,6 +38,7 @@ class PastSpectra(
                 here.set_title(title)
                 here.set_xscale("log")
                 here.set_yscale("log")
+                here.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 for quantity, one in series(rows):
                     _, color, line = _LOOKS[quantity]
                     clear = one[one["value"] > _LEAST]
@@ -59,7 +61,7 @@ class PastSpectra(
     def describe(self, profile: pd.DataFrame, *, study: StudyFacts) -> Caption:
         found = _found(profile, study)
         seen = "; ".join(
-            f"{title.replace(chr(10), ' ')}: {_first(rows, 'singular_past')} and "
+            f"{in_one_line(title)}: {_first(rows, 'singular_past')} and "
             f"{_first(rows, 'singular_immediate')}"
             for title, _, rows in panels(found, study)
         )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from orla.reports import style
 from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.profiles import Chosen, chosen, grid, panels, series
+from orla.reports.figures.profiles import Chosen, chosen, grid, in_one_line, panels, series
 from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 
@@ -48,7 +48,7 @@ class PastTurns(
     def describe(self, profile: pd.DataFrame, *, study: StudyFacts) -> Caption:
         found = _found(profile, study)
         seen = "; ".join(
-            f"{title.replace(chr(10), ' ')}: {number(rows['value'].mean(), 2)}"
+            f"{in_one_line(title)}: {number(rows['value'].mean(), 2)}"
             for title, _, rows in panels(found, study)
         )
         return self.captioned(

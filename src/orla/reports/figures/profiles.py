@@ -20,6 +20,8 @@ from orla.reports.study import StudyFacts
 
 _TOGETHER = ["task", "pair", "architecture", "precision", "learner", "probe"]
 _MOST_COLUMNS = 4
+# Characters of a panel's title in one line.
+_LONGEST = 22
 _SERIES = ["seed", "quantity"]
 
 
@@ -63,8 +65,14 @@ def panels(found: Chosen, study: StudyFacts) -> Iterator[tuple[str, str, pd.Data
     if found.rows.empty:
         return
     for (split, optimizer), rows in found.rows.groupby(["split", "optimizer"], sort=False):
-        title = f"{study.called('optimizer', optimizer)},\n{study.called('split', split)}"
-        yield title, optimizer, rows
+        title = f"{study.called('optimizer', optimizer)}, {study.called('split', split)}"
+        broken = title if len(title) <= _LONGEST else title.replace(", ", ",\n")
+        yield broken, optimizer, rows
+
+
+def in_one_line(title: str) -> str:
+    """A panel's title for a sentence."""
+    return title.replace("\n", " ")
 
 
 def series(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from orla.catalogue import Mark
 from orla.reports import style
@@ -21,6 +21,9 @@ from orla.study.keys import KEYS
 
 _LABEL = "‖ΔW_hh‖/‖ΔW_out‖"
 _MOST_PANELS = 3
+# Digits of the ticks of a decade, the densest first.
+_TICKS = ((1, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1,))
+_MOST_TICKS = 6
 
 
 class RatioGapPlane(
@@ -56,21 +59,14 @@ class RatioGapPlane(
                 for row in rows.to_dict("records"):
                     _point(axes, row, looks[row["optimizer"]])
                 theirs = _paper(axes, rows, looks, study) or theirs
-                axes.set_xscale("log")
-                axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                axes.xaxis.set_minor_formatter(NullFormatter())
-                low, high = axes.get_xlim()
-                ticks = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
-                axes.set_xticks([tick for tick in ticks if low <= tick <= high])
+                _ticks(axes)
                 axes.set_xlabel(_LABEL)
             grid[0, 0].set_ylabel("Gap (pp)")
             if splits:
                 handles = [_handle(study, name, look) for name, look in looks.items()]
                 if theirs:
                     hollow = {"marker": "D", "markerfacecolor": "white", "linestyle": "none"}
-                    handles.append(
-                        Line2D([], [], color=style.QUIET, label="the paper's", **hollow)
-                    )
+                    handles.append(Line2D([], [], color=style.QUIET, label="the paper's", **hollow))
                 figure.legend(handles=handles, loc="outside right center")
             style.heading(figure, study.simulated, title)
             style.save(figure, *paths)
@@ -108,6 +104,21 @@ def _shown(ratios: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame, str]:
     chosen = dict(zip(keys, first, strict=True))
     title = study.title_of(chosen, rows.assign(split=""))
     return rows[(rows[keys] == pd.Series(chosen)).all(axis=1)], title
+
+
+def _ticks(axes: Axes) -> None:
+    """A logarithmic axis with a few plain numbers."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    within: list[float] = []
+    for digits in _TICKS:
+        ticks = [digit * 10.0**power for power in range(-4, 6) for digit in digits]
+        within = [tick for tick in ticks if low <= tick <= high]
+        if len(within) <= _MOST_TICKS:
+            break
+    axes.set_xticks(within)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _point(axes: Axes, row: dict[str, Any], look: Mark) -> None:

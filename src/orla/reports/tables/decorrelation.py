@@ -36,13 +36,14 @@ class Decorrelation(
         own = shared.measured_at(measured, _MEASURE)
         own = own[own["split"] == STATIONARY]
         copied = {task: _rho(study, task, rows[0]["delay_steps"]) for task in own["task"].unique()}
-        own = own[
-            [
+        own = shared.kept(
+            own,
+            (
                 copied[keys["task"]] is not None
                 and any(shared.like(study, keys["architecture"], row) for row in rows)
                 for keys in own.to_dict("records")
-            ]
-        ]
+            ),
+        )
         own = own.assign(rho=own["task"].map(copied))
         panels = []
         for title, found in shared.titled(study, own, ("learner", "optimizer", "precision")):

@@ -46,7 +46,7 @@ class LSTMCrossArchitecture(
         vanilla = load().table("structure")[0]["architecture"]
         own = shared.drifting(shared.measured_at(measured, "top1_past"))
         own = own[own["learner"] == shared.full_learner()]
-        own = own[[shared.own_kind(study, name) != vanilla for name in own["architecture"]]]
+        own = shared.kept(own, (shared.own_kind(study, n) != vanilla for n in own["architecture"]))
         frame = shared.beside(own, rows, study)
         full = study.called("learner", shared.full_learner())
         return self.document(

@@ -53,7 +53,9 @@ class Substrate(
         columns = [row for row in rows if row["metric"] == _METRICS[0].paper]
         own = shared.drifting(shared.measured_at(measured, *(m.measure for m in _METRICS)))
         own = own[own["learner"] == shared.full_learner()]
-        own = own[[any(_fits(study, keys, c) for c in columns) for keys in own.to_dict("records")]]
+        own = shared.kept(
+            own, (any(_fits(study, keys, c) for c in columns) for keys in own.to_dict("records"))
+        )
         blank = {name: columns[0].get(name, "") for name in KEYS} | DEFAULTS
         frame = own if len(own) or measured.empty else pd.DataFrame([blank])
         panels = [
