@@ -61,7 +61,7 @@ _SIGNS = {
 }
 _TO_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _TOKEN = re.compile(
-    r"(?P<sub>\b(?:[WgG]|ΔW)_(?:hh|ih|out|past|imm)\b)|(?P<sup>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<one>.)",
+    r"(?P<sub>\b(?:[WgG]|ΔW)_(?:hh|ih|out|past|imm|full)\b)|(?P<sup>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<one>.)",
     re.DOTALL,
 )
 

@@ -91,9 +91,14 @@ def theirs(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Theirs
     return Theirs(row[name], row.get(f"low{ending}"), row.get(f"high{ending}"), place)
 
 
+def papers_structure() -> list[dict[str, Any]]:
+    """The paper's rows of the past gradient's structure."""
+    return load().table("structure")
+
+
 def full_learner() -> str:
     """The learner that the paper measures the past gradient with."""
-    return load().table("structure")[0]["learner"]
+    return papers_structure()[0]["learner"]
 
 
 class Means:

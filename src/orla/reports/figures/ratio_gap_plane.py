@@ -16,7 +16,7 @@ from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import bar, count_range, say
 from orla.reports.numbers import estimate, is_missing
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, in_paper
 from orla.study.keys import KEYS
 
 _LABEL = "‖ΔW_hh‖/‖ΔW_out‖"
@@ -151,8 +151,8 @@ def _papers(rows: pd.DataFrame, study: StudyFacts) -> list[dict[str, Any]]:
     same = ("architecture", "precision", "split")
     return [
         theirs
-        for theirs in load().table("ratio_gap")
-        if all(theirs[name] == keys[name] for name in same)
+        for theirs in map(load().ratio_gap, in_paper("optimizer"))
+        if theirs and all(theirs[name] == keys[name] for name in same)
     ]
 
 

@@ -49,7 +49,7 @@ class CadenceStructure(
         panels, weighed, caption = [], _has(own, _WEIGHTS), ""
         if found is not None:
             step, window, full_step, full_window = found.learners(study)
-            gradients = {"immediate": (step, window), "full": (full_step, full_window)}
+            gradients = {"g_imm": (step, window), "g_full": (full_step, full_window)}
             caption = "; ".join(
                 f"{name}: {study.called('learner', a)}, and {study.called('learner', b)}"
                 for name, (a, b) in gradients.items()

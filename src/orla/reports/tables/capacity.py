@@ -16,12 +16,17 @@ from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.study.keys import KEYS
 
+# The paper's columns: a learner, and its recovery.
+_SIDES = (
+    ("learner_full", "recovery_full_percent"),
+    ("learner_immediate", "recovery_immediate_percent"),
+)
 _COLUMNS = [
     Column("Network"),
     Column("h→h, paper", "r"),
     Column("n", "r"),
-    Column("full", "r", "Held-out recovery (%)"),
-    Column("immediate", "r", "Held-out recovery (%)"),
+    Column("with past", "r", "Held-out recovery (%)"),
+    Column("without past", "r", "Held-out recovery (%)"),
     Column("Gap (pp)", "r"),
 ]
 
@@ -66,11 +71,11 @@ class Capacity(
                 for row in [shared.of_row(rows, keys["theirs"])]
             ]
             panels.append(Panel(title, lines))
-        names = [study.called("learner", first[f"learner_{of}"]) for of in ("full", "immediate")]
+        names = [study.called("learner", first[learner]) for learner, _ in _SIDES]
         return self.document(
             study,
             f"{study.called('optimizer', first['optimizer'])}: held-out recovery under {names[0]} "
-            f"(full) and {names[1]} (immediate), and their difference, paired by network. h→h: "
+            f"(with past) and {names[1]} (without), and their difference, paired by network. h→h: "
             f"numbers from state to state. {shared.CELLS}",
             columns=_COLUMNS,
             panels=panels,
@@ -90,10 +95,10 @@ def _line(
 ) -> tuple[str, ...]:
     first = load().table("capacity")[0]
     cells = []
-    for of in ("full", "immediate"):
-        at = {**keys, "learner": first[f"learner_{of}"]}
+    for learner, recovery in _SIDES:
+        at = {**keys, "learner": first[learner]}
         ours = means.of(at, shared.RECOVERY)
-        paper = shared.theirs(row, f"recovery_{of}_percent")
+        paper = shared.theirs(row, recovery)
         cells.append(sheet.cell(at, shared.RECOVERY, ours, paper, digits=1))
     paper = shared.theirs(row, "gap_pp", "_pp")
     return (

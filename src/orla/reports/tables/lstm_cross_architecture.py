@@ -43,7 +43,7 @@ class LSTMCrossArchitecture(
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         sheet, means = Sheet(study), Means(measured)
         rows = _papers_rows(self.part.more["paper"]) if len(measured) else []
-        vanilla = load().table("structure")[0]["architecture"]
+        vanilla = shared.papers_structure()[0]["architecture"]
         own = shared.drifting(shared.measured_at(measured, "top1_past"))
         own = own[own["learner"] == shared.full_learner()]
         own = shared.kept(own, (shared.own_kind(study, n) != vanilla for n in own["architecture"]))

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports.beside import NOT_COMPARABLE
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import MISSING
 from orla.reports.paper import load
@@ -23,9 +24,7 @@ _COLUMNS = [
     Column("n", "r"),
     Column("exact, per step", "r", "Ours"),
     Column("by windows", "r", "Ours"),
-    Column("cosine", "r", "The paper"),
-    Column("", "l", "The paper"),
-    Column(""),
+    Column("The paper", "r"),
 ]
 
 
@@ -65,7 +64,7 @@ class PastCosines(
             "±: half of the 95 % t interval over seeds; n: seeds.",
             columns=_COLUMNS,
             panels=panels,
-            notes=["The paper's last column says which of the two it is.", shared.RULE],
+            notes=["Under the paper's number: which of ours it is compared with.", shared.RULE],
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran,
@@ -124,13 +123,12 @@ def _line(
         for measure in (_EXACT, _WINDOWS)
     }
     how = "by windows" if compared == _WINDOWS else "exact"
+    judged = "" if said[compared] == NOT_COMPARABLE else f": {said[compared]}"
     return (
         shared.network_name(study, keys, row),
         study.called("optimizer", keys["optimizer"]) if keys["optimizer"] else MISSING,
         shared.seeds(ours[compared] or ours[_EXACT] or ours[_WINDOWS]),
         shared.shown(ours[_EXACT], 3, signed=True),
         shared.shown(ours[_WINDOWS], 3, signed=True),
-        paper.text(3, signed=True, ends=True) if paper else MISSING,
-        how if paper else MISSING,
-        said[compared],
+        f"{paper.text(3, signed=True, ends=True)}\n{how}{judged}" if paper else MISSING,
     )

@@ -77,7 +77,7 @@ class Structure(
 
 def papers_rows() -> list[dict[str, Any]]:
     """The rows of the paper's table, and the sine that its text adds."""
-    rows = load().table("structure")
+    rows = shared.papers_structure()
     more = {"learner": shared.full_learner(), "split": "shift"}
     told = [row for row in load().table("text") if {"top1_past", "whh_share_percent"} <= set(row)]
     return rows + [row | more for row in told]
