@@ -58,7 +58,7 @@ class CadenceStructure(
                 lines = _lines(sheet, rows, gradients, weighed, _null(study, keys))
                 if lines:
                     panels.append(Panel(title, lines))
-        null = [Column("counts", "r", "Null of the ratio")]
+        null = [Column("counts", "r", "Null of ratio")]
         return self.document(
             study,
             f"Each gradient per step and once a window ({caption or 'not compared'}). First "

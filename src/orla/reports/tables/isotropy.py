@@ -79,9 +79,7 @@ class Isotropy(
 
 def _imposed(study: StudyFacts, network: str) -> float:
     """The condition number that a network is given; NaN for a network that takes none."""
-    given = study.instances.get("architecture", {}).get(network, {})
-    known = study.options("architecture", network) | dict(given)
-    return float(known.get("condition", np.nan))
+    return float(study.options("architecture", network).get("condition", np.nan))
 
 
 def _lines(
