@@ -74,12 +74,17 @@ def table(monkeypatch):
     columns = [*statistic.SCORES, *PAST, "whh_share_null"]
     monkeypatch.setattr(statistic, "measures", lambda: columns)
 
+    made = {}
+
     def built(name, *frames, study=STUDY):
-        frame = pd.concat(frames, ignore_index=True)
-        given = {"heldout": frame, "models": frame}
+        which = tuple(map(id, frames))
+        if which not in made:
+            frame = pd.concat(frames, ignore_index=True)
+            made[which] = {"heldout": frame, "models": frame, "kept alive": frames}
+        given = made[which]
         for need in catalogue.part("table", name).part.more["needs"]:
             if need not in given:
-                given[need] = base.build(need, {"models": frame}, settings())
+                given[need] = base.build(need, {"models": given["models"]}, settings())
         return build(name, given, study)
 
     return built
@@ -258,10 +263,10 @@ def test_what_an_intervention_costs_network_by_network(table):
     rank = stats.spearmanr(plain["top1_past"], lost)
     ours = panel.rows[10]
     assert ours[-1].startswith(f"{rank.statistic:+.3f}".replace("-", "−") + " [")
-    assert ours[0].startswith("rank correlation, n = 10, p = ")
+    assert ours[0].startswith("rank correlation\nn = 10, p = ")
     assert float(ours[0].rpartition(" ")[2]) == pytest.approx(rank.pvalue, abs=0.03)
     assert panel.rows[11][0] == "the paper, n = 5" and panel.rows[11][-1].startswith("+1.000")
-    assert panel.rows[12][-1].startswith("+0.297 [−0.430,\u00a00.990] (")
+    assert panel.rows[12][-1].startswith("+0.297 [−0.430,\u00a00.990]\n(")
     without = table("projected_out", plain.drop(columns="top1_past"), changed)
     assert not without.ran and "not run" in without.panels[0].rows[0]
 
@@ -380,7 +385,7 @@ def everything():
     optimizers = ["sgd", "adam", "lars", "adafactor", "signsgd"]
     for optimizer in optimizers:
         for network in ("rnn", "lstm", "retnet", "lstm-32"):
-            for split in ("80-20", "50-50"):
+            for split in ("80-20", "50-50") if network == "rnn" else ("80-20",):
                 for learner in (FULL, STEP, "immediate", "immediate-200"):
                     of = {"optimizer": optimizer, "architecture": network, "split": split}
                     yield models(seeds=3, learner=learner, **of)

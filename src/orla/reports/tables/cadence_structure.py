@@ -120,13 +120,13 @@ def _cell(sheet: Sheet, step: pd.DataFrame, window: pd.DataFrame, measure: _Meas
     """Both means, and under them their difference over the networks that have both."""
     if not (_has(step, measure.column) or _has(window, measure.column)):
         return MISSING
+    values = [_values(side, measure) for side in (step, window)]
     means = []
-    for side in (step, window):
-        values = _values(side, measure)
-        means.append(mean_of(values, int(side["diverged"].sum())))
-        keys = dict(zip(KEYS, side.iloc[0][list(KEYS)], strict=True))
+    for side, found in zip((step, window), values, strict=True):
+        means.append(mean_of(found, int(side["diverged"].sum())))
+        keys = {name: side[name].iloc[0] for name in KEYS}
         sheet.note(keys, measure.column, means[-1] if means[-1].n else None, None)
-    apart = (_values(window, measure) - _values(step, measure)).dropna()
+    apart = (values[1] - values[0]).dropna()
     difference = mean_of(apart)
     sheet.note(keys, f"{measure.column}_window_minus_step", difference, None)
     first = " / ".join(number(mean.value, measure.digits) for mean in means)
@@ -139,8 +139,9 @@ def _values(rows: pd.DataFrame, measure: _Measure) -> pd.Series:
     """By seed, scaled; the finite ones."""
     if measure.column not in rows:
         return pd.Series(dtype=float)
-    values = rows.set_index("seed")[measure.column].astype(float) * measure.scale
-    return values[np.isfinite(values)]
+    values = rows[measure.column].to_numpy(float) * measure.scale
+    finite = np.isfinite(values)
+    return pd.Series(values[finite], index=rows["seed"].to_numpy()[finite])
 
 
 def _has(rows: pd.DataFrame, column: str) -> bool:

@@ -132,12 +132,12 @@ def _summary(
     """The rank correlation, ours and the paper's at each number of networks."""
     ours = Mean(found.estimate, found.low, found.high, n) if found else None
     ends = estimate(*ours[:3], digits=3, signed=True) if ours else NOT_RUN
-    told = f", n = {n}, p = {number(p, 3)}" if p is not None else ""
+    told = f"\nn = {n}, p = {number(p, 3)}" if p is not None else ""
     lines = [(f"rank correlation{told}", "", "", "", ends)]
     for row in rows:
         paper = Theirs(row["spearman"], row.get("low"), row.get("high"), row["place"])
         said = sheet.note(keys, f"spearman, paper n = {row['n_seeds']}", ours, paper)
-        judged = "" if said == MISSING else f" ({said})"
+        judged = "" if said == MISSING else f"\n({said})"
         text = paper.text(3, signed=True, ends=True)
         lines.append((f"the paper, n = {row['n_seeds']}", "", "", "", f"{text}{judged}"))
     return lines
