@@ -24,6 +24,8 @@ _MOST_PANELS = 3
 # Digits of the ticks of a decade, the densest first.
 _TICKS = ((1, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1,))
 _MOST_TICKS = 6
+# From here on numbers are long, so that they need more room.
+_LONG = 1000
 
 
 class RatioGapPlane(
@@ -111,7 +113,7 @@ def _ticks(axes: Axes) -> None:
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     within: list[float] = []
-    for digits in _TICKS:
+    for digits in _TICKS if high < _LONG else _TICKS[-1:]:
         ticks = [digit * 10.0**power for power in range(-4, 6) for digit in digits]
         within = [tick for tick in ticks if low <= tick <= high]
         if len(within) <= _MOST_TICKS:
