@@ -237,10 +237,10 @@ def test_cadences_differ_by_what_networks_differ_by(table):
     heavy = [frame.assign(weight_ratio=8.25) for frame in (step, window)]
     document = table("cadence_structure", *heavy)
     assert rows_of(document, "SGD", "g_full")["Null of ratio norms"].startswith("8.25")
-    small = [models(architecture="rnn-128", learner=name) for name in (FULL, STEP)]
-    assert (
-        rows_of(table("cadence_structure", *small), "SGD", "g_full")["Null of ratio counts"] == "–"
-    )
+    for network in ("rnn-128", "lstm"):
+        other = [models(architecture=network, learner=name) for name in (FULL, STEP)]
+        cells = rows_of(table("cadence_structure", *other), "SGD", "g_full")
+        assert cells["Null of ratio counts"] == "–"
     assert not table("cadence_structure", step).panels
 
 
@@ -424,3 +424,14 @@ def test_a_range_is_written_by_its_ends():
     assert measured.theirs({"x": 1.0}, "y") is None and measured.theirs(None, "x") is None
     found = measured.theirs({"x": 1.25, "low_pp": 1.0, "high_pp": 1.5}, "x", "_pp")
     assert found.text(2, True, ends=True) == "+1.25 [1.00,\u00a01.50]"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_study_of_ones_own_shows_no_table_of_the_paper(name, table):
+    frames = [models(), models(learner=STEP)]
+    own = replace(STUDY, reproduces=False, recordings=())
+    document = table(name, *frames, study=own)
+    assert document.ran == (name == "cadence_structure")
+    if document.ran:
+        assert "paper" not in document.caption + "".join(document.notes)
+        assert "paper" in "".join(table(name, *frames).notes)

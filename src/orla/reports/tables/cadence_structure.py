@@ -31,6 +31,8 @@ _MEASURES = (
     _Measure("update_ratio", "‖ΔW_hh‖/‖ΔW_out‖"),
 )
 _WEIGHTS = "weight_ratio"
+# The column of the null by counts.
+_COUNTS = 6
 
 
 class CadenceStructure(
@@ -73,16 +75,24 @@ class CadenceStructure(
                 *([Column("norms", "r", null[0].group)] if weighed else []),
             ],
             panels=panels,
-            notes=[
-                "Null of the ratio by counts: √ of the numbers of W_hh over those of W_out "
-                "(networks of the paper's size on its task), which an optimizer has that moves "
-                "every number about alike (Adam, Adafactor, the sign methods), whatever the "
-                "gradient." + (" By norms: ‖W_hh‖/‖W_out‖, which LARS has." if weighed else "")
-            ],
+            notes=_notes(panels, weighed),
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran,
         )
+
+
+def _notes(panels: list[Panel], weighed: bool) -> list[str]:
+    notes = []
+    if any(row[_COUNTS] != MISSING for panel in panels for row in panel.rows):
+        notes.append(
+            "Null of the ratio by counts: the root of the numbers of W_hh over those of W_out, of "
+            "the paper's network on its task. An optimizer that moves every number about alike "
+            "(Adam, Adafactor, the sign methods) has it whatever the gradient."
+        )
+    if weighed:
+        notes.append("Null of the ratio by norms: ‖W_hh‖/‖W_out‖, which LARS has.")
+    return notes
 
 
 def _lines(
@@ -149,8 +159,9 @@ def _has(rows: pd.DataFrame, column: str) -> bool:
 
 
 def _null(study: StudyFacts, keys: dict[str, Any]) -> float | None:
-    """√(|W_hh|/|W_out|) where the network has the paper's size and task; None elsewhere."""
-    if study.paper(keys) is None:
+    """√(|W_hh|/|W_out|) of the paper's network on its task; None of any other."""
+    theirs = shared.papers_structure()[0]
+    if study.paper(keys) is None or not shared.like(study, keys["architecture"], theirs):
         return None
     sizes = {name: n for row in load().table("text") for name, n in row.items()}
     return float(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]))

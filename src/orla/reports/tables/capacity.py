@@ -82,7 +82,7 @@ class Capacity(
             notes=[shared.RULE],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 

@@ -64,7 +64,7 @@ class Decorrelation(
             ],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 

@@ -73,7 +73,7 @@ class Isotropy(
             ],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 

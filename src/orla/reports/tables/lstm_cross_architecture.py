@@ -57,7 +57,7 @@ class LSTMCrossArchitecture(
             notes=[shared.RULE],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 

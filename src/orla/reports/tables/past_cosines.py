@@ -67,7 +67,7 @@ class PastCosines(
             notes=["Under the paper's number: which of ours it is compared with.", shared.RULE],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 

@@ -79,7 +79,7 @@ class ProjectedOut(
             ],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 

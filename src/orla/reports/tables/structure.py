@@ -71,7 +71,7 @@ class Structure(
             ],
             size="scriptsize",
             data=sheet.data,
-            ran=sheet.ran,
+            ran=sheet.ran and study.reproduces,
         )
 
 
