@@ -48,15 +48,23 @@ OTHERWISE = {
         "results/ratio_gap.py",
         "results/shared.py",
         "reports/tables/ratio_gap.py",
+        "reports/tables/cadence_structure.py",
+        "reports/figures/ratio_gap_plane.py",
     },
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
         "results/learners.py",
         "reports/tables/learners.py",
         "reports/figures/learners.py",
+        "reports/tables/past_cosines.py",  # the paper's column
+        "reports/tables/decorrelation.py",
     },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
-    ("probe", "condition_number"): {"reports/figures/grad_ratio.py"},
+    ("probe", "condition_number"): {
+        "reports/figures/grad_ratio.py",
+        "reports/tables/isotropy.py",
+    },
+    ("table", "structure"): {"reports/measured.py"},  # a table of the paper
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry
         "catalogue/__init__.py",
         "study/config.py",

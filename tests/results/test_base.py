@@ -82,4 +82,5 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
         "multiverse": ("estimates", "horizon_gaps"),
         "learners": ("alignment",),
         "quantities": ("models",),
+        "measured": ("models",),
     }

@@ -28,4 +28,5 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
         main=settings.main,
         instances=given["instances"],
         pretraining=given["pretraining"],
+        tasks=given.get("tasks", {}),
     )

@@ -18,8 +18,7 @@ from orla.schema import nearest
 from orla.statistics.bootstrap import RESAMPLES, Interval, mean_interval
 
 GIVEN = ("models", "horizon", "alignment", "profile")
-"""Tables that are made from sweeps: a row a model; a model and horizon; a model and observer; a
-model at its selected rate and number of a profile."""
+"""Tables made from sweeps: a row a model; a model and horizon, observer, or place in a profile."""
 
 
 @dataclass(frozen=True)
