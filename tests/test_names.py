@@ -48,7 +48,7 @@ OTHERWISE = {
         "results/ratio_gap.py",
         "results/shared.py",
         "reports/tables/ratio_gap.py",
-        "reports/tables/cadence_structure.py",
+        "reports/tables/cadence.py",
         "reports/figures/ratio_gap_plane.py",
     },
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
@@ -56,7 +56,7 @@ OTHERWISE = {
         "results/learners.py",
         "reports/tables/learners.py",
         "reports/figures/learners.py",
-        "reports/tables/past_cosines.py",  # the paper's column
+        "reports/tables/cosine.py",  # the paper's column
         "reports/tables/decorrelation.py",
     },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
@@ -128,6 +128,25 @@ OTHERWISE = {
         "tasks/episode.py",
         "tasks/shift.py",
         "prereg/guards.py",  # an estimand
+    },
+    ("table", "cadence"): {  # a chapter, and a word of the glossary
+        "reports/chapters.py",
+        "reports/figures/two_by_two.py",
+        "reports/tables/two_by_two.py",
+        "reports/words.py",
+    },
+    ("table", "intervention"): {  # a kind of part, and the key column of that name
+        "catalogue/__init__.py",
+        "engine/loop.py",
+        "interventions/base.py",
+        "reports/figures/pairs.py",
+        "reports/figures/two_by_two.py",
+        "reports/study.py",
+        "reports/tables/heldout.py",
+        "study/condition.py",
+        "study/fitting.py",
+        "study/keys.py",
+        "study/plan.py",
     },
     ("table", "verdict"): {"reports/terminal.py"},  # a column's heading
 }

@@ -80,6 +80,13 @@ def test_a_windows_gradients_are_autograds_summed_over_its_steps(driver, observe
             driven = now[name] + (past[name] if driver == "rtrl" else 0)
             np.testing.assert_allclose(series[MOVED + name][model], -0.05 * driven, atol=1e-10)
         assert np.abs(past["W_hh"]).max() > 1e-3
+        norms = [
+            np.linalg.norm(series[f"params {n}"][model].reshape(STEPS, -1), axis=1)[7::8]
+            for n in ("W_hh", "W_out")
+        ]
+        np.testing.assert_allclose(
+            series["ratio of the weights' norms"][model], norms[0] / norms[1]
+        )
         # The readout's gradient has no past, whatever the learner.
         assert not np.any(series[PAST + "W_out"])
 
@@ -131,6 +138,7 @@ def series_of(past, now, moved=None):
     for start, kind in ((PAST, past), (NOW, now), (MOVED, moved)):
         made[start + "W_hh"] = kind[None, :, :4].reshape(1, -1, 2, 2)
         made[start + "W_out"] = kind[None, :, 4:].reshape(1, -1, 1, 2)
+    made["ratio of the weights' norms"] = np.arange(1.0, len(past) + 1)[None]
     return made
 
 
@@ -164,6 +172,7 @@ def test_columns_of_hand_made_gradients():
     assert found["top1_gap"] == pytest.approx(found["top1_past"] - found["top1_immediate"])
     assert found["whh_share"] == pytest.approx(1) and found["wout_share"] == 0
     assert found["whh_share_null"] == pytest.approx(4 / 6)
+    assert found["weight_ratio"] == 2  # of 1, 2 and 3
     # Window 1 to 2 is a right angle, 2 to 3 a turn back.
     assert found["turn_cosine"] == pytest.approx((0 - 1) / 2)
     cosines = [3 / 3 / np.sqrt(31), 32 / 4 / np.sqrt(94), -4 / 4 / np.sqrt(7)]

@@ -26,7 +26,7 @@ PAST = {
     "sign_differs_share": 0.35, "condition_number": 4.0, "update_ratio": 6.0,
 }  # fmt: skip
 TABLES = [
-    "past_cosines", "structure", "cadence_structure", "projected_out", "isotropy",
+    "cosine", "structure", "cadence", "intervention", "isotropy",
     "decorrelation", "lstm_cross_architecture", "capacity", "substrate",
 ]  # fmt: skip
 STUDY = replace(
@@ -121,7 +121,7 @@ def test_every_number_of_the_paper_stands_there_and_nothing_was_run(name, table)
     other = models(task="another", optimizer="adam", learner="immediate", lacks=list(PAST))
     document = table(name, other)
     assert not document.ran
-    if name == "cadence_structure":
+    if name == "cadence":
         assert not document.panels
         return
     cells = [cell for panel in document.panels for row in panel.rows for cell in row]
@@ -129,12 +129,12 @@ def test_every_number_of_the_paper_stands_there_and_nothing_was_run(name, table)
     assert not document.data["run"].any() and (document.data["compared"] == "–").all()
     papers = load().table(catalogue.part("table", name).part.more["paper"])
     names = {
-        "past_cosines": ["cosine"], "structure": ["top1_past", "top1_immediate", "top1_gap"],
-        "projected_out": ["spearman"], "isotropy": ["mse"], "decorrelation": ["cosine"],
+        "cosine": ["cosine"], "structure": ["top1_past", "top1_immediate", "top1_gap"],
+        "intervention": ["spearman"], "isotropy": ["mse"], "decorrelation": ["cosine"],
         "lstm_cross_architecture": ["top1_past", "recovery_percent"], "substrate": ["value"],
         "capacity": ["recovery_full_percent", "recovery_immediate_percent", "gap_pp"],
     }[name]  # fmt: skip
-    if name == "projected_out":
+    if name == "intervention":
         papers = [row for row in papers if "spearman" in row]
     wanted = [row[n] for row in papers for n in names if n in row]
     shown = set(document.data["paper"].dropna())
@@ -196,7 +196,7 @@ def test_cosines_exact_and_by_windows_stand_side_by_side(table):
     wide = models(task="sine", learner=STEP, split="shift", architecture="rnn-128")
     biased = models(task="lorenz", learner="immediate", split="shift", lacks=["window_cosine"])
     still = models(task="sine", learner=STEP, split="stationary")
-    document = table("past_cosines", exact, by_windows, wide, biased, still, models())
+    document = table("cosine", exact, by_windows, wide, biased, still, models())
     cells = rows_of(document, "RNN", "SGD", panel="sine")
     assert cells["Ours exact, per step"] == by_hand(exact["past_cosine"], 3, signed=True)
     assert cells["Ours by windows"] == by_hand(by_windows["window_cosine"], 3, signed=True)
@@ -222,7 +222,7 @@ def test_cadences_differ_by_what_networks_differ_by(table):
     step, window = models(learner=STEP), models(seeds=4, drawn=1)
     slow = models(learner="immediate-200", lacks=["top1_past"])
     quick = models(learner="immediate", lacks=["top1_past"])
-    document = table("cadence_structure", step, window, slow, quick)
+    document = table("cadence", step, window, slow, quick)
     cells = rows_of(document, "SGD", "g_full")
     apart = window["top1_past"].to_numpy() - step["top1_past"].to_numpy()[:4]
     first = f"{step['top1_past'].mean():.2f} / {window['top1_past'].mean():.2f}"
@@ -235,20 +235,20 @@ def test_cadences_differ_by_what_networks_differ_by(table):
     assert cells["‖ΔW_hh‖/‖ΔW_out‖"].endswith(by_hand(apart, 2, signed=True))
     assert document.ran and "Null of ratio norms" not in cells
     heavy = [frame.assign(weight_ratio=8.25) for frame in (step, window)]
-    document = table("cadence_structure", *heavy)
+    document = table("cadence", *heavy)
     assert rows_of(document, "SGD", "g_full")["Null of ratio norms"].startswith("8.25")
     for network in ("rnn-128", "lstm"):
         other = [models(architecture=network, learner=name) for name in (FULL, STEP)]
-        cells = rows_of(table("cadence_structure", *other), "SGD", "g_full")
+        cells = rows_of(table("cadence", *other), "SGD", "g_full")
         assert cells["Null of ratio counts"] == "–"
-    assert not table("cadence_structure", step).panels
+    assert not table("cadence", step).panels
 
 
 def test_what_an_intervention_costs_network_by_network(table):
     plain = models(optimizer="lars", seeds=10)
     changed = models(optimizer="lars", seeds=10, intervention="project", lacks=list(PAST))
     other = models(optimizer="adam", intervention="project")
-    document = table("projected_out", plain, changed, other, models(optimizer="adam"))
+    document = table("intervention", plain, changed, other, models(optimizer="adam"))
     [panel] = document.panels
     assert "project" in panel.title and len(panel.rows) == 10 + 1 + 2
     lost = plain["recovery_heldout_percent"] - changed["recovery_heldout_percent"]
@@ -267,7 +267,7 @@ def test_what_an_intervention_costs_network_by_network(table):
     assert float(ours[0].rpartition(" ")[2]) == pytest.approx(rank.pvalue, abs=0.03)
     assert panel.rows[11][0] == "the paper, n = 5" and panel.rows[11][-1].startswith("+1.000")
     assert panel.rows[12][-1].startswith("+0.297 [−0.430,\u00a00.990]\n(")
-    without = table("projected_out", plain.drop(columns="top1_past"), changed)
+    without = table("intervention", plain.drop(columns="top1_past"), changed)
     assert not without.ran and "not run" in without.panels[0].rows[0]
 
 
@@ -276,7 +276,7 @@ def test_perfectly_ordered_losses_have_rank_correlation_one(table):
     changed = models(optimizer="lars", intervention="project")
     for sign, text in ((1, "+1.000"), (-1, "−1.000")):
         less = plain["recovery_heldout_percent"] - sign * np.arange(5.0)
-        document = table("projected_out", plain, changed.assign(recovery_heldout_percent=less))
+        document = table("intervention", plain, changed.assign(recovery_heldout_percent=less))
         assert document.panels[0].rows[5][-1].startswith(text)
 
 
@@ -431,7 +431,7 @@ def test_a_study_of_ones_own_shows_no_table_of_the_paper(name, table):
     frames = [models(), models(learner=STEP)]
     own = replace(STUDY, reproduces=False, recordings=())
     document = table(name, *frames, study=own)
-    assert document.ran == (name == "cadence_structure")
+    assert document.ran == (name == "cadence")
     if document.ran:
         assert "paper" not in document.caption + "".join(document.notes)
         assert "paper" in "".join(table(name, *frames).notes)

@@ -24,6 +24,10 @@ FACTS = {
     "papers_task": config["registrations"]["assume"]["task"],
     "statistics": config["statistics"],
     "comparisons": config["comparisons"],
+    "tasks": {
+        task: {k: v for k, v in spec.items() if not isinstance(v, dict)}
+        for task, spec in config["tasks"].items()
+    },
     # A task's options are data, which no reader wants beside its name.
     "instances": {
         kind: config.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"

@@ -15,6 +15,8 @@ from orla.probes import directions
 from orla.probes.base import Probe, State, Update
 from orla.probes.directions import MOVED, NOW, PAST, Windows
 
+_WEIGHTS = "ratio of the weights' norms"
+
 
 @dataclass(frozen=True)
 class PastStructure(
@@ -31,6 +33,7 @@ class PastStructure(
         "whh_share": "squared norm on W_hh of u_1, the first left singular vector of G_past",
         "whh_share_null": "numbers in W_hh over those in all parameters",
         "wout_share": "squared norm of u_1 on W_out",
+        "weight_ratio": "mean over windows of the norm of W_hh over that of W_out, at their end",
         "turn_cosine": "mean of the cosine of g_past of a window and of the next",
         "window_cosine": "mean over windows of the cosine of g_imm and g_past",
         "update_along_past": "mean over windows of the cosine of g_past and the update reversed, "
@@ -72,12 +75,14 @@ class PastStructure(
 
     def init(self, params: Parameters) -> State:
         kinds = (PAST, NOW, MOVED)
-        return {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
+        sums = {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
+        return sums | {_WEIGHTS: torch.zeros_like(next(iter(params.values())).flatten()[0])}
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         known = {**update.observers, "own": update.learned}
         full, imm = known[self.full], known[self.immediate]
-        after = dict(state)
+        after = dict(state) | {_WEIGHTS: _norm_of(update.params, "W_hh")}
+        after[_WEIGHTS] = after[_WEIGHTS] / _norm_of(update.params, "W_out")
         for name in update.params:
             if name in full and name in imm:
                 after[PAST + name] = state[PAST + name] + (full[name] - imm[name])
@@ -88,6 +93,9 @@ class PastStructure(
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         rows = [self._measured(model) for model in directions.models(series)]
+        for row, weights in zip(rows, series[_WEIGHTS], strict=True):
+            if row:
+                row["weight_ratio"] = directions.mean(weights)
         names = self.part.more["columns"]
         return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
 
@@ -131,6 +139,13 @@ def _along(past: np.ndarray, moved: np.ndarray) -> float:
     """
     some = past.any(0)
     return directions.mean(directions.cosines(past[:, some], -moved[:, some]))
+
+
+def _norm_of(params: Parameters, kind: str) -> Tensor:
+    """Norm of W_hh, say: of W_hh.0, W_hh.1, ... together in a stack; NaN where there is none."""
+    squares = [(p * p).sum() for name, p in params.items() if name.partition(".")[0] == kind]
+    none = next(iter(params.values())).new_full((), torch.nan)
+    return torch.stack(squares).sum().sqrt() if squares else none
 
 
 def _leading(values: np.ndarray) -> float:

@@ -30,7 +30,7 @@ _COLUMNS = [
 
 class PastCosines(
     Table,
-    name="past_cosines",
+    name="cosine",
     label="Cosine of the immediate and the past gradient",
     chapter="mechanism",
     order=10,

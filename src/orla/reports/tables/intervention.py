@@ -32,7 +32,7 @@ _COLUMNS = [
 
 class ProjectedOut(
     Table,
-    name="projected_out",
+    name="intervention",
     label="The first direction of the past gradient taken out",
     chapter="mechanism",
     order=40,

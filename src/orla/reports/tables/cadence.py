@@ -37,7 +37,7 @@ _COUNTS = 6
 
 class CadenceStructure(
     Table,
-    name="cadence_structure",
+    name="cadence",
     label="Structure and update ratio at two cadences",
     chapter="mechanism",
     order=30,
