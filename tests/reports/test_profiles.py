@@ -42,7 +42,7 @@ def profile(optimizers=("sgd", "lars"), splits=("80-20",), seeds=(0, 1, 2), **co
                     "u1_map": generator.normal(size=16),
                 }
                 key = keys | {"optimizer": optimizer, "split": split, "seed": seed}
-                key |= {"learning_rate": 1e-3, "probe": "past"}
+                key |= {"learning_rate": 1e-3}
                 rows += [
                     key | {"quantity": quantity, "index": i, "value": value}
                     for quantity, values in of.items()

@@ -18,7 +18,7 @@ from orla.reports.figures.shared import count_range, say
 from orla.reports.measured import full_learner, plain
 from orla.reports.study import StudyFacts
 
-_TOGETHER = ["task", "pair", "architecture", "precision", "learner", "probe"]
+_TOGETHER = ["task", "pair", "architecture", "precision", "learner"]
 _MOST_COLUMNS = 4
 # Characters of a panel's title in one line.
 _LONGEST = 22
