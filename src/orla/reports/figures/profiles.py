@@ -56,7 +56,7 @@ def chosen(profile: pd.DataFrame, quantities: tuple[str, ...], study: StudyFacts
     first = panels.groupby([rows[key] for key in _TOGETHER], sort=False).nunique().idxmax()
     keys = dict(zip(_TOGETHER, first, strict=True))
     rows = rows[(rows[_TOGETHER] == pd.Series(keys)).all(axis=1)]
-    told = [k for k in _TOGETHER[:-1] if keys[k] != ""]
+    told = [k for k in _TOGETHER if keys[k] != ""]
     return Chosen(rows, ", ".join(study.called(key, keys[key]) for key in told))
 
 
