@@ -1,4 +1,4 @@
-# Tables, figures, the page, and docs/findings.md.
+# Tables, figures, the page, and the findings.
 
 # Results by the names that tables and figures need them by.
 FILE_OF = {"models": "lr_curves"}
@@ -142,12 +142,18 @@ rule page:
         "../scripts/page.py"
 
 
-# docs/findings.md, from the results of this study; never asked for by `all`.
+# docs/findings.md of the default study, docs/findings-NAME.md of another; never asked for by `all`.
+DEFAULT_STUDY = "simulated"
+FINDINGS = "docs/findings.md"
+if config["name"] != DEFAULT_STUDY:
+    FINDINGS = f"docs/findings-{config['name']}.md"
+
+
 rule findings:
     input:
         results=expand("<results>/{name}.parquet", name=PAGE_RESULTS),
     output:
-        findings="docs/findings.md",
+        findings=FINDINGS,
     log:
         "<logs>/findings.log",
     benchmark:
