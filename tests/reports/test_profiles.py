@@ -224,3 +224,12 @@ def test_a_plane_of_many_optimizers_and_wide_ratios_is_readable():
         wide["update_ratio_high"] = wide["update_ratio"] * 1.1
         figure, _ = draw("ratio_gap_plane", {"ratio_gap": wide}, STUDY)
         assert not overlapping(figure) and not beyond(figure)
+
+
+def test_of_more_panels_than_a_page_holds_the_papers_optimizers_are_drawn():
+    splits = ("50-50", "80-20", "stationary")
+    few = profile(("sgd", "lars", "rmsprop", "lion"), splits, seeds=(0,))
+    many = profile(("sgd", "lars", "rmsprop", "lion", "signsgd"), splits, seeds=(0,))
+    for frame, optimizers in ((few, 4), (many, 2)):
+        figure, _ = draw("past_turns", {"profile": frame}, STUDY)
+        assert len([axes for axes in figure.axes if axes.get_title()]) == optimizers * 3

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures.base import Paths
 from orla.reports.figures.shared import count_range, say
-from orla.reports.measured import full_learner, plain
+from orla.reports.measured import full_learner, papers_structure, plain
 from orla.reports.study import StudyFacts
 
 _TOGETHER = ["task", "pair", "architecture", "precision", "learner"]
-_MOST_COLUMNS = 4
+_MOST_COLUMNS, _MOST_PANELS = 4, 12
 # Characters of a panel's title in one line.
 _LONGEST = 22
 _SERIES = ["seed", "quantity"]
@@ -43,7 +43,7 @@ def chosen(profile: pd.DataFrame, quantities: tuple[str, ...], study: StudyFacts
     """The rows of some quantities along one learner of one network, all optimizers and splits.
 
     The learner is the one that the paper measures with, where it ran; then the network and task
-    with most panels.
+    with most panels. Of more panels than a page holds those of the paper's optimizers are drawn.
     """
     rows = plain(profile)
     rows = rows[rows["quantity"].isin(quantities) & rows["value"].notna()]
@@ -56,6 +56,9 @@ def chosen(profile: pd.DataFrame, quantities: tuple[str, ...], study: StudyFacts
     first = panels.groupby([rows[key] for key in _TOGETHER], sort=False).nunique().idxmax()
     keys = dict(zip(_TOGETHER, first, strict=True))
     rows = rows[(rows[_TOGETHER] == pd.Series(keys)).all(axis=1)]
+    papers = rows["optimizer"].isin({row["optimizer"] for row in papers_structure()})
+    if papers.any() and len(rows[["split", "optimizer"]].drop_duplicates()) > _MOST_PANELS:
+        rows = rows[papers]
     told = [k for k in _TOGETHER if keys[k] != ""]
     return Chosen(rows, ", ".join(study.called(key, keys[key]) for key in told))
 
