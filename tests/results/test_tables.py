@@ -30,7 +30,7 @@ TABLES = {
     "multiverse": "gap",
     "learners": "cosine",
 }
-# Their rows are what a config names, and every measure of a condition; they have tests of their own.
+# Rows of what a config names, and of every measure of a condition: they have tests of their own.
 ELSEWHERE = {"quantities", "measured"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs", "selection"]
 WITHOUT_DRAWS = [
