@@ -77,6 +77,8 @@ def test_those_of_the_study_pass():
         ({"rank": {"along": "pairs", "with": GAP["sum"]}}, "a rank along pairs has unit: pair"),
         ({"rank": {"along": "seeds"}}, 'a rank along seeds needs "with"'),
         ({"rank": {"along": {"optimizer": ["sgd", "adam"]}}}, "along"),
+        ({"sum": [{"plus": "r2_mean", "minus": "r2_mean"}]}, "both plus and minus; write two"),
+        ({"sum": [{"times": 2}]}, "sum"),
         ({"unit": "array"}, '"quantities.gap.unit" cannot be "array"'),
         ({"sums": []}, '"quantities.gap.sums" is not a known key'),
     ],

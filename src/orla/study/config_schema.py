@@ -272,11 +272,11 @@ def _quantities() -> dict[str, Any]:
             absolute=_said({"type": "boolean"}, "Whether its absolute value is taken."),
             **where,
         ),
-        "oneOf": [{"required": ["plus"]}, {"required": ["minus"]}],
+        "anyOf": [{"required": ["plus"]}, {"required": ["minus"]}],
     }
     terms = {"type": "array", "minItems": 1, "items": term}
     along = {
-        "oneOf": [
+        "anyOf": [
             {"enum": [SEEDS, PAIRS]},
             {
                 "type": "object",

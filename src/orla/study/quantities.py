@@ -111,6 +111,8 @@ def quantity_of(name: str, given: Mapping[str, Any]) -> Quantity:
 
 def _term(place: str, at: Mapping[str, str], given: Mapping[str, Any]) -> Term:
     own = dict(given)
+    if {"plus", "minus"} <= own.keys():
+        raise OrlaError(f"{place}: a term has both plus and minus; write two terms")
     sign, column = (1.0, own.pop("plus")) if "plus" in own else (-1.0, own.pop("minus"))
     times, absolute = sign * own.pop("times", 1.0), own.pop("absolute", False)
     where = SILENT | dict(at) | own
