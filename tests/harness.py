@@ -28,6 +28,7 @@ OPTIONS = {
     "lru": {"r_min": 0.2, "r_max": 0.6, "max_phase": 1.0},
     "stack": {"layers": [{"kind": "lstm", "hidden": 2}, "rnn"]},
     "block_gru": {"blocks": HIDDEN, "units": 3, "mlp": 1},
+    "low_rank_rnn": {"rank": 2},
     "transformer": {"context": 2, "heads": 1, "layers": 1, "feedforward": 1},
 }
 
@@ -154,6 +155,9 @@ _TEXTBOOK = {
     "lstm": oracles.lstm_step,
     "gru": oracles.gru_step,
     "ctrnn": oracles.ctrnn_step,
+    "spectral_rnn": oracles.rnn_step,
+    "low_rank_rnn": oracles.low_rank_rnn_step,
+    "singular_rnn": oracles.singular_rnn_step,
     "stack": oracles.lstm_below_rnn_step,
 }
 
@@ -425,8 +429,9 @@ def distance(ours, theirs):
     return worst
 
 
-# Parameters without an immediate derivative: they act on what the next step reads.
-LAGGED = {"rwkv": {"decay"}}
+# Parameters without an immediate derivative: they act on what the next step reads, or never learn.
+FIXED = {"singular_rnn": {"U_hh", "V_hh"}}
+LAGGED = {"rwkv": {"decay"}, **FIXED}
 
 
 def all_learn(gradients, but=()):

@@ -41,6 +41,21 @@ def ctrnn_step(params, h, x):
     return h + 0.5 * (rnn_step(params, h, x) - h)
 
 
+def low_rank_rnn_step(params, h, x):
+    """The RNN's step with W_hh = sum over k of u_k v_k^T, multiplied out."""
+    columns = zip(params["U_hh"].T, params["V_hh"].T, strict=True)
+    W_hh = sum(torch.outer(u, v) for u, v in columns)
+    return rnn_step({**params, "W_hh": W_hh}, h, x)
+
+
+def singular_rnn_step(params, h, x):
+    """The RNN's step with W_hh = sum over k of s_k u_k v_k^T, u_k and v_k no part of a gradient."""
+    bases = (params[name].detach().T for name in ("U_hh", "V_hh"))
+    ranks = zip(params["s_hh"], *bases, strict=True)
+    W_hh = sum(s * torch.outer(u, v) for s, u, v in ranks)
+    return rnn_step({**params, "W_hh": W_hh}, h, x)
+
+
 def lstm_below_rnn_step(params, state, x):
     """The state is (h of the RNN, h and c of the LSTM below it)."""
     n = len(params["b_h.1"])

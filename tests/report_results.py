@@ -77,6 +77,7 @@ def make_results(
         ignore_index=True,
     )[lambda frame: [*KEYS, *(c for c in frame if c not in KEYS)]]
     heldout = curves[curves["selected"]].reset_index(drop=True)
+    heldout = heldout.assign(**past_columns(heldout))
     seeds = _gap_seeds(heldout)
     gaps = _gaps(seeds)
     horizon_gaps = _horizon_gaps(n_seeds)
@@ -93,12 +94,73 @@ def make_results(
         "traces": _traces(heldout),
         "verdicts": _verdicts(),
         "learners": _learners(heldout),
+        "measured": measured(heldout),
+        "profile": profile(heldout),
         **make_inference(heldout, SETTING, COMPARISONS, horizon_gaps),
     }
 
 
 def _seeds(optimizer: str, split: str, n_seeds: int, headline_seeds: int | None) -> int:
     return headline_seeds if headline_seeds and (optimizer, split) == ("adam", "50-50") else n_seeds
+
+
+def past_columns(heldout: pd.DataFrame) -> dict[str, np.ndarray]:
+    """What the probes of the past gradient add, all different, and different for each model."""
+    centers = {
+        "top1_past": 0.62, "top1_immediate": 0.34, "top1_gap": 0.28, "whh_share": 0.57,
+        "turn_cosine": 0.1, "window_cosine": -0.12, "past_cosine": -0.02, "dominance": 14.0,
+        "past_wins_share": 0.97, "past_sign_sd": 0.21, "past_sign_sd_coordinates": 0.43,
+        "sign_differs_share": 0.36,
+    }  # fmt: skip
+    names = heldout["learner"] + heldout["optimizer"]
+    moved = np.array([hash_text(name) % 97 for name in names])
+    moved = 1 + moved / 1000 + heldout["seed"].to_numpy() / 100
+    found = {name: center * moved for name, center in centers.items()}
+    lost = heldout["diverged"].to_numpy(bool)
+    found = {name: np.where(lost, np.nan, values) for name, values in found.items()}
+    return found | {"whh_share_null": np.full(len(heldout), 4096 / 6850)}
+
+
+def measured(models: pd.DataFrame) -> pd.DataFrame:
+    """The table of that name, of all columns that are numbers and not of the keys."""
+    rows = []
+    names = models.select_dtypes("float").columns.difference(["learning_rate"])
+    for key, part in models.groupby(KEYS, sort=False):
+        for name in names:
+            values = part[name].dropna()
+            if len(values) or name == "recovery_heldout_percent":
+                mean, sd, low, high = interval(values)
+                row = dict(zip(KEYS, key, strict=True)) | {"measure": name, "mean": mean, "sd": sd}
+                row |= {"n_seeds": len(values), "n_diverged": int(part["diverged"].sum())}
+                row |= {"t95_low": low, "t95_high": high, "t90_low": low, "t90_high": high}
+                rows.append(row)
+    columns = [*KEYS, "measure", "mean", "sd", "n_seeds", "n_diverged"]
+    columns += ["t95_low", "t95_high", "t90_low", "t90_high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.DataFrame:
+    """Spectra, turns and maps of the models with full gradients."""
+    parts = []
+    models = models[models["learner"].isin(["tbptt-200-200", "rtrl"])]
+    for row in models[[*KEYS, "seed", "learning_rate", "diverged"]].to_dict("records"):
+        if row.pop("diverged"):
+            continue
+        generator = np.random.default_rng([hash_text(row["optimizer"]), row["seed"]])
+        decay = 0.4 + 0.1 * generator.uniform()
+        spectrum = decay ** np.arange(windows)
+        place = np.abs(generator.standard_normal(units * units)) / units
+        of = {
+            "singular_past": spectrum / spectrum.sum(),
+            "singular_immediate": spectrum**0.5 / (spectrum**0.5).sum(),
+            "turn_cosine": generator.uniform(-0.3, 0.6, windows - 1),
+            **({"u1_map": place} if row["seed"] == 0 else {}),
+        }
+        for quantity, values in of.items():
+            part = pd.DataFrame({"index": np.arange(len(values)), "value": values})
+            parts.append(part.assign(**row, probe="past", quantity=quantity))
+    columns = [*KEYS, "seed", "learning_rate", "probe", "quantity", "index", "value"]
+    return pd.concat(parts, ignore_index=True)[columns]
 
 
 def _sweep(

@@ -48,15 +48,23 @@ OTHERWISE = {
         "results/ratio_gap.py",
         "results/shared.py",
         "reports/tables/ratio_gap.py",
+        "reports/tables/cadence.py",
+        "reports/figures/ratio_gap_plane.py",
     },
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
         "results/learners.py",
         "reports/tables/learners.py",
         "reports/figures/learners.py",
+        "reports/tables/cosine.py",  # the paper's column
+        "reports/tables/decorrelation.py",
     },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
-    ("probe", "condition_number"): {"reports/figures/grad_ratio.py"},
+    ("probe", "condition_number"): {
+        "reports/figures/grad_ratio.py",
+        "reports/tables/isotropy.py",
+    },
+    ("table", "structure"): {"reports/measured.py"},  # a table of the paper
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry
         "catalogue/__init__.py",
         "study/config.py",
@@ -93,7 +101,14 @@ OTHERWISE = {
         "study/plan.py",
         "prereg/agreement.py",
         "prereg/claimed.py",
+        "study/quantities.py",
         "truth/verdicts.py",
+    },
+    ("statistic", "quantities"): {  # the key of a config
+        "study/config.py",
+        "study/config_schema.py",
+        "prereg/binding.py",
+        "prereg/claimed.py",
     },
     ("figure", "power"): {"prereg/cli.py"},  # a command
     ("statistic", "estimates"): {"prereg/claimed.py", "truth/verdicts.py"},
@@ -106,11 +121,32 @@ OTHERWISE = {
         "results/estimands.py",
         "truth/verdicts.py",
         "study/config.py",
+        "study/config_schema.py",
+        "study/quantities.py",
         "study/study.py",
         "study/sweep.py",
         "tasks/episode.py",
         "tasks/shift.py",
         "prereg/guards.py",  # an estimand
+    },
+    ("table", "cadence"): {  # a chapter, and a word of the glossary
+        "reports/chapters.py",
+        "reports/figures/two_by_two.py",
+        "reports/tables/two_by_two.py",
+        "reports/words.py",
+    },
+    ("table", "intervention"): {  # a kind of part, and the key column of that name
+        "catalogue/__init__.py",
+        "engine/loop.py",
+        "interventions/base.py",
+        "reports/figures/pairs.py",
+        "reports/figures/two_by_two.py",
+        "reports/study.py",
+        "reports/tables/heldout.py",
+        "study/condition.py",
+        "study/fitting.py",
+        "study/keys.py",
+        "study/plan.py",
     },
     ("table", "verdict"): {"reports/terminal.py"},  # a column's heading
 }

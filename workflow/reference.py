@@ -78,6 +78,13 @@ WRITTEN = {
         "against": "Learner whose gradient it is compared with.",
         "carried_bytes": "Bytes that the observer holds of one model between updates.",
     },
+    "profile, and each sweep's profiles": {
+        "seed": "Seed of the network; only those at the selected rate that did not diverge.",
+        "learning_rate": "Learning rate.",
+        "quantity": "The profile of a probe.",
+        "index": "What is numbered, from 0.",
+        "value": "The number.",
+    },
     "traces": {
         "seed": "Seed of the network.",
         "step": "Last step of the window, from 1.",
@@ -137,6 +144,7 @@ def reference() -> str:
     lines += ["### Of the loss, in the tables of models", "", *_columns(of_losses()), ""]
     lines += ["### Of the probes, in the tables of models", "", *_columns(of_probes()), ""]
     lines += ["### Of the probes, in the tables of alignments", "", *_columns(of_observers()), ""]
+    lines += ["### Profiles of the probes", "", *_columns(of_profiles()), ""]
     for name, part in catalogue.parts("statistic").items():
         lines += [f"### {name}", "", _first_line(part), "", *_keyed(part.columns), ""]
     return "\n".join(lines)
@@ -238,6 +246,11 @@ def of_probes() -> dict[str, str]:
 def of_observers() -> dict[str, str]:
     """Columns that probes add to a table with a row a model and observer."""
     return _of_probes("observed")
+
+
+def of_profiles() -> dict[str, str]:
+    """What probes number along a run, `quantity` in the table of profiles."""
+    return _of_probes("profiles")
 
 
 def _of_probes(which: str) -> dict[str, str]:

@@ -76,6 +76,7 @@ def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
 NOT_DRAWN = {
     "rwkv": {"mu_r", "mu_k", "mu_v", "decay", "bonus"},
     "s4": {"log_A_real", "A_imag"},
+    "singular_rnn": {"s_hh"},
     "block_gru": {"b_he", "b_ih", "b_h", "b_g", "b_m.0"}
     | {"scale_he", "scale_ih", "scale_h", "scale_m.0"},
     "transformer": {"b_in", "b_qv.0", "b_o.0", "b_1.0", "b_2.0", "scale", "shift"}

@@ -9,7 +9,9 @@ import oracles
 import pytest
 import torch
 from harness import (
+    FIXED,
     HIDDEN,
+    LAGGED,
     N_IN,
     N_OUT,
     NETWORKS,
@@ -113,8 +115,7 @@ def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, lear
     found = run(tmp_path, typed, learner)
     assert len(found["W_out"]) == len(found["step"]) > 0
     still = {name for name, g in found.items() if not g.any()} - {"step"}
-    # RWKV's decay acts on the state that the next step reads: it has no immediate derivative.
-    assert still == ({"decay"} if (kind, learner) == ("rwkv", "immediate") else set())
+    assert still == set((LAGGED if learner == "immediate" else FIXED).get(kind, ()))
     assert all(np.isfinite(g).all() for g in found.values())
 
 

@@ -154,3 +154,66 @@ def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OrlaError, match="no such file"):
         binding.plan_of([overlay])
+
+
+QUANTITY = {
+    "label": "gap",
+    "unit": "pair",
+    "at": {"task": "many-arrays", "architecture": "rnn", "optimizer": "adam", "split": "80-20"},
+    "sum": [
+        {"plus": "update_ratio", "learner": "rtrl"},
+        {"minus": "update_ratio", "learner": "immediate"},
+    ],
+}
+
+
+@pytest.fixture
+def about(write):
+    """A registration about a quantity of twelve pairs with three seeds."""
+    given = document(quantity="gap", scale="", studies=["simulated"])
+    for key in ("estimand", "conditions", "comparison", "minus"):
+        del given[key]
+    given["exclusions"]["max_diverged"] = 0
+    return registration.read(write(given))
+
+
+@pytest.fixture(scope="module")
+def asking(config):
+    return config | {"quantities": {"gap": QUANTITY}}
+
+
+def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
+    plan = checked(settled(asking))
+    binding.demand(plan, about)
+    paths = binding.sweeps(plan, about)
+    assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
+    before = bound(asking, about)
+    for path, value in (
+        (("quantities", "gap", "sum", 1, "times"), 2.0),
+        (("conditions", -1, "seeds"), 4),
+        (("conditions", -1, "observers"), ["immediate"]),
+        (("pretraining", "window"), 1),
+        (("tasks", "many-arrays", "pairs", "pair-3", "seed"), 99),
+    ):
+        after = bound(changed(asking, *path, value=value), about)
+        assert before["config_sha256"] != after["config_sha256"], path
+        assert before["code_sha256"] == after["code_sha256"]
+    for path, value in (
+        (("compute", "threads"), 2),
+        (("grids", "lars", "step"), [0.0003, 0.001]),
+        (("comparisons", "per_step", "minus"), ["tbptt-200-200", "immediate"]),
+    ):
+        assert bound(changed(asking, *path, value=value), about) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("conditions", -1, "seeds"), 4, "the config runs 12 pairs with \\[4\\] seeds"),
+        (("quantities", "gap", "scale"), "pp", 'scale of gap is "pp" in the config, not ""'),
+        (("quantities",), {}, 'the config has no quantity "gap"'),
+    ],
+)
+def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
+    with pytest.raises(OrlaError, match=words):
+        binding.demand(checked(settled(changed(asking, *path, value=value))), about)

@@ -25,7 +25,10 @@ def test_a_claim_over_seeds_is_read(write):
     assert known.claim.region.describe("pp") == "below 0 pp"
 
 
-@pytest.mark.parametrize("key", sorted(set(REQUIRED) - {"version"}))
+OF_GAP = ["estimand", "conditions", "comparison", "minus"]
+
+
+@pytest.mark.parametrize("key", sorted({*REQUIRED, *OF_GAP} - {"version"}))
 def test_every_part_is_required(write, key):
     given = document()
     del given[key]
@@ -34,7 +37,7 @@ def test_every_part_is_required(write, key):
 
 
 def test_the_parts_are_all_there_is():
-    assert sorted([*REQUIRED, "binds", "manipulation_checks"]) == sorted(DOCUMENT)
+    assert sorted([*REQUIRED, *OF_GAP, "binds", "manipulation_checks"]) == sorted(DOCUMENT)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,8 @@ def test_the_parts_are_all_there_is():
         (document(exclusions={"max_diverged": 1}), '"exclusions.max_failing" is missing'),
         (seed_document(sample={"seeds": 3, "pairs": 2}), '"sample.pairs" is too much'),
         (document(unit="seed"), '"pair" is missing; add it'),
+        (document(scale="pp"), 'with no quantity, "scale" is too much; remove it'),
+        (document(quantity="turn"), 'with a quantity, "estimand" is too much; remove it'),
         (document(binds={"config_sha256": "a" * 64}), '"binds.code_sha256" is missing'),
     ],
 )

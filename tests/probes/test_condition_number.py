@@ -188,9 +188,7 @@ def test_looks_are_taken_between_segments_and_are_those_of_a_run_that_was_stoppe
         seen = part.series["condition_number"][:, 0]
         assert np.array_equal(seen, whole.series["condition_number"][:, of])
     assert same(everything(state), everything(whole.state))
-    with pytest.raises(
-        OrlaError, match=r"condition_number looks every 20 steps, and .* of 8; give"
-    ):
+    with pytest.raises(OrlaError, match=r"condition_number looks every 20 steps, .* of 8; give"):
         loop("immediate", "rnn", stride=20)
 
 

@@ -309,8 +309,8 @@ def conditions():
                 for f in options_of(part)
                 if f.default is f.default_factory
             }
-            if name == "condition_number":  # looks are taken between segments
-                needed["stride"] = 24
+            for seldom in filter(None, (part.part.more.get(n) for n in ("stride", "kept"))):
+                needed[seldom] = 24  # looks are taken between segments
             made = catalogue.make(kind, {"kind": name, **needed})
             yield {
                 "driver": learner("trace"),

@@ -2,14 +2,12 @@
 
 import io
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_latex import PDFLATEX, UNSCALED, compile_latex
 from report_results import build
 
 from orla import catalogue
@@ -20,7 +18,6 @@ from orla.reports.tables import adapt_window
 from orla.reports.verdicts import folded, outcome_words, reasons, sample, threshold
 
 NAMES = list(catalogue.parts("table"))
-PDFLATEX = shutil.which("pdflatex")
 
 
 def test_the_reports_have_their_tables():
@@ -32,21 +29,6 @@ def test_the_reports_have_their_tables():
 def line(table, panel, first):
     rows = next(p.rows for p in table.panels if p.title.startswith(panel))
     return next(row for row in rows if row[0].startswith(first))
-
-
-def compile_latex(
-    folder: Path, body: str, packages: str = r"\usepackage{booktabs,graphicx}"
-) -> str:
-    document = rf"\documentclass{{article}}{packages}\begin{{document}}{body}\end{{document}}"
-    (folder / "minimal.tex").write_text(document, encoding="utf-8")
-    command = [PDFLATEX, "-halt-on-error", "-interaction=nonstopmode", "minimal.tex"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stdout[-1500:]
-    return done.stdout
-
-
-# What a table is before it is scaled to the width of the page.
-UNSCALED = r"\usepackage{booktabs}\newcommand{\resizebox}[3]{#3}"
 
 
 def with_losses(results):

@@ -81,4 +81,6 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
         "conditions_over_pairs": ("models",),
         "multiverse": ("estimates", "horizon_gaps"),
         "learners": ("alignment",),
+        "quantities": ("models",),
+        "measured": ("models",),
     }

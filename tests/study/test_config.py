@@ -36,6 +36,13 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
     plan = checked(config)
     assert plan.pretraining("far") == plan.pretraining("rnn") | {"window": 200}
     assert plan.pretraining("rnn")["window"] == 50 and "of" not in plan.pretraining("rnn")
+    config["pretraining"] |= {"frozen": ["b_out"], "optimizer": "sgd"}
+    config["pretraining"]["of"] = {"far": {"frozen": [], "optimizer": {"kind": "adam"}}}
+    plan = checked(config)
+    assert plan.pretraining("rnn")["frozen"] == ["b_out"]
+    assert plan.pretraining("rnn")["optimizer"] == "sgd"
+    own = {"frozen": [], "optimizer": {"kind": "adam"}}
+    assert plan.pretraining("far") == plan.pretraining("rnn") | own
 
 
 @pytest.mark.parametrize(
@@ -117,7 +124,7 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
         (
             ["probes"],
             {"update_ratio": {"kind": "condition_number", "stride": 300}},
-            "update_ratio looks every 300 steps and a window of recordings has 200; give",
+            "update_ratio measures every 300 steps and a window of recordings has 200; give",
         ),
         (["horizons", "steps"], [200, 400], "200, one window of recordings; give two at least"),
         (["stable_windows"], 0, '"stable_windows" must be at least 1, not 0'),
@@ -131,6 +138,24 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
             {"rnn": {"windows": 200}},
             '"pretraining.of.rnn.windows" is not a known key; the nearest is "window"',
         ),
+        (
+            ["pretraining", "optimizer"],
+            "adem",
+            '"pretraining.optimizer" cannot be "adem"; the nearest is "adam"',
+        ),
+        (
+            ["pretraining", "optimizer"],
+            {"kind": "adam", "beta": 0.5},
+            '"pretraining.optimizer.beta" is not a known key; the nearest is "beta2"',
+        ),
+        (["pretraining", "of", "rnn-pretrained-1", "optimizer"], 3, "must be text or a mapping"),
+        (
+            ["pretraining", "of", "rnn-pretrained-1", "frozen"],
+            ["W_hx"],
+            'the network rnn-pretrained-1: pretraining: "frozen" names W_hx, which is no parameter '
+            "of the network; it has W_ih, W_hh, b_h, W_out, b_out",
+        ),
+        (["pretraining", "frozen"], "W_hh", '"pretraining.frozen" must be a list, not "W_hh"'),
         (["plugins"], "parts", '"plugins" must be a list of folders'),
         (
             ["plugins"],

@@ -173,8 +173,18 @@ def test_conditions_are_aligned_whose_probes_measure_something_of_each_observer(
 def test_steps_between_two_looks_are_the_option_of_the_probe_that_takes_some():
     seldom = {"seldom": {"kind": "condition_number", "stride": 70}}
     made = plan(probes=CONFIG["probes"] | seldom)
-    found = {name: made.look_stride(name) for name in ("seldom", "condition_number", "past")}
+    found = {n: made.probe_steps(n, "stride") for n in ("seldom", "condition_number", "past")}
     assert found == {"seldom": 70, "condition_number": 1000, "past": 0}
+    assert not any(made.probe_steps(name, "kept") for name in found)
+
+
+def test_states_of_probes_are_kept_and_have_profiles_where_a_probe_says_so():
+    named = {"far": {"kind": "past_structure", "immediate": "immediate", "window": 400}}
+    watched = BLOCK | {"splits": ["50-50"], "observers": ["immediate"]}
+    for probe, steps in (("far", 400), ("condition_number", 0)):
+        made = plan(watched | {"probes": [probe]}, probes=CONFIG["probes"] | named)
+        assert made.probe_steps(probe, "kept") == steps
+        assert {made.profiled(c) for c in made.conditions} == {bool(steps)}
 
 
 def test_horizons_concern_one_task_its_split_and_the_named_learners():
@@ -285,3 +295,13 @@ def test_a_learner_is_exact_by_its_declaration_whatever_it_is_called():
     study = plan(learners={"slow": {"kind": "rtrl", "block": 9}, "rtrl-like": {"kind": "trace"}})
     exact = {n: study.exact(n) for n in ("slow", "rtrl", "rtrl-like", "tbptt-9-9", "immediate")}
     assert exact == dict.fromkeys(exact, False) | {"slow": True, "rtrl": True}
+
+
+def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named():
+    networks = CONFIG["networks"] | {"tall": {"kind": "stack", "layers": ["lstm", "rnn"]}}
+    of = {"small": {"optimizer": {"kind": "muon", "steps": 3}}, "wide": {"optimizer": "lion"}}
+    made = plan(networks=networks, pretraining={"window": 50, "of": of})
+    assert made.pretrained_by("small") == [("architecture", "rnn"), ("optimizer", "muon")]
+    assert made.pretrained_by("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
+    of_tall = [("architecture", name) for name in ("stack", "lstm", "rnn")]
+    assert made.pretrained_by("tall") == of_tall

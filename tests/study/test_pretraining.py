@@ -1,5 +1,7 @@
 """Early stopping, each network for itself, on a stream that can be learned."""
 
+import dataclasses
+
 import numpy as np
 import oracles
 import pytest
@@ -111,19 +113,22 @@ def noisy():
     return Stream(X, Y / Y.std(0))
 
 
-def by_hand(part, seed, epochs):
+def by_hand(part, seed, epochs, kind=torch.optim.Adam, frozen=(), **options):
     """Plain torch.optim.Adam on windows of 20 of the first 400 steps: (weights, errors) an epoch.
 
-    The network's state begins anew in each epoch, Adam's does not.
+    The network's state begins anew in each epoch, Adam's does not. Adam, or another optimizer, is
+    not told of frozen parameters.
     """
     X, Y = torch.as_tensor(part.X), torch.as_tensor(part.Y)
     fresh = initial_parameters(RNN, [seed], torch.float64)
     leaves = {n: torch.nn.Parameter(p[0].clone()) for n, p in fresh.items()}
-    adam, found = torch.optim.Adam(leaves.values(), lr=STOPPING.learning_rate), []
+    learned = [p for n, p in leaves.items() if n not in frozen]
+    adam, found = kind(learned, lr=STOPPING.learning_rate, **options), []
     for _ in range(epochs):
         h, training = torch.zeros(RNN.hidden, dtype=torch.float64), []
         for start in range(0, 400, 20):
-            adam.zero_grad()
+            for p in leaves.values():
+                p.grad = None
             h, errors = steps(leaves, h.detach(), X[start : start + 20], Y[start : start + 20])
             sum(errors).backward()
             adam.step()
@@ -217,3 +222,60 @@ def test_unscored_steps_teach_nothing_and_streams_may_be_ones_own(part):
         alone, _ = pretrain(RNN, Stream(X[place].copy(), Y[place].copy()), [place], one)
         torch.testing.assert_close(own["W_hh"][place], alone["W_hh"][0], rtol=1e-9, atol=1e-12)
     assert not torch.allclose(own["W_hh"][1], pretrain(RNN, part, [1], one)[0]["W_hh"][0])
+
+
+ONE = dataclasses.replace(STOPPING, max_epochs=2)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "kind", "options"),
+    [
+        ("sgd", torch.optim.SGD, {}),
+        ({"kind": "rmsprop", "alpha": 0.5}, torch.optim.RMSprop, {"alpha": 0.5}),
+    ],
+)
+def test_the_optimizer_may_be_another(noisy, optimizer, kind, options):
+    settings = dataclasses.replace(ONE, optimizer=optimizer)
+    params, curve = pretrain(RNN, noisy, [2], settings)
+    hand = by_hand(noisy, 2, 2, kind, **options)
+    np.testing.assert_allclose(curve.validation_error, [error for *_, error in hand], rtol=1e-8)
+    for name, p in hand[int(np.argmin(curve.validation_error))][0].items():
+        torch.testing.assert_close(params[name][0], p, rtol=1e-7, atol=1e-9)
+    default, by_adam = pretrain(RNN, noisy, [2], ONE)
+    assert not np.allclose(by_adam.validation_error, curve.validation_error, rtol=1e-3)
+    named, _ = pretrain(RNN, noisy, [2], dataclasses.replace(ONE, optimizer={"kind": "adam"}))
+    assert all(torch.equal(named[name], p) for name, p in default.items())
+
+
+@pytest.mark.parametrize("frozen", [["W_hh"], ["b_out", "W_ih"]])
+def test_frozen_parameters_stay_bit_for_bit_and_the_others_learn_as_without_them(noisy, frozen):
+    params, curve = pretrain(RNN, noisy, [2, 3], dataclasses.replace(ONE, frozen=frozen))
+    fresh = initial_parameters(RNN, [2, 3], torch.float64)
+    free, _ = pretrain(RNN, noisy, [2, 3], ONE)
+    for name, p in fresh.items():
+        assert torch.equal(params[name], p) == (name in frozen)
+        assert not torch.equal(free[name], p) and not torch.equal(free[name], params[name])
+    hand = by_hand(noisy, 3, 2, frozen=frozen)
+    errors = curve[curve.seed == 3].validation_error
+    np.testing.assert_allclose(errors, [error for *_, error in hand], rtol=1e-8)
+    for name, p in hand[int(np.argmin(errors))][0].items():
+        torch.testing.assert_close(params[name][1], p, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["lars", "gradnorm", "muon"])
+def test_no_optimizer_changes_what_is_frozen(noisy, name):
+    settings = Pretraining(0.01, 20, max_epochs=1, optimizer=name, frozen=("W_hh", "b_h"))
+    params, _ = pretrain(RNN, noisy, [0], settings)
+    for n, p in initial_parameters(RNN, [0], torch.float64).items():
+        assert torch.equal(params[n], p) == (n in ("W_hh", "b_h"))
+
+
+def test_settings_that_cannot_be_are_refused(noisy):
+    with pytest.raises(OrlaError) as refused:
+        pretrain(RNN, noisy, [0], dataclasses.replace(ONE, frozen=["W_out", "W_hx"]))
+    assert str(refused.value) == (
+        'pretraining: "frozen" names W_hx, which is no parameter of the network; it has'
+        " W_ih, W_hh, b_h, W_out, b_out"
+    )
+    with pytest.raises(OrlaError, match="optimizer 'adem' is unknown; the nearest is \"adam\""):
+        pretrain(RNN, noisy, [0], dataclasses.replace(ONE, optimizer="adem"))

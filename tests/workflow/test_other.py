@@ -68,7 +68,7 @@ SIMULATED = {
     for pair, seed in (("first", 3), ("second", 5))
 }
 PREPARATION = Preparation(0.04, "sorted", "none", Features("pca", 5), Target("finger", 0.12))
-PRETRAINING = Pretraining(0.01, 20, 0.2, 3, 2)
+PRETRAINING = Pretraining(0.01, 20, 0.2, 3, 2, "rmsprop", ("b_out",))
 
 
 def claim(study):

@@ -100,6 +100,14 @@ def test_every_column_of_alignments_is_described(reference, pretrained, swept):
     assert list(aligned) == [*told, *reference.of_observers()]
 
 
+def test_every_column_and_quantity_of_profiles_is_described(reference, swept):
+    told = KEYS | reference.WRITTEN["profile, and each sweep's profiles"]
+    assert list(swept.profiles) == list(told)
+    parts = catalogue.parts("probe").values()
+    assert set(reference.of_profiles()) == {n for p in parts for n in p.part.more["profiles"]}
+    assert "singular_past" in reference.reference()
+
+
 def test_every_column_of_pretraining_and_verdicts_is_described(reference, pretrained):
     _, _, (_, curve) = pretrained
     assert list(curve) == list(reference.WRITTEN["pretraining/NETWORK/PRECISION"])

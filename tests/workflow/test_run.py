@@ -191,7 +191,9 @@ def flipped(path):
     path.write_bytes(held)
 
 
-@pytest.mark.parametrize("form", ["parquet", "npz", "horizons.parquet", "alignment.parquet"])
+@pytest.mark.parametrize(
+    "form", ["parquet", "npz", "horizons.parquet", "alignment.parquet", "profiles.parquet"]
+)
 def test_a_result_of_another_condition_is_noticed(copy, form):
     place = copy.folder / RESULTS / f"{SWEEP}.{form}"
     shutil.copyfile(copy.folder / RESULTS / f"{SWEEPS}/immediate/sgd/80-20.{form}", place)

@@ -6,7 +6,7 @@ from orla.errors import one_line
 from orla.provenance.code import code_hash, files_of
 from orla.study.config import checked, settled
 from orla.study.keys import DEFAULTS
-from orla.study.plan import SECTIONS, parts_in, parts_of
+from orla.study.plan import SECTIONS, parts_of
 
 # Snakemake compares parameters as text, and an overlay's keys come first.
 for key, value in settled(config).items():
@@ -18,6 +18,7 @@ with one_line():
     DOMAINS = PLAN.domains
 HORIZON_CONDITIONS = [path for path, job in JOBS.items() if job["horizons"]]
 ALIGNED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.aligned(condition)]
+PROFILED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.profiled(condition)]
 RESULTS = config["pathvars"]["results"]
 PLUGINS = config.get("plugins", [])
 

@@ -42,10 +42,7 @@ rule pretrain:
         plugins=PLUGINS,
         code=lambda w: code(
             "orla.study.pretraining",
-            parts=[
-                *parts_in("architecture", NETWORKS[w.networks]["network"], PLAN.declared),
-                *LOSSES,
-            ],
+            parts=[*PLAN.pretrained_by(NETWORKS[w.networks]["name"]), *LOSSES],
         ),
     message:
         "Pretraining {params.job[seeds]} networks ({wildcards.networks})"

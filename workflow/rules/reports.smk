@@ -1,4 +1,4 @@
-# Tables, figures, the page, and docs/findings.md.
+# Tables, figures, the page, and the findings.
 
 # Results by the names that tables and figures need them by.
 FILE_OF = {"models": "lr_curves"}
@@ -24,6 +24,10 @@ FACTS = {
     "papers_task": config["registrations"]["assume"]["task"],
     "statistics": config["statistics"],
     "comparisons": config["comparisons"],
+    "tasks": {
+        task: {k: v for k, v in spec.items() if not isinstance(v, dict)}
+        for task, spec in config["tasks"].items()
+    },
     # A task's options are data, which no reader wants beside its name.
     "instances": {
         kind: config.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"
@@ -138,12 +142,18 @@ rule page:
         "../scripts/page.py"
 
 
-# docs/findings.md, from the results of this study; never asked for by `all`.
+# docs/findings.md of the default study, docs/findings-NAME.md of another; never asked for by `all`.
+DEFAULT_STUDY = "simulated"
+FINDINGS = "docs/findings.md"
+if config["name"] != DEFAULT_STUDY:
+    FINDINGS = f"docs/findings-{config['name']}.md"
+
+
 rule findings:
     input:
         results=expand("<results>/{name}.parquet", name=PAGE_RESULTS),
     output:
-        findings="docs/findings.md",
+        findings=FINDINGS,
     log:
         "<logs>/findings.log",
     benchmark:

@@ -8,9 +8,10 @@ STUDY = {
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
 # Where no condition has horizons, the first one's table says so: it has columns and no row. So with
-# alignments.
+# alignments and profiles.
 AT_HORIZONS = HORIZON_CONDITIONS or list(CONDITIONS)[:1]
 ALIGNED = ALIGNED_CONDITIONS or list(CONDITIONS)[:1]
+PROFILED = PROFILED_CONDITIONS or list(CONDITIONS)[:1]
 # The learner that stands for full RTRL: the first of the study that declares itself exact.
 EXACT = next(filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values())), "")
 
@@ -21,12 +22,14 @@ rule models:
         traces=expand("<results>/{path}.npz", path=CONDITIONS),
         horizons=expand("<results>/{path}.horizons.parquet", path=AT_HORIZONS),
         alignments=expand("<results>/{path}.alignment.parquet", path=ALIGNED),
+        profiles=expand("<results>/{path}.profiles.parquet", path=PROFILED),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",
         traces="<results>/traces.parquet",
         horizon="<results>/horizon.parquet",
         alignment="<results>/alignment.parquet",
+        profile="<results>/profile.parquet",
     log:
         "<logs>/models.log",
     benchmark:
@@ -39,6 +42,7 @@ rule models:
         expected=[job["keys"] for job in JOBS.values()],
         at_horizons=[JOBS[path]["keys"] for path in AT_HORIZONS],
         aligned=[JOBS[path]["keys"] for path in ALIGNED],
+        profiled=[JOBS[path]["keys"] for path in PROFILED],
         windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
         exact=EXACT,
@@ -54,6 +58,7 @@ rule statistics:
         lr_curves="<results>/lr_curves.parquet",
         horizon="<results>/horizon.parquet",
         alignment="<results>/alignment.parquet",
+        profile="<results>/profile.parquet",
     output:
         expand("<results>/{name}.parquet", name=STATISTICS),
     log:
@@ -66,6 +71,7 @@ rule statistics:
     params:
         statistics=config["statistics"],
         comparisons=config["comparisons"],
+        quantities=config.get("quantities", {}),
         allow_mixed=config["provenance"]["allow_mixed"],
         plugins=PLUGINS,
         code=code("orla.results.base", parts=STATISTIC_PARTS),

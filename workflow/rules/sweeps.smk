@@ -14,6 +14,7 @@ rule sweep:
         traces="<results>/{condition}.npz",
         horizons="<results>/{condition}.horizons.parquet",
         alignment="<results>/{condition}.alignment.parquet",
+        profiles="<results>/{condition}.profiles.parquet",
     log:
         "<logs>/{condition}.log",
     benchmark:

@@ -10,11 +10,13 @@ from orla.results import base
 
 with logged(snakemake.log[0]):
     catalogue.use_plugins(snakemake.params.plugins)
-    settings = base.Settings.of(snakemake.params.statistics, snakemake.params.comparisons)
+    params = snakemake.params
+    settings = base.Settings.of(params.statistics, params.comparisons, params.quantities)
     inputs = {
         "models": snakemake.input.lr_curves,
         "horizon": snakemake.input.horizon,
         "alignment": snakemake.input.alignment,
+        "profile": snakemake.input.profile,
     }
     tables = {name: read_table(path) for name, path in inputs.items()}
     outputs = {Path(path).stem: path for path in snakemake.output}

@@ -18,7 +18,8 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
     return StudyFacts(
         name=given["name"],
         label=data_in_words(dataset["label"] for dataset in datasets),
-        simulated=any(dataset["simulated"] for dataset in datasets),
+        # A synthetic task is what it is: only sessions can be simulated.
+        simulated=any(dataset["source"] == "simulated" for dataset in datasets),
         reproduces=any(dataset["source"] in ("simulated", "odoherty") for dataset in datasets),
         margin_pp=settings.margin_pp,
         alpha=settings.alpha,
@@ -28,4 +29,5 @@ def facts_of(params: Any, provenance: Mapping[str, Any]) -> StudyFacts:
         main=settings.main,
         instances=given["instances"],
         pretraining=given["pretraining"],
+        tasks=given.get("tasks", {}),
     )

@@ -1,4 +1,4 @@
-"""Put the sweeps of all conditions into tables: of models, traces, horizons, and alignments."""
+"""Put the sweeps of all conditions into tables of models, traces, horizons, and what probes saw."""
 
 import pandas as pd
 
@@ -17,11 +17,12 @@ with logged(snakemake.log[0]):
         models, (arrays, _) = read_table(path, expect=keys), read_arrays(of_traces, expect=keys)
         sweeps[path] = models
         laid_out.append(traces.selected(models, window=params.windows[keys["task"]], **arrays))
-    horizons, alignments = (
+    horizons, alignments, profiles = (
         {path: read_table(path, expect=keys) for path, keys in zip(paths, expected, strict=True)}
         for paths, expected in (
             (given.horizons, params.at_horizons),
             (given.alignments, params.aligned),
+            (given.profiles, params.profiled),
         )
     )
     here = collect.collect("orla.study.traces", "orla.results.against_rtrl", config=dict(study))
@@ -41,3 +42,4 @@ with logged(snakemake.log[0]):
     written(pd.concat(laid_out, ignore_index=True), output.traces, sweeps)
     written(pd.concat(horizons.values(), ignore_index=True), output.horizon, horizons)
     written(pd.concat(alignments.values(), ignore_index=True), output.alignment, alignments)
+    written(pd.concat(profiles.values(), ignore_index=True), output.profile, profiles)

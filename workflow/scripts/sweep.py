@@ -48,4 +48,5 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
     write_table(swept.models, snakemake.output.models, source, inputs)
     write_table(swept.horizons, snakemake.output.horizons, source, inputs)
     write_table(swept.alignment, snakemake.output.alignment, source, inputs)
+    write_table(swept.profiles, snakemake.output.profiles, source, inputs)
     write_arrays(swept.traces, snakemake.output.traces, source, inputs)

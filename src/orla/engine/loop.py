@@ -35,7 +35,8 @@ class Adaptation:
 
     errors: (models, steps) of each step, before its update; 0 where a step is not scored.
     state: After the last step.
-    series: What the probes measured, (models, updates, ...) each; of looks, (models, looks, ...).
+    series: What the probes measured, (models, updates, ...) each; of looks, (models, looks, ...);
+        of states that are kept, (models, times kept, ...).
     snapshots: {step: (params, network state)} after that many steps of the stream.
     """
 
@@ -111,15 +112,17 @@ class Loop(StepLoop, WindowLoop):
         with torch.no_grad():
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
             errors, series, kept, at = [], [], {}, 0
-            looks: dict[str, list[Tensor]] = {}
+            seldom: dict[str, list[Tensor]] = {}
             while at < steps:
                 stop = min(steps, at + self.segment - (first + at) % self.segment)
                 part = {name: m[at:stop] for name, m in moments.items()}
                 for name, seen in self._look(state, part).items():
-                    looks.setdefault(name, []).append(seen)
+                    seldom.setdefault(name, []).append(seen)
                 error, watched = self._advance(state, rates, part)
                 errors.append(error)
                 series.append(watched)
+                for name, values in self._keep(state).items():
+                    seldom.setdefault(name, []).append(values)
                 if state.step in snapshots:
                     kept[state.step] = (_own(state.params), state.network.clone())
                 if on_segment:
@@ -132,7 +135,7 @@ class Loop(StepLoop, WindowLoop):
                 k: torch.cat([s[k] for s in series]).transpose(0, 1).cpu().numpy()
                 for k in series[0]
             }
-            | self._looked(looks, len(state.network)),
+            | self._seldom(seldom, state),
             snapshots=kept,
         )
 
@@ -146,11 +149,15 @@ class Loop(StepLoop, WindowLoop):
                     f" choose a multiple of {self.segment}"
                 )
 
-    def _looked(self, looks: Mapping[str, list[Tensor]], models: int) -> dict[str, np.ndarray]:
-        """Series (models, looks, ...); where a run is too short for a look, of each column none."""
-        looking = [probe.part.more["columns"] for probe in self.probes if probe.look_stride]
-        none = {name: np.empty((models, 0)) for columns in looking for name in columns}
-        return none | {name: torch.stack(seen, 1).cpu().numpy() for name, seen in looks.items()}
+    def _seldom(self, seen: Mapping[str, list[Tensor]], state: State) -> dict[str, np.ndarray]:
+        """Series (models, times, ...) of looks and of states kept; of a short run empty ones."""
+        models, none = len(state.network), {}
+        for probe, held in zip(self.probes, state.probes, strict=True):
+            if probe.look_stride:
+                none |= {name: np.empty((models, 0)) for name in probe.part.more["columns"]}
+            if probe.kept_every:
+                none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in held.items()}
+        return none | {name: torch.stack(each, 1).cpu().numpy() for name, each in seen.items()}
 
     def _look(self, state: State, moments: Moments) -> dict[str, Tensor]:
         """What probes see before the first of these steps, where it is one that they look at."""
@@ -165,6 +172,15 @@ class Loop(StepLoop, WindowLoop):
             # One model after the other, because a look may be large.
             seen |= vmap(look, in_dims=axes, chunk_size=1)(state.params, before, moment["x"])
         return seen
+
+    def _keep(self, state: State) -> dict[str, Tensor]:
+        """The states of the probes that are kept after this step, which begin anew."""
+        kept: dict[str, Tensor] = {}
+        for i, probe in enumerate(self.probes):
+            if probe.kept_every and state.step % probe.kept_every == 0:
+                kept |= _own(state.probes[i])
+                state.probes[i] = _own(vmap(probe.init)(state.params))
+        return kept
 
     def _advance(
         self, state: State, rates: Tensor, moments: Moments

@@ -79,11 +79,12 @@ class Updating:
                         " there; name it under observers"
                     )
         for probe in self.probes:
-            if probe.look_stride % self.segment:
-                raise OrlaError(
-                    f"probe {probe.part.name} looks every {probe.look_stride} steps, and looks are"
-                    f" taken between segments of {self.segment}; give it a multiple of that"
-                )
+            for does, steps in (("looks", probe.look_stride), ("is kept", probe.kept_every)):
+                if steps % self.segment:
+                    raise OrlaError(
+                        f"probe {probe.part.name} {does} every {steps} steps, which is done between"
+                        f" segments of {self.segment}; give it a multiple of that"
+                    )
 
     def _room(self, state: State) -> int:
         """Steps until the next end of a learner's block, at most a segment."""

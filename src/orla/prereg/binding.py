@@ -15,8 +15,10 @@ from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, sources
+from orla.schema import nearest
 from orla.study.config import checked, settled
 from orla.study.plan import Condition, Plan
+from orla.study.quantities import Quantity, quantity_of
 
 # What is only measured beside: it changes no held-out result.
 _BESIDE = ("observers", "probes", "horizons")
@@ -50,20 +52,30 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
     OrlaError
         When a part that the config names is no file of the package or of a plug-in.
     """
-    config = plan.config
-    task = config["tasks"].get(registration.task)
-    comparison = config["comparisons"].get(registration.comparison, {})
-    jobs = [plan.job(condition) for condition in conditions(plan, registration)]
+    config, run = plan.config, conditions(plan, registration)
+    about = _quantity(plan, registration)
+    names = {term.where["task"] for term in about.terms} if about else {registration.task}
+    tasks = {name: config["tasks"].get(name) for name in sorted(names)}
+    jobs = [plan.job(condition) for condition in run]
     bound = {
-        "task": task,
         "jobs": [{k: v for k, v in job.items() if k not in _BESIDE} for job in jobs],
-        "pretraining": _pretraining(config["pretraining"], registration),
         "stable_windows": config.get("stable_windows"),
-        "comparison": comparison.get("minus"),
         "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
     }
+    if about:
+        # What a probe measures of these models is the quantity itself.
+        bound |= {"tasks": tasks, "quantity": config["quantities"][registration.quantity]}
+        bound["watched"] = [{k: job[k] for k in ("observers", "probes")} for job in jobs]
+        networks = sorted({condition.architecture for condition in run})
+        bound["pretraining"] = {n: _pretraining(config["pretraining"], n) for n in networks}
+    else:
+        comparison = config["comparisons"].get(registration.comparison, {})
+        network = registration.conditions["architecture"]
+        bound |= {"task": tasks[registration.task], "comparison": comparison.get("minus")}
+        bound["pretraining"] = _pretraining(config["pretraining"], network)
     text = json.dumps(settled(bound), sort_keys=True)
-    files = files_of("task", task["kind"]) if task else []
+    kinds = dict.fromkeys(task["kind"] for task in tasks.values() if task)
+    files = [file for kind in kinds for file in files_of("task", kind)]
     code = {
         name: digest
         for name, digest in sources("orla.tasks.episode", *files).items()
@@ -73,6 +85,13 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
         "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "code_sha256": hash_of(code),
     }
+
+
+def sweeps(plan: Plan, registration: ClaimRegistration) -> list[str]:
+    """Paths below the results of the sweeps that a quantity is made of; [] of a gap."""
+    if not registration.quantity:
+        return []
+    return sorted(condition.path for condition in conditions(plan, registration))
 
 
 def of_all(
@@ -88,6 +107,15 @@ def of_all(
 
 def conditions(plan: Plan, registration: ClaimRegistration) -> list[Condition]:
     """The conditions of a plan that a registration compares, of all its pairs."""
+    if about := _quantity(plan, registration):
+        return [
+            condition
+            for condition in plan.conditions
+            if any(term.where.items() <= condition.keys.items() for term in about.terms)
+            and about.pair in ("", condition.pair)
+        ]
+    if registration.quantity:
+        return []
     wanted = {k: v for k, v in registration.where.items() if k not in ("comparison", "estimand")}
     return [
         condition
@@ -110,6 +138,9 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
             f'{name}: study "{config["name"]}" is not among its studies '
             f"({', '.join(registration.studies)}); name the config that it is for"
         )
+    if registration.quantity:
+        _demand_quantity(plan, registration)
+        return
     minus = config["comparisons"].get(registration.comparison, {}).get("minus")
     if minus != list(registration.minus):
         raise OrlaError(
@@ -127,7 +158,38 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
         )
 
 
-def write(path: Path, hashes: Mapping[str, str]) -> None:
+def _demand_quantity(plan: Plan, registration: ClaimRegistration) -> None:
+    name, about = f"registration {registration.name}", _quantity(plan, registration)
+    if about is None:
+        raise OrlaError(
+            f'{name}: the config has no quantity "{registration.quantity}"; '
+            f"{nearest(registration.quantity, plan.config.get('quantities', {}))}"
+        )
+    for what, has, wanted in (
+        ("unit", about.unit, registration.unit),
+        ("scale", about.scale, registration.scale),
+    ):
+        if has != wanted:
+            raise OrlaError(
+                f'{name}: {what} of {about.name} is "{has}" in the config, not "{wanted}"; '
+                f'correct "{what}"'
+            )
+    found = conditions(plan, registration)
+    pairs, seeds = {c.pair for c in found}, {c.seeds for c in found}
+    if len(pairs) != registration.pairs or seeds != {registration.seeds}:
+        raise OrlaError(
+            f"{name}: the config runs {len(pairs)} pairs with {sorted(seeds)} seeds, not "
+            f'{registration.pairs} with {registration.seeds}; correct "sample" or the config'
+        )
+
+
+def _quantity(plan: Plan, registration: ClaimRegistration) -> Quantity | None:
+    """What a registration is about; None of a gap, or of a quantity that the config lacks."""
+    given = plan.config.get("quantities", {}).get(registration.quantity)
+    return quantity_of(registration.quantity, given) if given else None
+
+
+def write(path: Path, hashes: Mapping[str, Any]) -> None:
     """Write ``binds`` into a registration's file, in place of an older one."""
     text = _BLOCK.sub("", path.read_text(encoding="utf-8"))
     block = yaml.safe_dump({"binds": dict(hashes)}, sort_keys=False)
@@ -163,7 +225,7 @@ def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
             config[key] = value
 
 
-def _pretraining(given: Mapping[str, Any], registration: ClaimRegistration) -> dict[str, Any]:
-    """Settings of pretraining for the registration's network."""
-    own = given.get("of", {}).get(registration.conditions["architecture"], {})
+def _pretraining(given: Mapping[str, Any], network: str) -> dict[str, Any]:
+    """Settings of pretraining for a network."""
+    own = given.get("of", {}).get(network, {})
     return {k: v for k, v in given.items() if k != "of"} | own

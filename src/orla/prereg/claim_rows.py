@@ -69,7 +69,7 @@ def read(
         over pairs that is not that of the pairs' own rows.
     """
     check_columns(known, {name: list(table.columns) for name, table in tables.items()})
-    obstacles = _of_binding(known, binding)
+    obstacles = of_binding(known, binding)
     table = tables[known.result]
     row = rows.one_row(table, known.where, known.name, known.result)
     for check in known.checks:
@@ -100,7 +100,8 @@ def read(
     return Reading(known, estimate, n or 0, others, notes=notes)
 
 
-def _of_binding(known: ClaimRegistration, binding: Mapping[str, str] | None) -> list[str]:
+def of_binding(known: ClaimRegistration, binding: Mapping[str, str] | None) -> list[str]:
+    """How the study differs from the config and code that were bound."""
     if not known.binds:
         return ["it binds neither config nor code"]
     if binding is None:
@@ -188,18 +189,7 @@ def _check_numbers(
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
     place = f"registration {known.name}: {known.result}"
-    if not estimate.low <= estimate.mean <= estimate.high:
-        raise OrlaError(
-            f"{place} has gap_pp {show(estimate.mean)} outside its own interval "
-            f"[{show(estimate.low)}, {show(estimate.high)}]; build the table again"
-        )
-    half = stats.t.ppf(1 - known.alpha, estimate.dof) * estimate.standard_error
-    ends = [estimate.mean - half, estimate.mean + half]
-    if not np.allclose([estimate.low, estimate.high], ends, rtol=_NEAR, atol=_NEAR):
-        raise OrlaError(
-            f"{place} has the interval [{show(estimate.low)}, {show(estimate.high)}], and its "
-            f"standard error gives [{show(ends[0])}, {show(ends[1])}]; build the table again"
-        )
+    near_its_interval(known, "gap_pp", estimate)
     if n is not None and estimate.dof > n - 1:
         raise OrlaError(
             f"{place} has {estimate.dof:g} degrees of freedom over {n} units; build it again"
@@ -209,6 +199,23 @@ def _check_numbers(
         raise OrlaError(
             f"{place} has gap_pp {show(estimate.mean)}, and the mean of its pairs in estimates is "
             f"{show(mean)}; build both again"
+        )
+
+
+def near_its_interval(known: ClaimRegistration, name: str, estimate: Estimate) -> None:
+    """Refuse an estimate outside its own interval, or an interval not of its standard error."""
+    place = f"registration {known.name}: {known.result}"
+    if not estimate.low <= estimate.mean <= estimate.high:
+        raise OrlaError(
+            f"{place} has {name} {show(estimate.mean)} outside its own interval "
+            f"[{show(estimate.low)}, {show(estimate.high)}]; build the table again"
+        )
+    half = stats.t.ppf(1 - known.alpha, estimate.dof) * estimate.standard_error
+    ends = [estimate.mean - half, estimate.mean + half]
+    if not np.allclose([estimate.low, estimate.high], ends, rtol=_NEAR, atol=_NEAR):
+        raise OrlaError(
+            f"{place} has the interval [{show(estimate.low)}, {show(estimate.high)}], and its "
+            f"standard error gives [{show(ends[0])}, {show(ends[1])}]; build the table again"
         )
 
 

@@ -1,4 +1,4 @@
-"""A registration of version 2: a claim about one mean gap, over pairs of sessions or over seeds."""
+"""A registration of version 2: a claim about one mean gap or one quantity, over pairs or seeds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from orla.study.keys import DEFAULTS, SETTING
 PAIR, SEED = "pair", "seed"
 RESULT = {PAIR: "over_pairs", SEED: "estimates"}
 """Unit -> the result whose row is judged."""
+QUANTITIES = "quantities"
+"""The result of a registration about a quantity."""
 
 _ROW = [
     *(name for name in SETTING if name != "pair"),
@@ -30,12 +32,18 @@ _READ = {
         *("n_pairs", "n_failing", "gap_without_failing_pp"),
         *("t90_low_without_failing_pp", "t90_high_without_failing_pp"),
     ],
+    QUANTITIES: [
+        *("quantity", "scale", "unit", "value", "standard_error", "dof", "t90_low", "t90_high"),
+        *("n_pairs", "n_seeds", "n_diverged", "n_failing", "guards", "alpha"),
+        *("value_without_failing", "t90_low_without_failing", "t90_high_without_failing"),
+    ],
 }
+_OF_GAP = ("estimand", "conditions", "comparison", "minus")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about a mean in pp: `kind` is equivalent_within, more_than or less_than."""
+    """A claim about a mean: `kind` is equivalent_within, more_than or less_than."""
 
     kind: str
     value: float
@@ -60,7 +68,11 @@ class Read:
 
 @dataclass(frozen=True)
 class ClaimRegistration:
-    """A registration of version 2 that fits its schema; `name` is its file name without suffix."""
+    """A registration of version 2 that fits its schema; `name` is its file name without suffix.
+
+    `quantity` is the name of a quantity of the config, or "" for a gap; then `estimand`,
+    `conditions`, `comparison` and `minus` say which.
+    """
 
     name: str
     folder: Path
@@ -86,11 +98,18 @@ class ClaimRegistration:
     max_failing: int
     checks: tuple[Check, ...]
     outcomes: Mapping[str, str]
+    quantity: str = ""
+    scale: str = "pp"
 
     @property
     def result(self) -> str:
         """The result whose row is judged."""
-        return RESULT[self.unit]
+        return QUANTITIES if self.quantity else RESULT[self.unit]
+
+    @property
+    def measured(self) -> str:
+        """What the claim is about, for a sentence."""
+        return self.quantity or "gap_pp"
 
     @property
     def results(self) -> list[str]:
@@ -100,18 +119,22 @@ class ClaimRegistration:
     @property
     def parts(self) -> tuple[Read | Check, ...]:
         """Everything that reads a result."""
-        own = {RESULT[self.unit], RESULT[SEED]}
+        own = {QUANTITIES} if self.quantity else {RESULT[self.unit], RESULT[SEED]}
         return (*(Read(name, _READ[name]) for name in sorted(own)), *self.checks)
 
     @property
     def assumed(self) -> dict[str, Value]:
         """Column -> value, for columns that a manipulation check does not name."""
+        if self.quantity:
+            return DEFAULTS | {"task": self.task}
         pair = {"pair": self.pair} if self.unit == SEED else {}
         return DEFAULTS | {"task": self.task, "estimand": self.estimand} | pair
 
     @property
     def where(self) -> dict[str, Value]:
         """Column -> value, of the row that is judged."""
+        if self.quantity:
+            return {"quantity": self.quantity}
         return self.assumed | dict(self.conditions) | {"comparison": self.comparison}
 
     @property
@@ -130,14 +153,26 @@ def read(path: Path) -> ClaimRegistration:
     """
     document = load(path, SCHEMAS / "registration-2.schema.yaml")
     unit, sample, exclusions = document["unit"], document["sample"], document["exclusions"]
-    _demand(path, unit, "pair", "pair" in document, unit == SEED)
-    _demand(path, unit, "sample.pairs", "pairs" in sample, unit == PAIR)
-    _demand(path, unit, "exclusions.max_failing", "max_failing" in exclusions, unit == PAIR)
-    if document["minus"][0] == document["minus"][1]:
+    about = document.get("quantity", "")
+    for name in _OF_GAP:
+        _demand(path, f"{'a' if about else 'no'} quantity", name, name in document, not about)
+    _demand(path, "no quantity", "scale", "scale" in document, bool(about))
+    if about and exclusions["max_diverged"]:
+        raise OrlaError(
+            f'{path}: a quantity has no value for a model that diverged; set "exclusions.'
+            'max_diverged" to 0'
+        )
+    unit_of = f"unit {unit}"
+    # A quantity of a task without pairs has none.
+    wanted = unit == SEED and (not about or "pair" in document)
+    _demand(path, unit_of, "pair", "pair" in document, wanted)
+    _demand(path, unit_of, "sample.pairs", "pairs" in sample, unit == PAIR)
+    _demand(path, unit_of, "exclusions.max_failing", "max_failing" in exclusions, unit == PAIR)
+    if not about and document["minus"][0] == document["minus"][1]:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
     [(kind, value)] = document["claim"].items()
-    taken = {"title", "question", "hypothesis", "primary", "results_seen", "task", "estimand"}
-    taken |= {"unit", "conditions", "comparison", "alpha", "outcomes"}
+    taken = {"title", "question", "hypothesis", "primary", "results_seen", "task"}
+    taken |= {"unit", "alpha", "outcomes"}
     return ClaimRegistration(
         name=path.stem,
         folder=path.parent,
@@ -145,7 +180,12 @@ def read(path: Path) -> ClaimRegistration:
         pair=document.get("pair", ""),
         pairs=sample.get("pairs", 1),
         seeds=sample["seeds"],
-        minus=tuple(document["minus"]),
+        estimand=document.get("estimand", ""),
+        conditions=document.get("conditions", {}),
+        comparison=document.get("comparison", ""),
+        minus=tuple(document.get("minus", ("", ""))),
+        quantity=about,
+        scale=document.get("scale", "pp"),
         claim=Claim(kind, float(value)),
         binds=document.get("binds", {}),
         max_diverged=exclusions["max_diverged"],
@@ -183,9 +223,9 @@ def check_primary(folder: Path, registrations: Iterable[Any]) -> None:
             )
 
 
-def _demand(path: Path, unit: str, name: str, given: bool, wanted: bool) -> None:
+def _demand(path: Path, having: str, name: str, given: bool, wanted: bool) -> None:
     if given != wanted:
         order = "add it" if wanted else "remove it"
         raise OrlaError(
-            f'{path}: with unit {unit}, "{name}" is {"missing" if wanted else "too much"}; {order}'
+            f'{path}: with {having}, "{name}" is {"missing" if wanted else "too much"}; {order}'
         )

@@ -1,4 +1,4 @@
-"""Judge registrations of version 2: claims about a mean gap, the secondary ones as a family."""
+"""Judge registrations of version 2: claims about a mean, the secondary ones as a family."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from orla.prereg import decide
-from orla.prereg.claim_rows import Estimate, Reading, read
+from orla.prereg import claim_rows, decide, quantity_rows
+from orla.prereg.claim_rows import Estimate, Reading
 from orla.prereg.claimed import PAIR, ClaimRegistration
 from orla.prereg.rows import show
 from orla.prereg.verdict import Verdict
@@ -48,7 +48,12 @@ def judge(
     OrlaError
         When a result or column is missing, a row is not single, or a row's numbers disagree.
     """
-    readings = [read(known, tables, (bindings or {}).get(known.name)) for known in registrations]
+    readings = [
+        (quantity_rows if known.quantity else claim_rows).read(
+            known, tables, (bindings or {}).get(known.name)
+        )
+        for known in registrations
+    ]
     ways = sorted({way for reading in readings for way in reading.others})
     first = _outcomes(readings)
     others = {way: _outcomes([_other(reading, way) for reading in readings]) for way in ways}
@@ -122,7 +127,7 @@ def _verdict(
         estimate=estimate.mean,
         low=estimate.low,
         high=estimate.high,
-        threshold=known.claim.region.describe("pp"),
+        threshold=known.claim.region.describe(known.scale),
         n=reading.n,
         limits=_limits(known),
         p=np.nan if blocked else ps[0],
@@ -133,12 +138,13 @@ def _verdict(
 
 def _say(reading: Reading, outcome: str, ps: tuple[float, float, float, float]) -> str:
     known, estimate = reading.registration, reading.estimate
-    unit = f"{known.unit}s"
+    unit, scale = f"{known.unit}s", f" {known.scale}" if known.scale else ""
     claim, opposite = (_tell(known, *ps[i : i + 2]) for i in (0, 2))
+    level = f"{100 * (1 - 2 * known.alpha):g} % t interval"
     return (
-        f"gap_pp is {show(estimate.mean)} pp, {100 * (1 - 2 * known.alpha):g} % t interval over "
-        f"{reading.n} {unit} {_interval(estimate)} pp, n = {reading.n}: that it is "
-        f"{known.claim.region.describe('pp')} has {claim}, that it is not has {opposite}"
+        f"{known.measured} is {show(estimate.mean)}{scale}, {level} over "
+        f"{reading.n} {unit} {_interval(estimate)}{scale}, n = {reading.n}: that it is "
+        f"{known.claim.region.describe(known.scale)} has {claim}, that it is not has {opposite}"
         + "".join(f"; {note}" for note in reading.notes)
     )
 
@@ -159,6 +165,10 @@ def _interval(estimate: Estimate) -> str:
 
 def _limits(known: ClaimRegistration) -> str:
     level = f"{100 * (1 - 2 * known.alpha):g} % t interval"
+    if known.quantity:
+        of = f"pairs of sessions of {known.task}" if known.unit == PAIR else "seeds"
+        more = "" if known.unit == PAIR else ": it holds none of the variation between pairs"
+        return f"{level} over {of}, with the choice of rates in its standard error{more}"
     if known.unit == PAIR:
         return (
             f"{level} over pairs of sessions of {known.task}; its standard error holds the scatter "

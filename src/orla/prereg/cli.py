@@ -55,7 +55,8 @@ def _bind(arguments: argparse.Namespace) -> None:
     plan = binding.plan_of(arguments.configfile)
     binding.demand(plan, known)
     hashes = binding.of(plan, known)
-    binding.write(arguments.file, hashes)
+    read = binding.sweeps(plan, known)
+    binding.write(arguments.file, hashes | ({"sweeps": read} if read else {}))
     for name, value in hashes.items():
         print(f"{name} {value}")
 

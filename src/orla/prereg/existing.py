@@ -35,6 +35,10 @@ def results(registration: Registration | ClaimRegistration, folder: Path) -> lis
 
 
 def _sweeps(registration: Registration | ClaimRegistration, folder: Path) -> Iterator[Path]:
+    if getattr(registration, "quantity", ""):
+        files = (folder / f"{path}.parquet" for path in registration.binds.get("sweeps", ()))
+        yield from filter(Path.is_file, files)
+        return
     given: dict[str, Any] = dict(registration.conditions)
     if isinstance(registration, ClaimRegistration):
         given |= {"learner": list(registration.minus)}

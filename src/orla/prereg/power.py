@@ -181,7 +181,8 @@ def scatter(registration: ClaimRegistration, tables: Mapping[str, pd.DataFrame])
     if row is None:
         return np.nan
     n = row["n_pairs" if registration.unit == PAIR else "n_seeds"]
-    spread = float(row["standard_error_pp"] * np.sqrt(n))
+    error = "standard_error" if registration.quantity else "standard_error_pp"
+    spread = float(row[error] * np.sqrt(n))
     return spread if spread > 0 else np.nan
 
 

@@ -51,15 +51,36 @@ class Probe(Part, ABC):
         observed: Columns that it adds to a sweep's table with a row a model and observer, likewise;
             `by_observer` computes them.
         stride: Name of the option with the steps between two looks; "" for a probe that takes none.
+        kept: Name of the option with the steps after which its state is kept as an entry of a
+            series, and begun anew; "" for a probe whose state goes on.
+        profiles: Arrays that it adds to a sweep's table of profiles, {name: a sentence that says
+            what is numbered}; `profile` computes them.
     """
 
     kind: ClassVar[str] = "probe"
-    declares: ClassVar[Mapping[str, Any]] = {"columns": {}, "observed": {}, "stride": ""}
+    declares: ClassVar[Mapping[str, Any]] = {
+        "columns": {},
+        "observed": {},
+        "stride": "",
+        "kept": "",
+        "profiles": {},
+    }
 
     @property
     def look_stride(self) -> int:
         """Steps between two looks; 0 for a probe that takes none."""
-        option = self.part.more["stride"] if self.part else ""
+        return self._steps("stride")
+
+    @property
+    def kept_every(self) -> int:
+        """Steps after which its state is kept and begun anew; 0 for a probe whose state goes on.
+
+        The series have the names of the state's entries, (models, times kept, ...) each.
+        """
+        return self._steps("kept")
+
+    def _steps(self, declared: str) -> int:
+        option = self.part.more[declared] if self.part else ""
         return getattr(self, option) if option else 0
 
     @property
@@ -101,6 +122,10 @@ class Probe(Part, ABC):
 
         The driver's own gradient, called own, stands among them.
         """
+        return {}
+
+    def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Its `profiles` (models, numbers), from series (models, updates, ...)."""
         return {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

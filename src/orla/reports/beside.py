@@ -27,12 +27,14 @@ AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", MISSING
 SAME = 0.1
 # A longer half interval than this share of the paper's number settles nothing.
 TELLS = 0.5
-RULE = (
+COMPARED = (
     "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
     " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
-    " interval is longer than half of the paper's number. A dash: not run, diverged, a network of"
-    " another size, or only words in the paper. No 100: the learner that counts as 100 % was"
-    " not run on this network."
+    " interval is longer than half of the paper's number."
+)
+RULE = (
+    f"{COMPARED} A dash: not run, diverged, a network of another size, or only words in the paper."
+    " No 100: the learner that counts as 100 % was not run on this network."
 )
 
 

@@ -56,6 +56,11 @@ CHAPTERS = {
         "Whether the gap follows the ratio in which an optimizer moves the two.",
         40,
     ),
+    "mechanism": Chapter(
+        "Why dropping the past can cost nothing",
+        "How the past gradient is built, and whether its structure decides what it is worth.",
+        42,
+    ),
     "breadth": Chapter(
         "Tasks, learners, architectures",
         "Whether what holds for one task, network and optimizer holds for others.",

@@ -39,6 +39,8 @@ _SIGNS = {
     "Δ": r"\ensuremath{\Delta}",
     "δ": r"\ensuremath{\delta}",
     "ρ": r"\ensuremath{\rho}",
+    "θ": r"\ensuremath{\theta}",
+    "∂": r"\ensuremath{\partial}",
     "→": r"\ensuremath{\to}",
     "∞": r"\ensuremath{\infty}",
     "§": r"\S{}",
@@ -59,7 +61,8 @@ _SIGNS = {
 }
 _TO_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _TOKEN = re.compile(
-    r"(?P<sub>\b(?:[Wg]|ΔW)_(?:hh|ih|out|past|imm)\b)|(?P<sup>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<one>.)", re.DOTALL
+    r"(?P<sub>\b(?:[WgG]|ΔW)_(?:hh|ih|out|past|imm|full)\b)|(?P<sup>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<one>.)",
+    re.DOTALL,
 )
 
 

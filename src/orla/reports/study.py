@@ -55,6 +55,7 @@ class StudyFacts:
         main: the comparison that a figure of one comparison shows.
         instances: parts that the config names itself: kind -> name -> specification.
         pretraining: network -> steps of the window that it is pretrained with.
+        tasks: task -> its kind and options, for tables that set tasks apart by an option.
     """
 
     name: str
@@ -70,6 +71,7 @@ class StudyFacts:
     main: str = PAPERS
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pretraining: Mapping[str, int] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def prefix(self) -> str:
@@ -101,7 +103,8 @@ class StudyFacts:
 
     def options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options of a named part, those with their default values too; {} for no part."""
-        return words.options(kind, slug, self.instances)
+        given = {kind: self.tasks} if kind == "task" else self.instances
+        return words.options(kind, slug, given)
 
     def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
         """The name of the part that `slug` stands for, and its kind's own keywords, such as a

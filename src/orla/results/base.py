@@ -17,8 +17,8 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.statistics.bootstrap import RESAMPLES, Interval, mean_interval
 
-GIVEN = ("models", "horizon", "alignment")
-"""Tables that are made from sweeps: a row a model; a model and horizon; a model and observer."""
+GIVEN = ("models", "horizon", "alignment", "profile")
+"""Tables made from sweeps: a row a model; a model and horizon, observer, or place in a profile."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Settings:
         resamples, seed: of the bootstrap.
         comparisons: name -> comparison.
         main: the comparison of tables that have one alone.
+        quantities: name -> its entry in the config.
     """
 
     margin_pp: float = 3.0
@@ -54,6 +55,7 @@ class Settings:
     seed: int = 0
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = "paper"
+    quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.comparisons and self.main not in self.comparisons:
@@ -63,13 +65,18 @@ class Settings:
             )
 
     @classmethod
-    def of(cls, statistics: Mapping[str, Any], comparisons: Mapping[str, Any]) -> Settings:
-        """From two parts of a config: `statistics`, and `comparisons` ({minus: [a, b], label})."""
+    def of(
+        cls,
+        statistics: Mapping[str, Any],
+        comparisons: Mapping[str, Any],
+        quantities: Mapping[str, Any] | None = None,
+    ) -> Settings:
+        """From parts of a config: `statistics`, `comparisons` and `quantities`."""
         named = {
             name: Comparison(*given["minus"], label=given.get("label", name))
             for name, given in comparisons.items()
         }
-        return cls(**statistics, comparisons=named)
+        return cls(**statistics, comparisons=named, quantities=quantities or {})
 
     def mean(self, values: np.ndarray) -> Interval:
         """Mean of the finite values with its 95 % bootstrap interval; all null without any."""

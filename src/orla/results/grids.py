@@ -1,6 +1,6 @@
 """The table of models as arrays: one grid of seeds and rates a condition."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -138,8 +138,12 @@ def side(grid: Grid, estimand: Estimand) -> Side | None:
     return Side(grid, estimand, int(marked[0])) if len(marked) else None
 
 
-def grids(models: pd.DataFrame) -> Iterator[Grid]:
+def grids(models: pd.DataFrame, more: Iterable[str] = ()) -> Iterator[Grid]:
     """Each condition of a table of models, sorted by its keys.
+
+    Args:
+        models: The table.
+        more: Further columns to read, beside `NEEDED`.
 
     Raises:
         OrlaError: The table lacks a column of `NEEDED`, or a row its condition; or a condition has
@@ -149,7 +153,11 @@ def grids(models: pd.DataFrame) -> Iterator[Grid]:
     if models.empty:
         return
     number = models.groupby(list(KEYS), sort=True).ngroup().to_numpy()
-    names = [name for name in [*NEEDED, *_OPTIONAL] if name in models and name not in KEYS]
+    names = [
+        name
+        for name in dict.fromkeys([*NEEDED, *_OPTIONAL, *more])
+        if name in models and name not in KEYS
+    ]
     columns = [name for name in names if name not in ("seed", "learning_rate")]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
     order = np.lexsort((rate, seed, number))

@@ -9,11 +9,13 @@ from typing import Any
 
 from orla import schema
 from orla.errors import OrlaError
+from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
-from orla.study.fitting import check_fit
+from orla.study.fitting import check_fit, check_frozen
 from orla.study.plan import SECTIONS, Plan, listed
+from orla.study.quantities import SCORES, quantity_of
 from orla.truth.worlds import WINDOW
 
 # The highest alpha that workflow/schemas/registration-2.schema.yaml allows.
@@ -48,9 +50,11 @@ def checked(config: Mapping[str, Any]) -> Plan:
     _check_grids(plan, keys["properties"]["grids"])
     _check_horizons(plan)
     _check_comparisons(plan)
+    _check_quantities(plan)
     _check_assumed(plan)
     _check_truth(config)
     check_fit(plan)
+    check_frozen(plan)
     return plan
 
 
@@ -76,11 +80,13 @@ def _check_strides(plan: Plan) -> None:
                 f" {window}; make the window a multiple of that"
             )
         for probe in c.probes:
-            if plan.look_stride(probe) % window:
-                raise OrlaError(
-                    f"config: {probe} looks every {plan.look_stride(probe)} steps and a window of"
-                    f" {c.task} has {window}; give the probe a multiple of that"
-                )
+            for option in ("stride", "kept"):
+                steps = plan.probe_steps(probe, option)
+                if steps % window:
+                    raise OrlaError(
+                        f"config: {probe} measures every {steps} steps and a window of {c.task} has"
+                        f" {window}; give the probe a multiple of that"
+                    )
 
 
 def _check_parts(plan: Plan) -> None:
@@ -178,6 +184,29 @@ def _check_comparisons(plan: Plan) -> None:
         )
 
 
+def _check_quantities(plan: Plan) -> None:
+    """Refuse a quantity of conditions that are not run, or of columns that they do not have."""
+    for name, given in plan.config.get("quantities", {}).items():
+        quantity = quantity_of(name, given)
+        place = f'config: "quantities.{name}"'
+        for term in quantity.terms:
+            run = [c for c in plan.conditions if term.where.items() <= c.keys.items()]
+            if quantity.pair:
+                run = [c for c in run if c.pair == quantity.pair]
+            if not run:
+                told = ", ".join(term.where.values())
+                raise OrlaError(f"{place} needs a condition that is not run: {told}; add it")
+            if quantity.unit == "seed" and len(run) > 1:
+                raise OrlaError(f"{place}: {len(run)} pairs are run; name one under at.pair")
+            probed = [plan.declaration("probe", p)["more"]["columns"] for p in run[0].probes]
+            known = [*SCORES, *(column for columns in probed for column in columns)]
+            if term.column not in known:
+                raise OrlaError(
+                    f"{place}: {run[0].learner} with {run[0].optimizer} has no column"
+                    f" {term.column}; add its probe, or {nearest(term.column, known)}"
+                )
+
+
 def _check_assumed(plan: Plan) -> None:
     assumed = plan.config["registrations"]["assume"]
     listed("registrations.assume.task", assumed["task"], plan.config["tasks"])
@@ -186,7 +215,7 @@ def _check_assumed(plan: Plan) -> None:
 
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAMED = {*SECTIONS.values(), "pairs", "comparisons", "grids", "splits", "of"}
+_NAMED = {*SECTIONS.values(), "quantities", "pairs", "comparisons", "grids", "splits", "of"}
 
 
 def settled(config: Mapping[str, Any]) -> dict[str, Any]:

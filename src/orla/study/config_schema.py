@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orla.study.declared import Declared
+from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
+from orla.study.quantities import PAIRS, SEEDS
 
 _FRACTION = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 _NAMES = {"type": "array", "minItems": 1, "items": {"type": "string"}}
@@ -16,7 +18,11 @@ _RATES = {"type": "array", "minItems": 1, "items": {"type": "number", "exclusive
 _WHOLE = {"type": "integer", "minimum": 1}
 _TEXT = {"type": "string", "minLength": 1}
 _PRETRAINING = {
-    "learning_rate": {"description": "Rate of Adam.", "type": "number", "exclusiveMinimum": 0},
+    "learning_rate": {
+        "description": "Rate of the optimizer.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+    },
     "window": {"description": "Steps that gradients reach back, and between two updates."} | _WHOLE,
     "validation_fraction": {
         "description": "Last share of that part, which only early stopping sees."
@@ -32,6 +38,13 @@ _NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
 
 def config_schema(parts: Declared) -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a config that may name these parts."""
+    pretraining = _PRETRAINING | {
+        "optimizer": _said(
+            _part("optimizer", parts),
+            "Optimizer: a name, or a mapping of kind and options. Adam by default.",
+        ),
+        "frozen": _said(_LIST, "Parameters that stay as they were initialised; none by default."),
+    }
     properties = {
         "name": _said(_TEXT, "What the study is called in its results, tables and figures."),
         "pathvars": _mapping(
@@ -57,9 +70,9 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             of={
                 "description": "Other settings for the networks of these names.",
                 "type": "object",
-                "additionalProperties": _mapping("Of one.", required=(), **_PRETRAINING),
+                "additionalProperties": _mapping("Of one.", required=(), **pretraining),
             },
-            **_PRETRAINING,
+            **pretraining,
         ),
         "conditions": {
             "description": "Blocks of conditions; a block means every combination of its entries. "
@@ -107,6 +120,7 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             ),
             "propertyNames": {"pattern": _NAME},
         },
+        "quantities": _quantities(),
         "statistics": _mapping(
             "Equivalence tests and intervals.",
             margin_pp=_said(
@@ -155,7 +169,15 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             ),
         ),
     }
-    optional = {"plugins", "learners", "optimizers", "interventions", "starts", "probes"}
+    optional = {
+        "plugins",
+        "quantities",
+        "learners",
+        "optimizers",
+        "interventions",
+        "starts",
+        "probes",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The study",
@@ -212,10 +234,15 @@ def _options(part: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
     """The schemas of a part's options; the entries of a list of parts are checked as instances."""
     found = dict(part["schema"]["properties"])
     for option, kind in part["lists"].items():
-        instance = f"#/properties/{SECTIONS[kind]}/additionalProperties"
-        entry = {"if": {"type": "object"}, "then": {"$ref": instance}}
-        found[option] = found[option] | {"items": {**_short_form(parts[kind]), **entry}}
+        found[option] = found[option] | {"items": _part(kind, parts)}
     return found
+
+
+def _part(kind: str, parts: Declared) -> dict[str, Any]:
+    """A part of a kind: a short form, or a mapping that is checked as an instance."""
+    instance = f"#/properties/{SECTIONS[kind]}/additionalProperties"
+    entry = {"if": {"type": "object"}, "then": {"$ref": instance}}
+    return {**_short_form(parts[kind]), **entry}
 
 
 def _short_form(known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -226,6 +253,69 @@ def _short_form(known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         "type": ["string", "object"],
         "pattern": f"^({'|'.join(forms)})$",
         "examples": [form for part in known.values() for form in part["forms"]],
+    }
+
+
+def _quantities() -> dict[str, Any]:
+    where = {
+        key: _said(_TEXT, f"The term's {key}, in place of that under at.")
+        for key in KEYS
+        if key != "pair"
+    }
+    term = {
+        **_mapping(
+            "A column of one condition's models.",
+            required=(),
+            plus=_said(_TEXT, "The column; it is added."),
+            minus=_said(_TEXT, "The column; it is subtracted."),
+            times=_said({"type": "number"}, "A factor; 1 by default."),
+            absolute=_said({"type": "boolean"}, "Whether its absolute value is taken."),
+            **where,
+        ),
+        "anyOf": [{"required": ["plus"]}, {"required": ["minus"]}],
+    }
+    terms = {"type": "array", "minItems": 1, "items": term}
+    along = {
+        "anyOf": [
+            {"enum": [SEEDS, PAIRS]},
+            {
+                "type": "object",
+                "additionalProperties": _NAMES | {"minItems": 3, "uniqueItems": True},
+                "propertyNames": {"enum": list(where)},
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+        ]
+    }
+    return {
+        "description": "Numbers put together from the table of models, by name; a registration may "
+        "be about one.",
+        "type": "object",
+        "propertyNames": {"pattern": _NAME},
+        "additionalProperties": _mapping(
+            "One quantity.",
+            required=("label", "sum"),
+            label=_said(_TEXT, "What it is, in words."),
+            scale=_said({"type": "string"}, "Its unit of measurement, such as pp; none if empty."),
+            unit=_said({"enum": ["seed", "pair"]}, "Unit of replication; the seed by default."),
+            estimand=_said(
+                {"enum": ["heldout", "stable", "adapt"]},
+                "By which choice of the rate models are taken; heldout by default.",
+            ),
+            at=_mapping(
+                "The condition of every term that does not say otherwise.",
+                required=(),
+                pair=_said(_TEXT, "The pair of sessions, where the unit is the seed."),
+                **where,
+            ),
+            sum=_said(terms, "The terms; their sum is formed seed by seed."),
+            rank=_mapping(
+                "Not the sum but its rank correlation.",
+                required=("along",),
+                along=_said(along, "seeds, pairs, or the values of a key column, in their order."),
+                **{"with": _said(terms, "The other side; that order itself if absent.")},
+            ),
+        ),
     }
 
 

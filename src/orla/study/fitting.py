@@ -50,6 +50,39 @@ def check_fit(plan: Plan) -> None:
             raise OrlaError(f"config: {_told(plan, condition, *refusal)}")
 
 
+def check_frozen(plan: Plan) -> None:
+    """Refuse a parameter that pretraining is to leave as it is, and that a network has not.
+
+    Raises:
+        OrlaError: On the first network: its name, and what pretraining would say.
+    """
+    asked: dict[str, dict[str, Any]] = {}
+    for c in plan.conditions:
+        frozen = plan.pretraining(c.architecture).get("frozen")
+        if frozen and plan.takes_pretrained(c):
+            network = plan.spec("architecture", c.architecture)
+            asked[c.architecture] = {"frozen": frozen, "network": network}
+    if not asked:
+        return
+    questions = list(asked.values())
+    answers = store.remembered("fits", questions, lambda: [_frozen(q) for q in questions])
+    for name, said in zip(asked, answers, strict=True):
+        if said:
+            raise OrlaError(f"config: the network {name}: {said}")
+
+
+def _frozen(question: Mapping[str, Any]) -> str:
+    """What pretraining says of the parameters; "" where it takes them."""
+    from orla.engine.network import network_of
+    from orla.study import pretraining
+
+    try:
+        pretraining.check_frozen(network_of(question["network"], 1, 1), question["frozen"])
+    except OrlaError as error:
+        return str(error)
+    return ""
+
+
 def _questions(plan: Plan, c: Condition) -> list[Question]:
     """Those of a condition: parts that have to take one another, and others one by one."""
     of_loop = {

@@ -92,11 +92,14 @@ class Plan:
         option = declared["more"]["stride"]
         return spec.get(option, declared["defaults"][option]) if option else 1
 
-    def look_stride(self, probe: str) -> int:
-        """Steps between two looks of a probe; 0 where it takes none."""
-        declared, spec = self.declaration("probe", probe), self.spec("probe", probe)
-        option = declared["more"]["stride"]
-        return spec.get(option, declared["defaults"].get(option)) if option else 0
+    def probe_steps(self, probe: str, declared: str) -> int:
+        """Steps of an option that a probe declares: `stride` of its looks, `kept` of its state.
+
+        0 where it has none.
+        """
+        given, spec = self.declaration("probe", probe), self.spec("probe", probe)
+        option = given["more"][declared]
+        return spec.get(option, given["defaults"].get(option)) if option else 0
 
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""
@@ -232,13 +235,33 @@ class Plan:
 
     def aligned(self, condition: Condition) -> bool:
         """Whether a probe measures something of each observer of a condition."""
-        declared = (self.declaration("probe", name) for name in condition.probes)
-        return any(probe["more"]["observed"] for probe in declared)
+        return self._some_probe(condition, "observed")
+
+    def profiled(self, condition: Condition) -> bool:
+        """Whether a probe of a condition has profiles."""
+        return self._some_probe(condition, "profiles")
+
+    def _some_probe(self, condition: Condition, declares: str) -> bool:
+        return any(self.declaration("probe", n)["more"][declares] for n in condition.probes)
 
     def pretraining(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""
         settings = dict(self.config["pretraining"])
         return settings | settings.pop("of", {}).get(network, {})
+
+    def pretrained_by(self, network: str) -> list[tuple[str, str]]:
+        """(kind, name or short form) of the parts that a network's pretraining depends on.
+
+        They are the network's, and those of an optimizer that the config names; the module of
+        pretraining imports the one that it takes by default.
+        """
+        named = {"architecture": self.spec("architecture", network)}
+        settings = self.pretraining(network)
+        if "optimizer" in settings:
+            named["optimizer"] = settings["optimizer"]
+        return [
+            part for kind, spec in named.items() for part in parts_in(kind, spec, self.declared)
+        ]
 
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""

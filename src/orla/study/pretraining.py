@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from orla import progress
+from orla import catalogue, progress
 from orla.architectures.base import Architecture, Parameters
 from orla.engine import forward
 from orla.engine.loop import Loop, Moments
 from orla.errors import OrlaError
+from orla.interventions.base import Gradients, Intervention, State
 from orla.learners.tbptt import TBPTT
 from orla.losses.base import Loss
 from orla.optimizers.adam import Adam
@@ -26,11 +28,13 @@ from orla.tasks.stream import Stream
 class Pretraining:
     """How networks are pretrained; a source for each number stands in docs/protocol.md.
 
-    learning_rate: of Adam.
+    learning_rate: of the optimizer.
     window: steps of TBPTT, and between two updates.
     validation_fraction: last share of the pretraining part, used for early stopping alone.
     max_epochs: most passes over the rest.
     patience: epochs without a lower validation error after which a network stops.
+    optimizer: its name, or a mapping of ``kind`` and options.
+    frozen: names of parameters that stay as they were initialised.
     """
 
     learning_rate: float = 1e-3
@@ -38,6 +42,35 @@ class Pretraining:
     validation_fraction: float = 0.1
     max_epochs: int = 60
     patience: int = 5
+    optimizer: str | Mapping[str, Any] = Adam.part.name
+    frozen: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Frozen(Intervention):
+    """No gradient of some parameters, so that no optimizer changes them or counts them in norms."""
+
+    names: tuple[str, ...]
+
+    def update(
+        self, gradients: Gradients, state: State, params: Parameters
+    ) -> tuple[Parameters, State]:
+        return {name: g for name, g in gradients.own.items() if name not in self.names}, state
+
+
+def check_frozen(architecture: Architecture, frozen: Sequence[str]) -> None:
+    """Refuse names that are no parameters of a network.
+
+    Raises:
+        OrlaError: On the first such name; it lists the parameters.
+    """
+    known = architecture.shapes()
+    for name in frozen:
+        if name not in known:
+            raise OrlaError(
+                f'pretraining: "frozen" names {name}, which is no parameter of the network; it has'
+                f" {', '.join(known)}"
+            )
 
 
 def pretrain(
@@ -65,8 +98,10 @@ def pretrain(
         its learning curve: seed, epoch, training_error, validation_error, best (bool).
 
     Raises:
-        OrlaError: The part is too short for the window and the validation share.
+        OrlaError: The part is too short for the window and the validation share, or a parameter
+            to be frozen, the optimizer or an option of it is unknown.
     """
+    check_frozen(architecture, settings.frozen)
     span = max(forward.SEGMENT, settings.window)
     span += -span % settings.window
     learning = int(len(stream) * (1.0 - settings.validation_fraction)) // span * span
@@ -82,7 +117,10 @@ def pretrain(
     ]
     params = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
     learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
-    trainer = _Trainer(Loop(learner, Adam(), loss, segment=span), settings, params, seeds)
+    optimizer = catalogue.make("optimizer", settings.optimizer)
+    frozen = [_Frozen(tuple(settings.frozen))] if settings.frozen else []
+    loop = Loop(learner, optimizer, loss, interventions=frozen, segment=span)
+    trainer = _Trainer(loop, settings, params, seeds)
     with progress.bar(settings.max_epochs, f"pretraining {len(seeds)} networks", "epoch") as bar:
         for _ in range(settings.max_epochs):
             trainer.epoch(*parts)

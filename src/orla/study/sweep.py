@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orla import progress
-from orla.study import alignment, rates, scores, stable
+from orla.study import alignment, profiles, rates, scores, stable
 from orla.study import horizons as at_horizons
 from orla.study.batches import in_batches, moments
 from orla.study.study import Study
@@ -38,12 +38,15 @@ class Sweep:
         condition's keys, seed, learning_rate, diverged, selected, observer (whose gradient it is),
         against (whose it is compared with), carried_bytes and the probe's `observed` columns,
         missing for a model that diverged.
+    profiles: one row a model at the selected rate that did not diverge, and number of a profile:
+        the condition's keys, seed, learning_rate, quantity (the profile), index and value.
     """
 
     models: pd.DataFrame
     traces: dict[str, np.ndarray]
     horizons: pd.DataFrame
     alignment: pd.DataFrame
+    profiles: pd.DataFrame
 
 
 def sweep(
@@ -162,6 +165,7 @@ def _adapt_batch(
         "window_errors": scores.window_means(result.errors, scored, episode.window),
         **at_horizons.measures(study, result, whole, horizons),
         **alignment.measures(study, result),
+        **profiles.measures(study, result),
     }
     return _without_diverged(study, measured)
 
@@ -211,6 +215,7 @@ def _tabulated(study: Study, done: Mapping[int, Measures], horizons: Sequence[in
         traces={"error": traces, "frozen_error": study.baseline["frozen_trace"]},
         horizons=at_horizons.rows(study, done, horizons),
         alignment=alignment.rows(study, done, selected),
+        profiles=profiles.rows(study, done, selected),
     )
 
 

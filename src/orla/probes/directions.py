@@ -1,0 +1,99 @@
+"""Directions and sizes of a model's gradients, one row a window."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+PAST, NOW, MOVED = "window's g_past of ", "window's g_imm of ", "window's update of "
+"""Begin the names of the series with a window's gradients and updates, which a parameter's ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The gradients of one model.
+
+    Attributes:
+        past, now: g_past and g_imm, (windows, numbers) each.
+        moved: the sum of the updates, likewise.
+        places: of each parameter, the numbers that are its own, bool (numbers,).
+    """
+
+    past: np.ndarray
+    now: np.ndarray
+    moved: np.ndarray
+    places: Mapping[str, np.ndarray]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a window, and every number is finite."""
+        return len(self.past) > 0 and bool(np.isfinite([self.past, self.now, self.moved]).all())
+
+    def at(self, kind: str) -> np.ndarray:
+        """The numbers of W_hh, say: those of W_hh.0, W_hh.1, ... in a stack, bool (numbers,)."""
+        own = [p for name, p in self.places.items() if name.partition(".")[0] == kind]
+        return np.any([np.zeros(self.past.shape[1], bool), *own], axis=0)
+
+    @cached_property
+    def u1(self) -> np.ndarray:
+        """First left singular vector of G_past (numbers,); its largest number is positive."""
+        _, _, right = np.linalg.svd(self.past, full_matrices=False)
+        return right[0] * np.sign(right[0][np.abs(right[0]).argmax()])
+
+    def share(self, kind: str) -> float:
+        """Squared norm of u_1 on the parameters of a kind; NaN where there are none or no past."""
+        at = self.at(kind)
+        return float((self.u1[at] ** 2).sum()) if at.any() and self.past.any() else np.nan
+
+
+def models(series: Mapping[str, np.ndarray]) -> Iterator[Windows]:
+    """Each model of the series, (models, windows, ...) each."""
+    names = [n.removeprefix(PAST) for n in series if n.startswith(PAST)]
+    count, windows = series[PAST + names[0]].shape[:2]
+
+    def flat(kind: str, model: int) -> np.ndarray:
+        parts = [series[kind + n][model] for n in names]
+        # A run without a window has none to tell the size of.
+        return np.concatenate([p.reshape(windows, int(np.prod(p.shape[1:]))) for p in parts], 1)
+
+    sizes = [int(np.prod(series[PAST + n].shape[2:])) for n in names]
+    owner = np.repeat(np.arange(len(names)), sizes)
+    places = {name: owner == i for i, name in enumerate(names)}
+    for model in range(count):
+        yield Windows(*(flat(kind, model) for kind in (PAST, NOW, MOVED)), places)
+
+
+def singular_shares(rows: np.ndarray) -> np.ndarray:
+    """Singular values of a matrix over their sum, the largest first; 0 for a matrix of zeros."""
+    values = np.linalg.svd(rows, compute_uv=False)
+    return values / values.sum() if values.any() else values
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cosines (rows,) of the rows of two arrays; NaN where one is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+
+
+def by_coordinate(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
+    """Sizes and signs of g_past beside g_imm, both (windows, coordinates)."""
+    larger, sign = np.abs(past) > np.abs(now), np.sign(past)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.abs(past) / np.abs(now)
+    return {
+        "dominance": mean(ratio, np.nanmedian),
+        "past_wins_share": float(larger.mean()),
+        "past_sign_sd": float(sign.mean(1).std()),
+        "past_sign_sd_coordinates": float(sign.std(0).mean()),
+        "sign_differs_share": float((np.sign(past + now) != np.sign(now)).mean()),
+    }
+
+
+def mean(values: np.ndarray, of: object = np.nanmean) -> float:
+    """Mean of what is not NaN, or another summary of it; NaN without any."""
+    with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
+        return float(of(values)) if np.size(values) else np.nan

@@ -1,0 +1,164 @@
+"""Structure of the past gradient over windows: its directions, and its size by coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.catalogue import option
+from orla.probes import directions
+from orla.probes.base import Probe, State, Update
+from orla.probes.directions import MOVED, NOW, PAST, Windows
+
+_WEIGHTS = "ratio of the weights' norms"
+
+
+@dataclass(frozen=True)
+class PastStructure(
+    Probe,
+    name="past_structure",
+    label="structure of g_past",
+    kept="window",
+    columns={
+        "top1_past": "largest singular value of G_past over the sum of all",
+        "top1_immediate": "the same of G_imm",
+        "top1_gap": "top1_past minus top1_immediate",
+        "energy1_past": "square of the largest singular value of G_past over the sum of squares",
+        "energy1_immediate": "the same of G_imm",
+        "whh_share": "squared norm on W_hh of u_1, the first left singular vector of G_past",
+        "whh_share_null": "numbers in W_hh over those in all parameters",
+        "wout_share": "squared norm of u_1 on W_out",
+        "weight_ratio": "mean over windows of the norm of W_hh over that of W_out, at their end",
+        "turn_cosine": "mean of the cosine of g_past of a window and of the next",
+        "window_cosine": "mean over windows of the cosine of g_imm and g_past",
+        "update_along_past": "mean over windows of the cosine of g_past and the update reversed, "
+        "over the parameters in which there is a g_past",
+        "dominance": "median over `weights` and windows of |g_past| / |g_imm|",
+        "past_wins_share": "share of `weights` and windows in which |g_past| > |g_imm|",
+        "past_sign_sd": "standard deviation over windows of the mean sign of g_past on `weights`",
+        "past_sign_sd_coordinates": "mean over `weights` of the standard deviation over windows of "
+        "the sign of g_past",
+        "sign_differs_share": "share of `weights` and windows in which g_full and g_imm differ in "
+        "sign",
+    },
+    profiles={
+        "singular_past": "singular values of G_past over their sum, the largest first",
+        "singular_immediate": "singular values of G_imm over their sum, likewise",
+        "turn_cosine": "cosine of g_past of this window and of the next, window by window",
+        "u1_map": "u_1 on W_hh, row by row; its largest number is positive",
+    },
+):
+    """G_past and G_imm, a column a window (paper, Section 3, tab:m8_structure, tab:v103_substrate).
+
+    g_past = g_full - g_imm, over all parameters; one of the two is the learner's own gradient or an
+    observer's, by name. Gradients are summed over the updates of a window, so that learners of both
+    cadences give columns alike. Every learner has the exact gradient of the readout, so g_past is 0
+    there, and so is u_1: its share on W_out is 0 whatever was measured.
+
+    The paper does not define the spread of signs of tab:v103_substrate; both readings are here. A
+    model with a window that is not finite has none of these numbers, as has a run without a window.
+    Coordinates where both gradients are 0 are left out of the median.
+    """
+
+    immediate: str = option(text="The observer with the immediate gradient; own for the learner's.")
+    full: str = option("own", "The observer with the full gradient; own likewise.")
+    window: int = option(200, "Steps of a window, over which gradients are summed.", least=1)
+    weights: str = option("W_hh", "Parameters that are compared by coordinate, joined by +.")
+
+    def observers(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.full, self.immediate) if name != "own")
+
+    def init(self, params: Parameters) -> State:
+        kinds = (PAST, NOW, MOVED)
+        sums = {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
+        return sums | {_WEIGHTS: torch.zeros_like(next(iter(params.values())).flatten()[0])}
+
+    def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
+        known = {**update.observers, "own": update.learned}
+        full, imm = known[self.full], known[self.immediate]
+        after = dict(state) | {_WEIGHTS: _norm_of(update.params, "W_hh")}
+        after[_WEIGHTS] = after[_WEIGHTS] / _norm_of(update.params, "W_out")
+        for name in update.params:
+            if name in full and name in imm:
+                after[PAST + name] = state[PAST + name] + (full[name] - imm[name])
+                after[NOW + name] = state[NOW + name] + imm[name]
+            if name in update.updates:
+                after[MOVED + name] = state[MOVED + name] + update.updates[name]
+        return after, {}
+
+    def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        rows = [self._measured(model) for model in directions.models(series)]
+        for row, weights in zip(rows, series[_WEIGHTS], strict=True):
+            if row:
+                row["weight_ratio"] = directions.mean(weights)
+        names = self.part.more["columns"]
+        return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
+
+    def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        rows = [_profile(model) for model in directions.models(series)]
+        longest = {n: max(len(row.get(n, ())) for row in rows) for n in self.part.more["profiles"]}
+        return {
+            name: np.array([row.get(name, np.full(length, np.nan)) for row in rows])
+            for name, length in longest.items()
+        }
+
+    def _measured(self, model: Windows) -> dict[str, float]:
+        if not model.known:
+            return {}
+        past, now = model.past, model.now
+        of_past, of_now = (directions.singular_shares(g) for g in (past, now))
+        found = {
+            "energy1_past": _leading(of_past**2),
+            "energy1_immediate": _leading(of_now**2),
+            "top1_past": float(of_past[0]),
+            "top1_immediate": float(of_now[0]),
+            "top1_gap": float(of_past[0] - of_now[0]),
+            "turn_cosine": directions.mean(directions.cosines(past[:-1], past[1:])),
+            "window_cosine": directions.mean(directions.cosines(now, past)),
+            "update_along_past": _along(past, model.moved),
+            "whh_share": model.share("W_hh"),
+            "wout_share": model.share("W_out"),
+        }
+        if model.at("W_hh").any():
+            found["whh_share_null"] = float(model.at("W_hh").mean())
+        compared = np.any([model.at(name) for name in self.weights.split("+")], axis=0)
+        if compared.any():
+            found |= directions.by_coordinate(past[:, compared], now[:, compared])
+        return found
+
+
+def _along(past: np.ndarray, moved: np.ndarray) -> float:
+    """Mean cosine of a window's g_past and of what it was descended by, past's own numbers alone.
+
+    The readout, whose g_past is 0, would only lengthen the update.
+    """
+    some = past.any(0)
+    return directions.mean(directions.cosines(past[:, some], -moved[:, some]))
+
+
+def _norm_of(params: Parameters, kind: str) -> Tensor:
+    """Norm of W_hh, say: of W_hh.0, W_hh.1, ... together in a stack; NaN where there is none."""
+    squares = [(p * p).sum() for name, p in params.items() if name.partition(".")[0] == kind]
+    none = next(iter(params.values())).new_full((), torch.nan)
+    return torch.stack(squares).sum().sqrt() if squares else none
+
+
+def _leading(values: np.ndarray) -> float:
+    """Share of the first of some values in their sum; NaN where all are 0."""
+    return float(values[0] / values.sum()) if values.any() else np.nan
+
+
+def _profile(model: Windows) -> dict[str, np.ndarray]:
+    if not model.known:
+        return {}
+    return {
+        "singular_past": directions.singular_shares(model.past),
+        "singular_immediate": directions.singular_shares(model.now),
+        "turn_cosine": directions.cosines(model.past[:-1], model.past[1:]),
+        "u1_map": model.u1[model.at("W_hh")],
+    }

@@ -1,0 +1,390 @@
+"""What tables of the past gradient share: means beside the paper's numbers, cell by cell.
+
+A cell has two lines: ours with half of its 95 % t interval over seeds, and under it the paper's
+number with what the one rule of `orla.reports.beside` says of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orla.reports.beside import COMPARED, NOT_COMPARABLE, compared
+from orla.reports.numbers import MISSING, is_missing, number
+from orla.reports.paper import load
+from orla.reports.study import HIDDEN, StudyFacts
+from orla.reports.table import Panel
+from orla.reports.tables.shared import NOT_RUN, twin
+from orla.statistics.means import moments
+from orla.study.keys import DEFAULTS, KEYS
+from orla.study.plan import STATIONARY
+
+CELLS = (
+    "First lines: ours, the mean over seeds ± half of its 95 % t interval. Second lines: the "
+    "paper's number."
+)
+RULE = f"{COMPARED} Neither: not run, diverged, or a network of another size."
+RECOVERY = "recovery_heldout_percent"
+# Whole numbers of a share are per cent.
+PERCENT = 100.0
+# What sets the panels of a table apart whose lines are networks.
+EPISODE = ("task", "pair", "precision", "split")
+_GIVEN = ("task", "learner", "optimizer", "precision", "split")
+
+
+class Mean(NamedTuple):
+    """A mean over seeds and its 95 % t interval; NaN where every model diverged."""
+
+    value: float
+    low: float = np.nan
+    high: float = np.nan
+    n: int = 0
+    diverged: int = 0
+
+
+class Theirs(NamedTuple):
+    """A number of the paper with its interval, or the range that it gives in place of one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    place: str = ""
+    is_range: bool = False
+
+    @property
+    def spread(self) -> float | None:
+        """Half of the interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def text(self, digits: int, signed: bool, ends: bool = False) -> str:
+        """The number, with its interval where `ends`; a range by its two ends."""
+        if self.is_range:
+            return f"{number(self.low, digits)} to {number(self.high, digits)}"
+        text = number(self.value, digits, signed)
+        if not ends or self.spread is None:
+            return text
+        return f"{text} [{number(self.low, digits)},\u00a0{number(self.high, digits)}]"
+
+
+def theirs(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Theirs | None:
+    """A number of a row of the paper, by the name of its column; None where it has none.
+
+    A row with ``NAME_from`` and ``NAME_to`` has a range.
+
+    Args:
+        row: as `Paper.table` gives it, or None.
+        name: the column, such as top1_past.
+        ending: what follows "low" and "high" in the columns of its interval, such as _percent.
+    """
+    if not row:
+        return None
+    place = str(row.get("place", ""))
+    if f"{name}_from" in row:
+        low, high = row[f"{name}_from"], row[f"{name}_to"]
+        return Theirs((low + high) / 2, low, high, place, is_range=True)
+    if name not in row:
+        return None
+    return Theirs(row[name], row.get(f"low{ending}"), row.get(f"high{ending}"), place)
+
+
+def papers_structure() -> list[dict[str, Any]]:
+    """The paper's rows of the past gradient's structure."""
+    return load().table("structure")
+
+
+def full_learner() -> str:
+    """The learner that the paper measures the past gradient with."""
+    return papers_structure()[0]["learner"]
+
+
+class Means:
+    """The table `measured` by condition and measure."""
+
+    def __init__(self, measured: pd.DataFrame):
+        self._found: dict[tuple, Mean] = {}
+        self._lost: dict[tuple, int] = {}
+        for row in measured.to_dict("records"):
+            key = tuple(row[name] for name in KEYS)
+            mean = (row["mean"], row["t95_low"], row["t95_high"], row["n_seeds"], row["n_diverged"])
+            self._found[(*key, row["measure"])] = Mean(*mean)
+            if row["measure"] == RECOVERY and not row["n_seeds"] and row["n_diverged"]:
+                self._lost[key] = row["n_diverged"]
+
+    def of(self, keys: Mapping[str, str], measure: str) -> Mean | None:
+        """A condition's mean; None where it was not run or not measured."""
+        key = tuple(keys.get(name, "") for name in KEYS)
+        if key in self._lost and (*key, measure) not in self._found:
+            return Mean(np.nan, diverged=self._lost[key])
+        return self._found.get((*key, measure))
+
+
+def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
+    """Mean and interval of one value a seed; those that are not finite are left out."""
+    found = moments(np.fromiter(values, float))
+    return Mean(found.mean, *found.interval(), found.n, diverged)
+
+
+@dataclass
+class Sheet:
+    """The cells of a table, with a row of the .csv twin for each of them.
+
+    Attributes:
+        study: names and instances of the study.
+        records: ours, the paper's and what the rule says, cell by cell.
+        ran: whether any of ours was run.
+    """
+
+    study: StudyFacts
+    records: list[dict[str, Any]] = field(default_factory=list)
+    ran: bool = False
+
+    def cell(
+        self,
+        keys: Mapping[str, str],
+        measure: str,
+        ours: Mean | None,
+        paper: Theirs | None = None,
+        *,
+        digits: int = 2,
+        signed: bool = False,
+        scale: float = 1.0,
+        comparable: bool = True,
+    ) -> str:
+        """Two lines, ours over the paper's; the second is left out where the paper has none.
+
+        Args:
+            keys: the condition, for the .csv twin.
+            measure: what the number is.
+            ours: our mean, None where it was not run.
+            paper: the paper's number.
+            digits, signed: how both are written.
+            scale: what ours is multiplied by, as the paper's is in per cent.
+            comparable: whether both are of a network of one size.
+        """
+        ours = _scaled(ours, scale)
+        said = self.note(keys, measure, ours, paper, comparable)
+        first = shown(ours, digits, signed)
+        if paper is None:
+            return first
+        judged = "" if said == NOT_COMPARABLE else f" ({said})"
+        return f"{first}\n{paper.text(digits, signed)}{judged}"
+
+    def note(
+        self,
+        keys: Mapping[str, str],
+        measure: str,
+        ours: Mean | None,
+        paper: Theirs | None,
+        comparable: bool = True,
+    ) -> str:
+        """What the rule says of both; the row of the twin is added."""
+        self.ran = self.ran or ours is not None
+        said = NOT_COMPARABLE
+        if ours is not None and paper is not None and comparable:
+            said = compared(ours.value, ours.low, ours.high, paper.value, paper.spread)
+        self.records.append(
+            {name: keys.get(name, "") for name in KEYS}
+            | {"measure": measure, "run": ours is not None}
+            | {"mean": ours.value if ours else None, "t95_low": ours.low if ours else None}
+            | {"t95_high": ours.high if ours else None, "n_seeds": ours.n if ours else 0}
+            | {"n_diverged": ours.diverged if ours else 0}
+            | {"paper": paper.value if paper else None, "paper_low": paper.low if paper else None}
+            | {"paper_high": paper.high if paper else None}
+            | {"paper_place": paper.place if paper else None, "compared": said}
+        )
+        return said
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The .csv twin, a row a cell."""
+        return twin(self.records, pd.DataFrame(columns=list(KEYS)), self.study)
+
+
+def shown(ours: Mean | None, digits: int, signed: bool = False) -> str:
+    """Ours in one line: the mean ± half of its interval, or why there is none."""
+    if ours is None:
+        return NOT_RUN
+    if is_missing(ours.value):
+        return "diverged" if ours.diverged else MISSING
+    half = "" if is_missing(ours.high) else f" ± {number((ours.high - ours.low) / 2, digits)}"
+    return number(ours.value, digits, signed) + half
+
+
+def seeds(ours: Mean | None) -> str:
+    """The number of seeds, and how many diverged."""
+    if ours is None:
+        return MISSING
+    return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
+
+
+def like(study: StudyFacts, own: str, row: Mapping[str, Any]) -> bool:
+    """Whether a network of the study is of the kind and size of a row of the paper."""
+    return own_kind(study, own) == row["architecture"] and same_size(study, own, row)
+
+
+def own_kind(study: StudyFacts, network: str) -> str:
+    """The kind of a network, by its declaration; its own name where it is no part."""
+    return study.declaration("architecture", network).get("name", network)
+
+
+def same_size(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
+    """Whether a network has as many units as the paper's."""
+    size = study.options("architecture", network).get("hidden", HIDDEN)
+    return size == row.get("hidden", HIDDEN)
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows without an intervention or another start."""
+    return frame[np.logical_and.reduce([frame[name] == value for name, value in DEFAULTS.items()])]
+
+
+def measured_at(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
+    """The conditions that have one of these measures, each once: key columns alone."""
+    rows = plain(measured)
+    return rows.loc[rows["measure"].isin(measures), list(KEYS)].drop_duplicates()
+
+
+def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
+    """The conditions without those of the stationary control."""
+    return conditions[conditions["split"] != STATIONARY]
+
+
+def beside(
+    conditions: pd.DataFrame, rows: Sequence[Mapping[str, Any]], study: StudyFacts
+) -> pd.DataFrame:
+    """Own conditions and those of the paper that were not run, with the paper's row of each.
+
+    A condition is that of a row where it agrees in all of task, learner, optimizer, precision and
+    split that the row has, and its network is of the row's kind and size.
+
+    Returns:
+        Key columns; ``theirs``, the place of the paper's row in `rows`, -1 for none; ``run``.
+    """
+    own = [dict(keys, theirs=-1, run=True) for keys in conditions.to_dict("records")]
+    lacking = []
+    for i, row in enumerate(rows):
+        wanted = {name: row[name] for name in _GIVEN if row.get(name) is not None}
+        found = [
+            keys
+            for keys in own
+            if wanted.items() <= keys.items() and like(study, keys["architecture"], row)
+        ]
+        for keys in found:
+            keys["theirs"] = i
+        if not found:
+            blank = dict.fromkeys(KEYS, "") | DEFAULTS
+            more = {"architecture": row["architecture"], "theirs": i, "run": False}
+            lacking.append(blank | wanted | more)
+    return pd.DataFrame(own + lacking, columns=[*KEYS, "theirs", "run"])
+
+
+def of_row(rows: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
+    """The paper's row at a place that `beside` gives, None for -1."""
+    return None if place < 0 else rows[place]
+
+
+class Shown(NamedTuple):
+    """A column of `panels_beside`: our measure, the paper's name of it, and how it is written."""
+
+    measure: str
+    paper: str = ""
+    digits: int = 2
+    signed: bool = False
+    scale: float = 1.0
+    ending: str = ""
+    with_interval: bool = True
+
+
+def panels_beside(
+    sheet: Sheet,
+    means: Means,
+    frame: pd.DataFrame,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[Shown],
+) -> list[Panel]:
+    """A panel a condition, a line an optimizer: its name, seeds, and a cell a column.
+
+    Args:
+        sheet: takes the cells.
+        means: our numbers.
+        frame: conditions with the place of the paper's row, as `beside` gives them.
+        rows: those of the paper.
+        columns: what is shown; the seeds are those of the first.
+    """
+    panels = []
+    for title, conditions in ran_first((t, rows) for t, _, rows in sheet.study.groups(frame)):
+        lines = []
+        for keys in conditions.to_dict("records"):
+            paper = of_row(rows, keys["theirs"])
+            cells = [_cell(sheet, means, keys, paper, column) for column in columns]
+            name = sheet.study.called("optimizer", keys["optimizer"])
+            lines.append((name, seeds(means.of(keys, columns[0].measure)), *cells))
+        panels.append(Panel(title, lines))
+    return panels
+
+
+def _cell(
+    sheet: Sheet,
+    means: Means,
+    keys: Mapping[str, Any],
+    paper: Mapping[str, Any] | None,
+    column: Shown,
+) -> str:
+    ours = means.of(keys, column.measure)
+    if ours is not None and not column.with_interval:
+        ours = ours._replace(low=np.nan, high=np.nan)
+    return sheet.cell(
+        keys,
+        column.measure,
+        ours,
+        theirs(paper, column.paper or column.measure, column.ending),
+        digits=column.digits,
+        signed=column.signed,
+        scale=column.scale,
+    )
+
+
+def titled(
+    study: StudyFacts, frame: pd.DataFrame, by: Sequence[str]
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each value of some key columns, in declared order, with a title.
+
+    Those of the paper that were not run come last.
+    """
+    if frame.empty:
+        return
+    found = []
+    for values, rows in study.arrange(frame).groupby(list(by), sort=False):
+        keys = dict(zip(by, values, strict=True))
+        found.append((", ".join(study.called(k, v) for k, v in keys.items() if v != ""), rows))
+    yield from ran_first(found)
+
+
+def ran_first(
+    groups: Iterable[tuple[str, pd.DataFrame]],
+) -> list[tuple[str, pd.DataFrame]]:
+    """Titles and rows, those groups last of which none was run."""
+    return sorted(groups, key=lambda one: "run" in one[1] and not one[1]["run"].any())
+
+
+def kept(frame: pd.DataFrame, wanted: Iterable[bool]) -> pd.DataFrame:
+    """The rows for which `wanted` is true; it has one value a row, and may have none."""
+    return frame[np.fromiter(wanted, bool, len(frame))]
+
+
+def network_name(study: StudyFacts, keys: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:
+    """A network as a reader calls it; that of a row of the paper alone with its units."""
+    name = study.called("architecture", keys["architecture"])
+    if row and not same_size(study, keys["architecture"], row):
+        return f"{name}, hidden {row.get('hidden', HIDDEN)}"
+    return name
+
+
+def _scaled(ours: Mean | None, scale: float) -> Mean | None:
+    if ours is None:
+        return None
+    return ours._replace(value=ours.value * scale, low=ours.low * scale, high=ours.high * scale)

@@ -1,0 +1,122 @@
+"""Named quantities of a config: numbers put together from columns of several conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.study.condition import SILENT
+from orla.study.keys import KEYS
+
+SEEDS, PAIRS = "seeds", "pairs"
+SCORES = (
+    *("recovery_heldout_percent", "recovery_stable_percent", "recovery_adapt_percent"),
+    *("heldout_error", "heldout_stable_error", "adapt_error", "r2_mean", "stable_r2_mean"),
+)
+"""Columns of every table of models that a quantity may be made of, beside those of probes."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A column of one condition's models, times a number.
+
+    Attributes:
+        column: of the table of models.
+        times: the factor.
+        absolute: whether the column's absolute value is taken.
+        where: key column -> value, of all of `KEYS` but the pair.
+    """
+
+    column: str
+    times: float
+    absolute: bool
+    where: Mapping[str, str]
+
+
+Terms = tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A sum of terms, or the rank correlation of two such sums.
+
+    Attributes:
+        name, label, scale: its name, what it is, and its unit of measurement ("" for none).
+        unit: "seed" or "pair", the unit of replication.
+        estimand: by which choice of the rate models are taken.
+        pair: the pair of sessions; "" for all pairs of the task, or a task without pairs.
+        along: of a correlation: "seeds", "pairs", or the key column that it runs along; else "".
+        y: the sums, one an entry that the correlation runs along; a sum alone is the first.
+        x: the sums on the other side of a correlation; () for the order of `y`.
+    """
+
+    name: str
+    label: str
+    scale: str
+    unit: str
+    estimand: str
+    pair: str
+    along: str
+    y: tuple[Terms, ...]
+    x: tuple[Terms, ...] = ()
+
+    @property
+    def terms(self) -> Iterator[Term]:
+        """Every term."""
+        return chain.from_iterable((*self.y, *self.x))
+
+
+def quantity_of(name: str, given: Mapping[str, Any]) -> Quantity:
+    """A quantity from its entry in a config that fits the schema.
+
+    Raises:
+        OrlaError: A term does not say its condition, or the parts of a correlation do not fit.
+    """
+    place = f'config: "quantities.{name}"'
+    at, rank = dict(given.get("at", {})), given.get("rank", {})
+    pair, unit = at.pop("pair", ""), given.get("unit", "seed")
+    along = rank.get("along", "")
+    if isinstance(along, str):
+        key, values = along, [{}]
+        if (along == PAIRS and unit != "pair") or (along == SEEDS and unit != "seed"):
+            raise OrlaError(f"{place}: a rank along {along} has unit: {along[:-1]}; correct one")
+        if along and "with" not in rank:
+            raise OrlaError(f'{place}: a rank along {along} needs "with"; add its other side')
+    else:
+        [(key, names)] = along.items()
+        values = [{key: one} for one in names]
+    if pair and unit == "pair":
+        raise OrlaError(f"{place}: with unit pair all pairs count; remove at.pair")
+
+    def sums(terms: list[Mapping[str, Any]]) -> tuple[Terms, ...]:
+        return tuple(
+            tuple(_term(place, {**at, **value}, term) for term in terms) for value in values
+        )
+
+    return Quantity(
+        name=name,
+        label=given["label"],
+        scale=given.get("scale", ""),
+        unit=unit,
+        estimand=given.get("estimand", "heldout"),
+        pair=pair,
+        along=key,
+        y=sums(given["sum"]),
+        x=sums(rank["with"]) if "with" in rank else (),
+    )
+
+
+def _term(place: str, at: Mapping[str, str], given: Mapping[str, Any]) -> Term:
+    own = dict(given)
+    if {"plus", "minus"} <= own.keys():
+        raise OrlaError(f"{place}: a term has both plus and minus; write two terms")
+    sign, column = (1.0, own.pop("plus")) if "plus" in own else (-1.0, own.pop("minus"))
+    times, absolute = sign * own.pop("times", 1.0), own.pop("absolute", False)
+    where = SILENT | dict(at) | own
+    for key in KEYS:
+        if key not in where and key != "pair":
+            raise OrlaError(f'{place}: the term of {column} names no {key}; add it under "at"')
+    return Term(column, times, absolute, {key: where[key] for key in KEYS if key != "pair"})

@@ -1,0 +1,73 @@
+"""The low-rank RNN against the vanilla one with the matrix U V^T, in NumPy."""
+
+import numpy as np
+import pytest
+import torch
+from harness import HIDDEN, N_IN, N_OUT, distance, networks, stream, watch
+
+from orla import catalogue
+from orla.errors import OrlaError
+
+
+def network(**options):
+    given = {"kind": "low_rank_rnn", "hidden": HIDDEN, "rank": 2, **options}
+    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
+
+
+def test_it_is_the_vanilla_network_of_the_product():
+    made = network()
+    p = {name: v[0].numpy() for name, v in networks(made).items()}
+    W_hh, h, other = p["U_hh"] @ p["V_hh"].T, np.zeros(HIDDEN), np.zeros(HIDDEN)
+    assert np.linalg.matrix_rank(W_hh) == 2
+    state = made.initial_state({n: torch.tensor(v) for n, v in p.items()})
+    for x in stream(40)[0]:
+        state = made.step({n: torch.tensor(v) for n, v in p.items()}, state, x)
+        h = np.tanh(p["W_ih"] @ x.numpy() + W_hh @ h + p["b_h"])
+        other = np.tanh(p["W_ih"] @ x.numpy() + W_hh.T @ other + p["b_h"])
+        np.testing.assert_allclose(state.numpy(), h, rtol=1e-12, atol=1e-14)
+    assert np.abs(h).max() > 0.1 and np.abs(h - other).max() > 1e-2  # U and V are no two of a kind
+
+
+@pytest.mark.parametrize("learner", ["immediate", {"kind": "rtrl", "block": 5}, "tbptt-8-4"])
+def test_its_gradients_are_those_of_the_product_by_the_chain_rule(learner):
+    """dL/dU = G V and dL/dV = G^T U, with G the gradient of W_hh of a vanilla network."""
+    made = network()
+    rnn = catalogue.make("architecture", {"kind": "rnn", "hidden": HIDDEN}, n_in=N_IN, n_out=N_OUT)
+    params = networks(made)
+    U, V = params["U_hh"], params["V_hh"]
+    whole = {n: p for n, p in params.items() if n not in ("U_hh", "V_hh")}
+    whole["W_hh"] = U @ V.transpose(1, 2)
+    X, Y = stream(24)
+    ours, theirs = (
+        watch(catalogue.make("learner", learner, architecture=a), given, X, Y).model(1)[0]
+        for a, given in ((made, params), (rnn, whole))
+    )
+    chained = []
+    for gradient in theirs:
+        G = gradient.pop("W_hh")
+        chained.append(gradient | {"U_hh": G @ V[1], "V_hh": G.T @ U[1]})
+    assert distance(ours, chained) < 1e-10
+    swapped = [g | {"U_hh": g["V_hh"], "V_hh": g["U_hh"]} for g in chained]
+    assert distance(ours, swapped) > 1e-2
+
+
+def test_it_begins_with_the_variance_and_the_radius_of_a_vanilla_network():
+    made = catalogue.make("architecture", {"kind": "low_rank_rnn", "hidden": 256, "rank": 64})
+    params = made.init(torch.Generator().manual_seed(0))
+    W_hh = (params["U_hh"] @ params["V_hh"].T).numpy()
+    assert W_hh.var() == pytest.approx(1 / (3 * 256), rel=0.05)
+    radius = np.abs(np.linalg.eigvals(W_hh)).max()
+    assert radius == pytest.approx(1 / np.sqrt(3), rel=0.1)
+    bound = (3 / (256 * 64)) ** 0.25
+    for name in ("U_hh", "V_hh"):
+        assert 0.99 * bound < params[name].abs().max() <= bound
+    assert params["W_ih"].abs().max() <= 1 / 16 and params["b_h"].abs().max() <= 1 / 16
+
+
+def test_a_rank_that_cannot_be_is_refused():
+    assert catalogue.make("architecture", "low_rank_rnn").rank == 8
+    assert network(rank=HIDDEN).parameter_count() == 5 * 3 + 2 * 25 + 5 + 12
+    with pytest.raises(OrlaError, match='"rank" is 6 and W_hh has 5 rows; give at most "hidden"'):
+        network(rank=6)
+    with pytest.raises(OrlaError, match='"rank" must be at least 1'):
+        network(rank=0)

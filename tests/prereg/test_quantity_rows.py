@@ -1,0 +1,178 @@
+"""Registrations about a quantity: every outcome, and every reason not to judge."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_claims import BINDS, document
+from scipy import stats
+
+from orla.errors import OrlaError
+from orla.prereg import existing, power, registration
+from orla.prereg.claims import judge
+
+GONE = ("estimand", "conditions", "comparison", "minus")
+
+
+def about(unit="seed", **changes):
+    """A registration's document about the quantity "turn"."""
+    given = document(quantity="turn", scale="", claim={"more_than": 0.5}, unit=unit)
+    given = {k: v for k, v in given.items() if k not in GONE}
+    pairs = {"pairs": 12} if unit == "pair" else {}
+    given["sample"] = {"seeds": 5 if unit == "seed" else 3} | pairs
+    given["exclusions"] = {"max_diverged": 0} | ({"max_failing": 2} if pairs else {})
+    return given | changes
+
+
+def row(mean, sd=0.1, n=5, unit="seed", alpha=0.05, **changes):
+    error = sd / np.sqrt(n)
+    half = stats.t.ppf(1 - alpha, n - 1) * error
+    values = {"value": mean, "standard_error": error, "dof": n - 1}
+    values |= {"t90_low": mean - half, "t90_high": mean + half}
+    counts = {"n_pairs": 1 if unit == "seed" else n, "n_seeds": n if unit == "seed" else 3}
+    counts |= {"n_diverged": 0, "n_failing": 0, "guards": "", "alpha": alpha}
+    names = ("value_without_failing", "t90_low_without_failing", "t90_high_without_failing")
+    given = {"quantity": "turn", "scale": "", "unit": unit} | values | counts
+    return given | dict.fromkeys(names, np.nan) | changes
+
+
+@pytest.fixture
+def judged(write):
+    def judged(document, *rows, binding=BINDS, **more):
+        known = registration.read(write(document))
+        tables = {"quantities": pd.DataFrame(rows)} | more
+        return judge([known], tables, {"small-gap": binding})[0]
+
+    return judged
+
+
+@pytest.mark.parametrize("unit, n", [("seed", 5), ("pair", 12)])
+@pytest.mark.parametrize(
+    ("claim", "mean", "outcome"),
+    [
+        ({"more_than": 0.5}, 0.8, "supported"),
+        ({"more_than": 0.5}, 0.2, "falsified"),
+        ({"more_than": 0.5}, 0.52, "inconclusive"),
+        ({"less_than": 0.5}, 0.2, "supported"),
+        ({"equivalent_within": 0.2}, 0.01, "supported"),
+        ({"equivalent_within": 0.2}, 0.8, "falsified"),
+        ({"equivalent_within": 0.2}, 0.2, "inconclusive"),
+    ],
+)
+def test_the_interval_decides(judged, unit, n, claim, mean, outcome):
+    verdict = judged(about(unit, claim=claim), row(mean, n=n, unit=unit))
+    assert (verdict.outcome, verdict.n) == (outcome, n)
+    assert verdict.reason.startswith(f"turn is {mean:g}, 90 % t interval over {n} {unit}s [")
+    assert verdict.threshold == registration.Region(**_bounds(claim)).describe()
+    assert f"90 % t interval over {'seeds' if unit == 'seed' else 'pairs'}" in verdict.limits
+    assert verdict.low < mean < verdict.high
+
+
+def _bounds(claim):
+    [(kind, value)] = claim.items()
+    low = {"more_than": value, "equivalent_within": -value}.get(kind, -np.inf)
+    high = {"less_than": value, "equivalent_within": value}.get(kind, np.inf)
+    return {"low": low, "high": high, "strict": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n_seeds": 500}, "500 seeds: not the 5 registered"),
+        ({"n_diverged": 1, "n_seeds": 4}, "1 diverged, and a quantity has no value for them"),
+        ({"scale": "pp"}, 'has scale "pp", and "" is registered'),
+        ({"unit": "pair"}, 'has unit "pair", and "seed" is registered'),
+        ({"alpha": 0.1}, 'has alpha "0.1", and "0.05" is registered'),
+        ({"guards": "the choice of the rate failed: run more seeds"}, "the choice of the rate fai"),
+        ({"guards": np.nan}, "its guards are missing"),
+        ({"value": np.nan}, "turn has no finite t interval"),
+        ({"n_failing": np.nan}, "n_failing of turn: no count"),
+        ({"n_pairs": 2}, "2 pairs: not the 1 registered"),
+        ({"quantity": "other"}, "quantities has no row with quantity = turn (it has other)"),
+    ],
+)
+def test_a_row_that_is_not_what_was_registered_is_untestable(judged, changes, words):
+    assert judged(about(), row(0.9)).outcome == "supported"
+    verdict = judged(about(), row(0.9, **changes))
+    assert verdict.outcome == "untestable" and words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"value": 2.0}, "turn 2 outside its own interval"),
+        ({"t90_high": 3.0}, "its standard error gives"),
+        ({"standard_error": 9.0}, "its standard error gives"),
+    ],
+)
+def test_numbers_that_disagree_are_refused(judged, changes, words):
+    with pytest.raises(OrlaError, match=words):
+        judged(about(), row(0.9, **changes))
+
+
+def test_too_many_degrees_of_freedom_are_refused(judged):
+    given = row(0.9)
+    half = stats.t.ppf(0.95, 40) * given["standard_error"]
+    with pytest.raises(OrlaError, match="turn has 40 degrees of freedom over 5 units"):
+        judged(about(), given | {"dof": 40, "t90_low": 0.9 - half, "t90_high": 0.9 + half})
+
+
+def test_a_study_of_another_config_or_code_is_untestable(judged):
+    verdict = judged(about(), row(0.9), binding=BINDS | {"config_sha256": "0" * 64})
+    assert verdict.outcome == "untestable" and "config that its conditions depend" in verdict.reason
+
+
+def test_a_check_may_be_about_another_quantity(judged):
+    check = {"name": "moves", "why": "Movement.", "result": "quantities", "column": "value"}
+    check |= {"where": {"quantity": "spread"}, "region": {"at_least": 2}}
+    given = about(manipulation_checks=[check])
+    for value, outcome in ((3.0, "supported"), (1.0, "untestable")):
+        verdict = judged(given, row(0.9), row(value, quantity="spread"))
+        assert verdict.outcome == outcome
+    assert 'manipulation check "moves" fails: value is 1' in verdict.reason
+
+
+def test_pairs_that_fail_a_guard(judged):
+    told = "a01: the choice of the rate failed: run more seeds"
+    given = row(0.9, n=12, unit="pair", n_failing=2, guards=told)
+    same = {"value_without_failing": 0.9, "t90_low_without_failing": 0.85}
+    same |= {"t90_high_without_failing": 0.95}
+    assert judged(about("pair"), given | same).outcome == "supported"
+    other = {"value_without_failing": 0.5, "t90_low_without_failing": 0.4}
+    other |= {"t90_high_without_failing": 0.6}
+    verdict = judged(about("pair"), given | other)
+    assert verdict.outcome == "inconclusive" and "without the pairs that fail" in verdict.reason
+    verdict = judged(about("pair"), given | same | {"n_failing": 3})
+    assert verdict.outcome == "untestable" and "3 pairs fail a guard" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"estimand": "stable"}, 'with a quantity, "estimand" is too much; remove it'),
+        ({"exclusions": {"max_diverged": 1}}, 'set "exclusions.max_diverged" to 0'),
+        ({"sample": {"seeds": 3, "pairs": 2}}, '"sample.pairs" is too much'),
+    ],
+)
+def test_a_mistake_is_one_clear_line(write, changes, words):
+    with pytest.raises(OrlaError, match=words):
+        registration.read(write(about(**changes)))
+
+
+def test_its_scatter_is_that_of_its_row(write):
+    known = registration.read(write(about()))
+    table = pd.DataFrame([row(0.9, sd=0.3)])
+    assert power.scatter(known, {"quantities": table}) == pytest.approx(0.3)
+
+
+def test_results_that_it_would_read_are_found(write, tmp_path):
+    binds = document()["binds"] | {"sweeps": ["sine/sweeps/rnn/rtrl/adam/shift"]}
+    known = registration.read(write(about(binds=binds)))
+    folder = tmp_path / "results"
+    sweep = folder / "sine/sweeps/rnn/rtrl/adam/shift.parquet"
+    sweep.parent.mkdir(parents=True)
+    assert existing.results(known, folder) == []
+    sweep.touch()
+    pd.DataFrame([row(0.9, quantity="other")]).to_parquet(folder / "quantities.parquet")
+    assert existing.results(known, folder) == [sweep]
+    pd.DataFrame([row(0.9)]).to_parquet(folder / "quantities.parquet")
+    assert existing.results(known, folder) == [folder / "quantities.parquet", sweep]

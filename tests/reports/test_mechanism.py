@@ -1,0 +1,437 @@
+"""Tables of the past gradient: made-up models in, every cell worked out again by plain loops."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_latex import PDFLATEX, UNSCALED, compile_latex
+from made_up import settings
+from report_results import KEYS, SIMULATED, build
+from scipy import stats
+
+from orla import catalogue
+from orla.reports import chapters, measured
+from orla.reports.beside import AGREES, DIFFERS
+from orla.reports.paper import load
+from orla.reports.table import write
+from orla.results import base
+from orla.results import measured as statistic
+
+FULL, STEP = "tbptt-200-200", "rtrl"
+PAST = {
+    "top1_past": 0.70, "top1_immediate": 0.33, "top1_gap": 0.40, "whh_share": 0.6,
+    "turn_cosine": 0.05, "window_cosine": -0.11, "past_cosine": -0.015, "dominance": 14.0,
+    "past_wins_share": 0.98, "past_sign_sd": 0.26, "past_sign_sd_coordinates": 0.55,
+    "sign_differs_share": 0.35, "condition_number": 4.0, "update_ratio": 6.0,
+}  # fmt: skip
+TABLES = [
+    "cosine", "structure", "cadence", "intervention", "isotropy",
+    "decorrelation", "lstm_cross_architecture", "capacity", "substrate",
+]  # fmt: skip
+STUDY = replace(
+    SIMULATED,
+    instances={
+        "architecture": {
+            "lstm-32": {"kind": "lstm", "hidden": 32},
+            "rnn-128": {"kind": "rnn", "hidden": 128},
+            "steep": {"kind": "rnn", "hidden": 64, "condition": 50},
+            "steeper": {"kind": "rnn", "hidden": 64, "condition": 700.0},
+        }
+    },
+    tasks={
+        "copy-0": {"kind": "ar1", "rho": 0.0, "shifted": 0.0},
+        "copy-6": {"kind": "ar1", "rho": 0.6, "shifted": 0.6},
+        "copy-near": {"kind": "ar1", "rho": 0.6, "shifted": 0.6, "delay": 7},
+    },
+)
+
+
+def models(seeds=5, drawn=0, lacks=(), **condition):
+    """One condition's models at the selected rate; every number is another."""
+    generator = np.random.default_rng([drawn, *map(ord, repr(sorted(condition.items())))])
+    keys = dict(zip(KEYS, ("recordings", "", "rnn", FULL, "sgd", "float64", "50-50"), strict=False))
+    keys |= {"intervention": "none", "start": "pretrained"} | condition
+    probed = {name: center for name, center in PAST.items() if name not in lacks}
+    return pd.DataFrame(
+        [
+            keys
+            | {name: center * generator.uniform(0.9, 1.1) for name, center in probed.items()}
+            | {"seed": seed, "learning_rate": 1e-3, "diverged": False, "selected": True}
+            | {"selected_on_test": True, "edge": False, "unreliable": False}
+            | {"recovery_heldout_percent": generator.normal(40, 5)}
+            | {"recovery_adapt_percent": generator.normal(60, 5)}
+            | {"adapt_error": generator.uniform(5e-4, 7e-4), "whh_share_null": 4096 / 6850}
+            | {"heldout_error": generator.uniform(0.5, 0.6), "validation_error": 0.5}
+            for seed in range(seeds)
+        ]
+    )
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """Build a table from models, through the statistics that it needs."""
+    columns = [*statistic.SCORES, *PAST, "whh_share_null"]
+    monkeypatch.setattr(statistic, "measures", lambda: columns)
+
+    made = {}
+
+    def built(name, *frames, study=STUDY):
+        which = tuple(map(id, frames))
+        if which not in made:
+            frame = pd.concat(frames, ignore_index=True)
+            made[which] = {"heldout": frame, "models": frame, "kept alive": frames}
+        given = made[which]
+        for need in catalogue.part("table", name).part.more["needs"]:
+            if need not in given:
+                given[need] = base.build(need, {"models": given["models"]}, settings())
+        return build(name, given, study)
+
+    return built
+
+
+def rows_of(document, *first, panel=""):
+    """Cells of the only row whose first cells are these, by the columns' heads."""
+    heads = [f"{c.group} {c.header}".strip() for c in document.columns]
+    [row] = [
+        row
+        for one in document.panels
+        if panel in one.title
+        for row in one.rows
+        if row[: len(first)] == first
+    ]
+    return dict(zip(heads, row, strict=True))
+
+
+def by_hand(values, digits, signed=False, scale=1.0):
+    """Mean and half of its t interval, by scipy and a format string."""
+    values = np.asarray(values, float) * scale
+    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    mean = np.mean(values)
+    sign = "−" if mean < 0 else "+" if signed else ""
+    return f"{sign}{abs(mean):.{digits}f} ± {half:.{digits}f}"
+
+
+def first_line(cell):
+    return cell.split("\n")[0]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_number_of_the_paper_stands_there_and_nothing_was_run(name, table):
+    other = models(task="another", optimizer="adam", learner="immediate", lacks=list(PAST))
+    document = table(name, other)
+    assert not document.ran
+    if name == "cadence":
+        assert not document.panels
+        return
+    cells = [cell for panel in document.panels for row in panel.rows for cell in row]
+    assert any(first_line(cell) == "not run" for cell in cells)
+    assert not document.data["run"].any() and (document.data["compared"] == "–").all()
+    papers = load().table(catalogue.part("table", name).part.more["paper"])
+    names = {
+        "cosine": ["cosine"], "structure": ["top1_past", "top1_immediate", "top1_gap"],
+        "intervention": ["spearman"], "isotropy": ["mse"], "decorrelation": ["cosine"],
+        "lstm_cross_architecture": ["top1_past", "recovery_percent"], "substrate": ["value"],
+        "capacity": ["recovery_full_percent", "recovery_immediate_percent", "gap_pp"],
+    }[name]  # fmt: skip
+    if name == "intervention":
+        papers = [row for row in papers if "spearman" in row]
+    wanted = [row[n] for row in papers for n in names if n in row]
+    shown = set(document.data["paper"].dropna())
+    assert wanted and set(wanted) <= shown
+    assert not {value + 0.123 for value in wanted} <= shown
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_models_without_any_probe_are_taken(name, table):
+    bare = models(lacks=list(PAST)).drop(columns="whh_share_null")
+    document = table(name, bare)
+    assert document.ran in (False, name == "capacity")
+    assert "nan" not in "".join(c for p in document.panels for row in p.rows for c in row)
+
+
+def test_structure_has_ours_over_the_papers(table):
+    drift, still = models(), models(split="stationary")
+    lstm = models(architecture="lstm")
+    document = table("structure", drift, still, lstm, models(learner=STEP))
+    cells = rows_of(document, "SGD", panel="50/50")
+    assert first_line(cells["top1 G_past"]) == by_hand(drift["top1_past"], 2)
+    assert cells["top1 G_past"].split("\n")[1] in ("0.74 (agrees)", "0.74 (differs)")
+    assert first_line(cells["top1 G_imm"]) == by_hand(drift["top1_immediate"], 2)
+    assert first_line(cells["top1 gap"]) == by_hand(drift["top1_gap"], 2, signed=True)
+    share = by_hand(drift["whh_share"], 1, scale=100)
+    assert cells["Share on W_hh (%) u_1"].startswith(f"{share}\n60.0 (")
+    assert cells["Share on W_hh (%) null"] == "59.8" and cells["n"] == "5"
+    cells = rows_of(document, "SGD", panel="stationary")
+    assert first_line(cells["top1 G_past"]) == by_hand(still["top1_past"], 2)
+    assert "not run\n0.71" in rows_of(document, "Adam", panel="50/50")["top1 G_past"]
+    assert not any("LSTM" in panel.title for panel in document.panels)
+    assert any("zero on the readout" in note for note in document.notes)
+    data = document.data.set_index(["optimizer", "split", "measure"])
+    row = data.loc[("sgd", "50-50", "top1_past")]
+    assert row["mean"] == pytest.approx(drift["top1_past"].mean()) and row["paper"] == 0.743
+
+
+def test_ours_near_the_papers_agrees_and_ours_far_off_differs(table):
+    """The control: the rule's word follows our numbers."""
+    said = {}
+    for center, wanted in ((0.743, AGREES), (0.30, DIFFERS)):
+        near = models().assign(top1_past=center + np.linspace(-0.02, 0.02, 5))
+        data = table("structure", near).data.set_index(["optimizer", "split", "measure"])
+        said[wanted] = data.loc[("sgd", "50-50", "top1_past"), "compared"]
+    assert said == {AGREES: AGREES, DIFFERS: DIFFERS}
+
+
+def test_a_condition_that_diverged_is_said_to_have(table):
+    lost = models(optimizer="adam")
+    numbers = [*PAST, "recovery_heldout_percent", "adapt_error", "heldout_error"]
+    lost[numbers], lost["diverged"] = np.nan, True
+    cells = rows_of(table("structure", models(), lost), "Adam", panel="50/50")
+    assert first_line(cells["top1 G_past"]) == "diverged" and cells["n"] == "0 (5 div.)"
+
+
+def test_cosines_exact_and_by_windows_stand_side_by_side(table):
+    exact = models(task="sine", learner=STEP, split="shift", lacks=["window_cosine"])
+    by_windows = models(task="sine", split="shift", lacks=["past_cosine"])
+    wide = models(task="sine", learner=STEP, split="shift", architecture="rnn-128")
+    biased = models(task="lorenz", learner="immediate", split="shift", lacks=["window_cosine"])
+    still = models(task="sine", learner=STEP, split="stationary")
+    document = table("cosine", exact, by_windows, wide, biased, still, models())
+    cells = rows_of(document, "RNN", "SGD", panel="sine")
+    assert cells["Ours exact, per step"] == by_hand(exact["past_cosine"], 3, signed=True)
+    assert cells["Ours by windows"] == by_hand(by_windows["window_cosine"], 3, signed=True)
+    assert cells["The paper"].startswith("−0.021 to −0.003\nexact: ")
+    cells = rows_of(document, "RNN, hidden 128", "SGD", panel="sine")
+    assert cells["Ours exact, per step"] == by_hand(wide["past_cosine"], 3, signed=True)
+    cells = rows_of(document, "RNN", "SGD", panel="recordings")
+    assert cells["The paper"].startswith("−0.119 [−0.230,\u00a0−0.014]\nby windows: ")
+    assert cells["Ours exact, per step"] == "not run"
+    # Immediate learning's own series is no exact cosine.
+    assert rows_of(document, "RNN", panel="Lorenz")["Ours exact, per step"] == "not run"
+    assert not any("stationary" in panel.title for panel in document.panels)
+    rows = [row for panel in document.panels for row in panel.rows]
+    assert len(rows) == 9 and len(document.data) == 18
+    alone = document.data[document.data["paper"].notna()]
+    assert set(alone["measure"]) == {"past_cosine", "window_cosine"}
+    of_rnn = alone["task"].isin(["sine", "lorenz"]) & alone["architecture"].str.startswith("rnn")
+    assert set(alone.loc[of_rnn, "measure"]) == {"past_cosine"}
+    assert set(alone.loc[~of_rnn, "measure"]) == {"window_cosine"}
+
+
+def test_cadences_differ_by_what_networks_differ_by(table):
+    step, window = models(learner=STEP), models(seeds=4, drawn=1)
+    slow = models(learner="immediate-200", lacks=["top1_past"])
+    quick = models(learner="immediate", lacks=["top1_past"])
+    document = table("cadence", step, window, slow, quick)
+    cells = rows_of(document, "SGD", "g_full")
+    apart = window["top1_past"].to_numpy() - step["top1_past"].to_numpy()[:4]
+    first = f"{step['top1_past'].mean():.2f} / {window['top1_past'].mean():.2f}"
+    assert cells["top1 of G_past"] == f"{first}\n{by_hand(apart, 2, signed=True)}"
+    assert cells["Null of ratio counts"] == f"{(4096 / 128) ** 0.5:.2f}" == "5.66"
+    assert cells["n"] == "4"
+    cells = rows_of(document, "SGD", "g_imm")
+    assert cells["top1 of G_past"] == "–"
+    apart = (slow["update_ratio"] - quick["update_ratio"]).to_numpy()
+    assert cells["‖ΔW_hh‖/‖ΔW_out‖"].endswith(by_hand(apart, 2, signed=True))
+    assert document.ran and "Null of ratio norms" not in cells
+    heavy = [frame.assign(weight_ratio=8.25) for frame in (step, window)]
+    document = table("cadence", *heavy)
+    assert rows_of(document, "SGD", "g_full")["Null of ratio norms"].startswith("8.25")
+    for network in ("rnn-128", "lstm"):
+        other = [models(architecture=network, learner=name) for name in (FULL, STEP)]
+        cells = rows_of(table("cadence", *other), "SGD", "g_full")
+        assert cells["Null of ratio counts"] == "–"
+    assert not table("cadence", step).panels
+
+
+def test_what_an_intervention_costs_network_by_network(table):
+    plain = models(optimizer="lars", seeds=10)
+    changed = models(optimizer="lars", seeds=10, intervention="project", lacks=list(PAST))
+    other = models(optimizer="adam", intervention="project")
+    document = table("intervention", plain, changed, other, models(optimizer="adam"))
+    [panel] = document.panels
+    assert "project" in panel.title and len(panel.rows) == 10 + 1 + 2
+    lost = plain["recovery_heldout_percent"] - changed["recovery_heldout_percent"]
+    for seed, row in enumerate(panel.rows[:10]):
+        assert row == (
+            f"seed {seed}",
+            f"{plain['top1_past'][seed]:.2f}",
+            f"{plain['recovery_heldout_percent'][seed]:.1f}",
+            f"{changed['recovery_heldout_percent'][seed]:.1f}",
+            f"{lost[seed]:+.1f}".replace("-", "−"),
+        )
+    rank = stats.spearmanr(plain["top1_past"], lost)
+    ours = panel.rows[10]
+    assert ours[-1].startswith(f"{rank.statistic:+.3f}".replace("-", "−") + " [")
+    assert ours[0].startswith("rank correlation\nn = 10, p = ")
+    assert float(ours[0].rpartition(" ")[2]) == pytest.approx(rank.pvalue, abs=0.03)
+    assert panel.rows[11][0] == "the paper, n = 5" and panel.rows[11][-1].startswith("+1.000")
+    assert panel.rows[12][-1].startswith("+0.297 [−0.430,\u00a00.990]\n(")
+    without = table("intervention", plain.drop(columns="top1_past"), changed)
+    assert not without.ran and "not run" in without.panels[0].rows[0]
+
+
+def test_perfectly_ordered_losses_have_rank_correlation_one(table):
+    plain = models(optimizer="lars").assign(top1_past=np.linspace(0.5, 0.9, 5))
+    changed = models(optimizer="lars", intervention="project")
+    for sign, text in ((1, "+1.000"), (-1, "−1.000")):
+        less = plain["recovery_heldout_percent"] - sign * np.arange(5.0)
+        document = table("intervention", plain, changed.assign(recovery_heldout_percent=less))
+        assert document.panels[0].rows[5][-1].startswith(text)
+
+
+def test_isotropy_holds_both_learners_to_each_imposed_condition(table):
+    of = {"task": "sine", "split": "shift", "optimizer": "adam"}
+    immediate = models(architecture="steep", learner="immediate", **of)
+    full = models(architecture="steep", learner=STEP, **of)
+    own = models(architecture="steeper", learner=STEP, **of)
+    document = table("isotropy", immediate, full, own, models(learner=STEP, **of))
+    cells = rows_of(document, "50")
+    number = first_line(cells["Condition number ∂h/∂θ"])
+    assert number == by_hand(full["condition_number"], 1)
+    assert cells["Condition number ∂h/∂θ"].endswith("2.0 to 7.0 (agrees)")
+    heads = [f"Squared error {STUDY.called('learner', n)}" for n in ("immediate", STEP)]
+    for head, frame in zip(heads, (immediate, full), strict=True):
+        assert first_line(cells[head]) == by_hand(frame["adapt_error"], 5)
+        assert cells[head].split("\n")[1].startswith("0.00060 (")
+    apart = immediate["adapt_error"].to_numpy() - full["adapt_error"].to_numpy()
+    low, high = stats.t.interval(0.95, 4, apart.mean(), stats.sem(apart))
+    assert cells["Alike"] == ("yes\nyes" if low <= 0 <= high else "no\nyes")
+    worse = immediate.assign(adapt_error=full["adapt_error"] + 1e-3 + 1e-5 * np.arange(5))
+    assert rows_of(table("isotropy", worse, full), "50")["Alike"] == "no\nyes"
+    cells = rows_of(document, "700")
+    assert cells["Alike"] == "–" and first_line(cells[heads[0]]) == "not run"
+    assert [row[0] for row in document.panels[0].rows] == ["5", "50", "500", "700", "5000"]
+
+
+def test_decorrelation_finds_tasks_by_their_autocorrelation(table):
+    of = {"split": "stationary", "optimizer": "adam"}
+    white = models(task="copy-0", **of)
+    red = models(task="copy-6", architecture="retnet", **of)
+    near = models(task="copy-near", **of)
+    shifted = models(task="copy-6", split="shift", optimizer="adam")
+    document = table("decorrelation", white, red, near, shifted)
+    cells = rows_of(document, "0")
+    assert first_line(cells["RNN"]) == by_hand(white["window_cosine"], 3, signed=True)
+    assert cells["RNN"].endswith(f"−0.001 ({DIFFERS})") and cells["RetNet"].startswith("not run\n")
+    cells = rows_of(document, "0.6")
+    assert first_line(cells["RetNet"]) == by_hand(red["window_cosine"], 3, signed=True)
+    assert cells["RNN"].startswith("not run\n−0.010")
+    assert not table("decorrelation", white, red, study=replace(STUDY, tasks={})).ran
+
+
+def test_other_networks_than_the_vanilla_one_have_their_own_table(table):
+    of = {"split": "80-20"}
+    lstm, retnet = models(architecture="lstm", **of), models(architecture="retnet", **of)
+    document = table("lstm_cross_architecture", lstm, retnet, models(**of))
+    cells = rows_of(document, "SGD", panel="LSTM")
+    recovery = by_hand(lstm["recovery_heldout_percent"], 1)
+    assert cells["Held-out recovery (%)"].startswith(f"{recovery}\n45.7 (")
+    assert first_line(cells["top1 gap"]) == by_hand(lstm["top1_gap"], 3, signed=True)
+    assert cells["top1 gap"].split("\n")[1].startswith("+0.013 (")
+    cells = rows_of(document, "SGD", panel="RetNet")
+    assert first_line(cells["top1 G_past"]) == by_hand(retnet["top1_past"], 2)
+    assert cells["top1 G_past"].split("\n")[1].startswith("0.77 (")
+    assert {panel.title.split(",")[0] for panel in document.panels} == {"LSTM", "RetNet"}
+    data = document.data.set_index(["architecture", "optimizer", "measure"])
+    found = data.loc[("lstm", "sgd", "recovery_heldout_percent")]
+    assert (found["paper_low"], found["paper_high"]) == (41.2, 50.9)
+
+
+def test_capacity_has_the_gap_by_the_networks_size(table):
+    of = {"optimizer": "signsgd", "split": "80-20"}
+    small = {
+        learner: models(architecture="lstm-32", learner=learner, **of)
+        for learner in (FULL, "immediate")
+    }
+    large = models(architecture="lstm", learner=FULL, **of)
+    document = table("capacity", *small.values(), large)
+    cells = rows_of(document, "LSTM, hidden 32")
+    recoveries = {name: rows["recovery_heldout_percent"] for name, rows in small.items()}
+    full, immediate = recoveries[FULL].to_numpy(), recoveries["immediate"].to_numpy()
+    assert cells["Held-out recovery (%) with past"].startswith(by_hand(full, 1) + "\n57.5")
+    assert cells["Held-out recovery (%) without past"].startswith(by_hand(immediate, 1) + "\n23.1")
+    assert cells["Gap (pp)"].startswith(by_hand(full - immediate, 1, signed=True) + "\n+34.4")
+    assert cells["h→h, paper"] == "4096" and cells["n"] == "5"
+    cells = rows_of(document, "LSTM")
+    assert cells["Gap (pp)"] == "not run\n+36.8" and cells["h→h, paper"] == "16384"
+    assert first_line(cells["Held-out recovery (%) with past"]) == by_hand(
+        large["recovery_heldout_percent"], 1
+    )
+    assert rows_of(document, "RNN")["Gap (pp)"] == "not run\n+17.8"
+
+
+def test_substrate_has_a_column_a_network_and_optimizer(table):
+    rnn, lstm = models(), models(architecture="lstm")
+    document = table("substrate", rnn, lstm, models(learner=STEP, optimizer="signsgd"))
+    metric = "median of |g_past|/|g_imm|"
+    cells = rows_of(document, metric)
+    assert cells["RNN, SGD"].startswith(by_hand(rnn["dominance"], 2) + "\n14.40 (")
+    assert cells["LSTM, SGD"].startswith(by_hand(lstm["dominance"], 2) + "\n3.44 (")
+    assert cells["RNN, signSGD"] == "not run\n20.60"
+    ratio = rnn["dominance"].mean() / lstm["dominance"].mean()
+    cells = rows_of(document, f"{metric}, RNN over LSTM")
+    assert cells["RNN, SGD"] == f"{ratio:.2f}\n4.20 (differs)" and cells["LSTM, SGD"] == ""
+    for words, column in (
+        ("sd over windows of the mean sign(g_past)", "past_sign_sd"),
+        ("mean over coordinates of the sd of sign(g_past)", "past_sign_sd_coordinates"),
+    ):
+        cells = rows_of(document, words)
+        assert cells["LSTM, SGD"].startswith(by_hand(lstm[column], 3) + "\n0.334 (")
+
+
+def everything():
+    """A study that ran every row, with a few rows that the paper has not."""
+    optimizers = ["sgd", "adam", "lars", "adafactor", "signsgd"]
+    for optimizer in optimizers:
+        for network in ("rnn", "lstm", "retnet", "lstm-32"):
+            for split in ("80-20", "50-50") if network == "rnn" else ("80-20",):
+                for learner in (FULL, STEP, "immediate", "immediate-200"):
+                    of = {"optimizer": optimizer, "architecture": network, "split": split}
+                    yield models(seeds=3, learner=learner, **of)
+        yield models(seeds=3, optimizer=optimizer, split="stationary")
+    yield models(optimizer="lars", intervention="project", seeds=10)
+    for network in ("rnn", "rnn-128", "lstm", "retnet", "steep", "steeper"):
+        for task in ("sine", "lorenz", "copy-0", "copy-6"):
+            for learner in (FULL, STEP, "immediate"):
+                split = "stationary" if task.startswith("copy") else "shift"
+                of = {"task": task, "split": split, "architecture": network}
+                yield models(seeds=3, learner=learner, **of)
+
+
+@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
+def test_tables_of_everything_fit_the_page(table, tmp_path):
+    frames, inputs = list(everything()), []
+    for name in TABLES:
+        document = table(name, *frames)
+        assert document.ran, name
+        write(document, tmp_path / f"{name}.tex", tmp_path / "t.csv")
+        assert "nan" not in (tmp_path / f"{name}.tex").read_text().lower()
+        inputs.append(rf"\input{{{name}}}\clearpage")
+    log = compile_latex(tmp_path, "\n".join(inputs), UNSCALED)
+    assert "Overfull" not in log and "Float too large" not in log
+
+
+def test_the_chapter_comes_after_the_ratio():
+    assert chapters.place("ratio") < chapters.place("mechanism") < chapters.place("breadth")
+    parts = catalogue.parts("table").items()
+    assert {name for name, part in parts if part.part.chapter == "mechanism"} == set(TABLES)
+
+
+def test_a_range_is_written_by_its_ends():
+    found = measured.theirs({"x_from": 2, "x_to": 7, "place": "there"}, "x")
+    assert (found.value, found.spread, found.text(1, False)) == (4.5, 2.5, "2.0 to 7.0")
+    assert measured.theirs({"x": 1.0}, "y") is None and measured.theirs(None, "x") is None
+    found = measured.theirs({"x": 1.25, "low_pp": 1.0, "high_pp": 1.5}, "x", "_pp")
+    assert found.text(2, True, ends=True) == "+1.25 [1.00,\u00a01.50]"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_study_of_ones_own_shows_no_table_of_the_paper(name, table):
+    frames = [models(), models(learner=STEP)]
+    own = replace(STUDY, reproduces=False, recordings=())
+    document = table(name, *frames, study=own)
+    assert document.ran == (name == "cadence")
+    if document.ran:
+        assert "paper" not in document.caption + "".join(document.notes)
+        assert "paper" in "".join(table(name, *frames).notes)

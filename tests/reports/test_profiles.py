@@ -1,0 +1,235 @@
+"""Figures of the past gradient: every line, map and point is the data."""
+
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from drawing import beyond, draw, overlapping, texts
+from matplotlib.colors import to_hex
+from report_results import KEYS, SIMULATED
+
+from orla import catalogue
+from orla.reports import style
+
+FULL = "tbptt-200-200"
+PROFILES = ["past_spectra", "past_turns", "past_map"]
+STUDY = replace(
+    SIMULATED, instances={"architecture": {"small": {"kind": "rnn", "hidden": 4}}, "learner": {}}
+)
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def profile(optimizers=("sgd", "lars"), splits=("80-20",), seeds=(0, 1, 2), **condition):
+    """Rows of all quantities of a network of four units and nine windows."""
+    keys = dict(zip(KEYS, ("recordings", "", "small", FULL, "", "float64", ""), strict=False))
+    keys |= {"intervention": "none", "start": "pretrained"} | condition
+    rows = []
+    for optimizer in optimizers:
+        for split in splits:
+            for seed in seeds:
+                generator = np.random.default_rng([*map(ord, optimizer + split), seed])
+                of = {
+                    "singular_past": np.sort(generator.uniform(0.01, 1, 9))[::-1],
+                    "singular_immediate": np.sort(generator.uniform(0.01, 1, 9))[::-1],
+                    "turn_cosine": generator.uniform(-1, 1, 8),
+                    "u1_map": generator.normal(size=16),
+                }
+                key = keys | {"optimizer": optimizer, "split": split, "seed": seed}
+                key |= {"learning_rate": 1e-3}
+                rows += [
+                    key | {"quantity": quantity, "index": i, "value": value}
+                    for quantity, values in of.items()
+                    for i, value in enumerate(values)
+                ]
+    return pd.DataFrame(rows)
+
+
+def values(frame, quantity, seed, optimizer="sgd", split="80-20"):
+    """By a plain loop."""
+    return [
+        row["value"]
+        for row in sorted(frame.to_dict("records"), key=lambda row: row["index"])
+        if (row["quantity"], row["seed"], row["optimizer"], row["split"])
+        == (quantity, seed, optimizer, split)
+    ]
+
+
+def shuffled(frame):
+    return frame.sample(frac=1, random_state=0).reset_index(drop=True)
+
+
+def test_spectra_are_a_line_a_seed_and_kind():
+    frame = profile()
+    figure, caption = draw("past_spectra", {"profile": shuffled(frame)}, STUDY)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["SGD, 80/20", "LARS, 80/20"]
+    for axes, optimizer in zip(figure.axes, ("sgd", "lars"), strict=True):
+        assert axes.get_yscale() == axes.get_xscale() == "log" and len(axes.lines) == 6
+        drawn = [tuple(line.get_ydata()) for line in axes.lines]
+        for quantity in ("singular_past", "singular_immediate"):
+            wanted = [tuple(values(frame, quantity, seed, optimizer)) for seed in range(3)]
+            found = [drawn.index(one) for one in wanted]
+            assert len({axes.lines[i].get_color() for i in found}) == 1
+        assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 2
+        assert list(axes.lines[0].get_xdata()) == list(range(1, 10))
+    first = np.mean([values(frame, "singular_past", seed)[0] for seed in range(3)])
+    second = np.mean([values(frame, "singular_immediate", seed)[0] for seed in range(3)])
+    assert f"SGD, 80/20: {first:.2f} and {second:.2f}" in caption.alt
+    assert "n = 3" in caption.caption
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["G_past", "G_imm"]
+
+
+def test_turns_are_the_cosines_and_their_mean():
+    frame = profile(splits=("80-20", "50-50"))
+    figure, caption = draw("past_turns", {"profile": shuffled(frame)}, STUDY)
+    assert [axes.get_title() for axes in figure.axes] == [
+        "SGD, 80/20", "LARS, 80/20", "SGD, 50/50", "LARS, 50/50",
+    ]  # fmt: skip
+    axes = figure.axes[2]
+    seeds = [values(frame, "turn_cosine", seed, "sgd", "50-50") for seed in range(3)]
+    drawn = [list(line.get_ydata()) for line in axes.lines[1:]]  # the first is the line at zero
+    assert drawn[:3] == seeds
+    np.testing.assert_allclose(drawn[3], np.mean(seeds, axis=0))
+    assert to_hex(axes.lines[-1].get_color()) == to_hex(
+        STUDY.marks("optimizer", ["sgd", "lars"])["sgd"].color
+    )
+    assert f"SGD, 50/50: {np.mean(seeds):.2f}".replace("-", "−") in caption.alt.replace("-", "−")
+
+
+def test_the_map_is_of_the_first_seed_with_rows_as_in_the_weights():
+    frame = profile(seeds=(3, 1))
+    figure, caption = draw("past_map", {"profile": shuffled(frame)}, STUDY)
+    maps = [axes.images[0] for axes in figure.axes if axes.images]
+    assert len(maps) == 2
+    for image, optimizer in zip(maps, ("sgd", "lars"), strict=True):
+        own = np.abs(values(frame, "u1_map", 1, optimizer))
+        np.testing.assert_array_equal(image.get_array(), own.reshape(4, 4))
+        assert image.get_array()[1, 0] == own[4]
+    most = frame.query("quantity == 'u1_map' and seed == 1")["value"].abs().max()
+    assert {image.get_clim() for image in maps} == {(0, most)}
+    squares = np.sort(np.square(values(frame, "u1_map", 1)))[::-1]
+    assert f"SGD, 80/20: {100 * squares[:2].sum() / squares.sum():.0f} %" in caption.alt
+    assert "seed 1" in caption.caption
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_one_condition_is_drawn(name):
+    """The control: rows of another learner, network or intervention change nothing."""
+    own = profile()
+    other = [
+        profile(optimizers=("sgd",), learner="rtrl"),
+        profile(optimizers=("sgd",), architecture="lstm"),
+        profile(optimizers=("adam",), intervention="project"),
+    ]
+    frame = pd.concat([*other, own], ignore_index=True)
+    part = catalogue.part("figure", name)()
+    caption = part.describe(frame, study=STUDY)
+    assert caption == part.describe(own, study=STUDY) and "TBPTT-200" in caption.caption
+    assert caption != part.describe(profile(optimizers=("sgd", "adam")), study=STUDY)
+    assert part.ran(own, study=STUDY) and not part.ran(own.iloc[:0], study=STUDY)
+    assert not part.ran(own[own["quantity"] == "another"], study=STUDY)
+    other = part.describe(profile(learner="rtrl"), study=STUDY)
+    assert "exact RTRL" in other.caption
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_many_optimizers_are_readable(name):
+    many = [name for name in catalogue.parts("optimizer")][:9]
+    frame = profile(optimizers=many, splits=("stationary",), seeds=(0, 1))
+    figure, _ = draw(name, {"profile": frame}, STUDY)
+    assert not overlapping(figure) and not beyond(figure)
+    assert min(text.get_fontsize() for text in texts(figure)) >= 8
+    assert figure.get_figwidth() == style.TWO_COLUMNS_IN
+    assert sum(axes.get_visible() and bool(axes.get_title()) for axes in figure.axes) == 9
+
+
+def ratios(optimizers=("sgd", "lars"), splits=("80-20", "50-50"), **condition):
+    keys = {"task": "recordings", "pair": "", "architecture": "rnn", "precision": "float64"}
+    keys |= {"intervention": "none", "start": "pretrained"} | condition
+    return pd.DataFrame(
+        [
+            keys
+            | {"optimizer": optimizer, "split": split, "n_seeds": 5}
+            | {"update_ratio": 3.0 + 2 * i + j, "update_ratio_low": 2.5 + 2 * i + j}
+            | {"update_ratio_high": 3.25 + 2 * i + j, "gap_pp": 10.0 * i - 5 - j}
+            | {"low_pp": 10.0 * i - 8 - j, "high_pp": 10.0 * i - 3 - j}
+            for j, split in enumerate(splits)
+            for i, optimizer in enumerate(optimizers)
+        ]
+    )
+
+
+def test_the_plane_has_a_point_an_optimizer_with_both_intervals():
+    frame = ratios()
+    figure, caption = draw("ratio_gap_plane", {"ratio_gap": shuffled(frame)}, STUDY)
+    for axes, split in zip(figure.axes, ("80-20", "50-50"), strict=True):
+        rows = frame[frame["split"] == split].to_dict("records")
+        points = {
+            (float(bars.lines[0].get_xdata()[0]), float(bars.lines[0].get_ydata()[0])): bars
+            for bars in axes.containers
+        }
+        assert set(points) == {(row["update_ratio"], row["gap_pp"]) for row in rows}
+        for row in rows:
+            bars = points[row["update_ratio"], row["gap_pp"]]
+            segment = bars.lines[2][0].get_segments()[0]
+            np.testing.assert_allclose(segment[:, 1], [row["low_pp"], row["high_pp"]])
+            across = [line for line in axes.lines if list(line.get_ydata()) == [row["gap_pp"]] * 2]
+            ends = [row["update_ratio_low"], row["update_ratio_high"]]
+            assert [list(line.get_xdata()) for line in across] == [ends]
+    diamonds = [
+        [
+            (line.get_xdata()[0], line.get_ydata()[0])
+            for line in axes.lines
+            if line.get_markerfacecolor() == "white"
+        ]
+        for axes in figure.axes
+    ]
+    assert [sorted(one) for one in diamonds] == [
+        [(4.30, -10), (4.82, -7), (6.20, 0), (10.49, 20)], [],
+    ]  # fmt: skip
+    assert "Table 3" in caption.caption and "LARS, 80/20: ratio 5.00, gap +5.0" in caption.alt
+
+
+def test_the_papers_points_are_of_its_network_alone():
+    for frame in (ratios(architecture="lstm"), ratios(precision="float32"), ratios(task="sine")):
+        figure, caption = draw("ratio_gap_plane", {"ratio_gap": frame}, STUDY)
+        lines = [line for axes in figure.axes for line in axes.lines]
+        assert all(line.get_markerfacecolor() != "white" for line in lines)
+        assert "paper" not in caption.caption.replace("the paper's diagonal", "")
+
+
+def test_of_several_networks_that_of_most_optimizers_is_drawn():
+    frame = pd.concat([ratios(("adam",), architecture="lstm"), ratios()], ignore_index=True)
+    _, caption = draw("ratio_gap_plane", {"ratio_gap": frame}, STUDY)
+    assert "RNN" in caption.caption and "LSTM" not in caption.caption
+    part = catalogue.part("figure", "ratio_gap_plane")()
+    assert part.ran(frame, study=STUDY) and not part.ran(frame.iloc[:0], study=STUDY)
+    assert not part.ran(frame.assign(update_ratio=np.nan), study=STUDY)
+
+
+def test_a_plane_of_many_optimizers_and_wide_ratios_is_readable():
+    many = list(catalogue.parts("optimizer"))
+    frame = ratios(many, ("80-20", "50-50", "stationary"))
+    for scale in (1, 300):
+        plt.close("all")
+        wide = frame.assign(update_ratio=frame["update_ratio"] ** 1.5 * scale)
+        wide["update_ratio_low"] = wide["update_ratio"] * 0.9
+        wide["update_ratio_high"] = wide["update_ratio"] * 1.1
+        figure, _ = draw("ratio_gap_plane", {"ratio_gap": wide}, STUDY)
+        assert not overlapping(figure) and not beyond(figure)
+
+
+def test_of_more_panels_than_a_page_holds_the_papers_optimizers_are_drawn():
+    splits = ("50-50", "80-20", "stationary")
+    few = profile(("sgd", "lars", "rmsprop", "lion"), splits, seeds=(0,))
+    many = profile(("sgd", "lars", "rmsprop", "lion", "signsgd"), splits, seeds=(0,))
+    for frame, optimizers in ((few, 4), (many, 2)):
+        figure, _ = draw("past_turns", {"profile": frame}, STUDY)
+        assert len([axes for axes in figure.axes if axes.get_title()]) == optimizers * 3

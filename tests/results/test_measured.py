@@ -1,0 +1,122 @@
+"""Means of what probes measured, by plain loops over made-up models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import RATES, models, settings
+from scipy import stats
+
+from orla.errors import OrlaError
+from orla.results import base
+from orla.results.measured import SCORES, measures
+from orla.study.keys import KEYS
+
+PROBED = ["update_ratio", "past_cosine", "condition_number"]
+
+
+def with_probes(**more):
+    """Models with the columns of three probes, each number drawn by itself."""
+    frame = models(["immediate", "rtrl"], **more)
+    generator = np.random.default_rng(4)
+    return frame.assign(
+        past_cosine=generator.uniform(-1, 1, len(frame)),
+        condition_number=generator.uniform(2, 7, len(frame)),
+        no_probes_column=generator.uniform(0, 1, len(frame)),
+    )
+
+
+def build(frame):
+    return base.build("measured", {"models": frame}, settings())
+
+
+def by_loop(frame, key, measure):
+    """Values of a condition at its selected rate, in the order of seeds."""
+    rows = [
+        row
+        for row in frame.to_dict("records")
+        if row["selected"] and all(row[name] == key[name] for name in KEYS)
+    ]
+    return [row[measure] for row in sorted(rows, key=lambda row: row["seed"])]
+
+
+def test_every_measure_of_every_condition_has_its_mean_and_intervals():
+    frame = with_probes(optimizers=["adam", "sgd"], splits=["80-20", "stationary"])
+    found = build(frame.sample(frac=1, random_state=0))
+    wanted = {*SCORES, *PROBED}
+    assert set(found["measure"]) == wanted
+    assert len(found) == 2 * 2 * 2 * len(wanted) and found["mean"].nunique() == len(found)
+    for row in found.to_dict("records"):
+        values = by_loop(frame, row, row["measure"])
+        assert row["mean"] == pytest.approx(sum(values) / 5, abs=1e-12)
+        spread = (sum((v - row["mean"]) ** 2 for v in values) / 4) ** 0.5
+        assert row["sd"] == pytest.approx(spread, rel=1e-10)
+        for percent in (95, 90):
+            ends = stats.t.interval(percent / 100, 4, row["mean"], spread / 5**0.5)
+            assert [row[f"t{percent}_low"], row[f"t{percent}_high"]] == pytest.approx(ends)
+        assert (row["n_seeds"], row["n_diverged"]) == (5, 0)
+
+
+def test_only_the_selected_rate_counts():
+    """The control: another rate's models, which are in the table, change nothing."""
+    frame = with_probes()
+    other = frame["learning_rate"] == RATES[1]
+    moved = frame.assign(past_cosine=frame["past_cosine"].where(~other, 99.0))
+    pd.testing.assert_frame_equal(build(moved), build(frame))
+    moved = frame.assign(past_cosine=frame["past_cosine"].where(other, 99.0))
+    assert not build(moved).equals(build(frame))
+
+
+def test_a_diverged_seed_is_left_out_and_counted():
+    frame = with_probes()
+    lost = (frame["seed"] == 2) & (frame["learner"] == "rtrl")
+    frame.loc[lost, "diverged"] = True
+    frame.loc[lost, [*PROBED, *SCORES]] = np.nan
+    found = build(frame).set_index(["learner", "measure"])
+    row = found.loc[("rtrl", "past_cosine")]
+    values = by_loop(frame, key_of(frame, "rtrl"), "past_cosine")
+    kept = [v for v in values if not np.isnan(v)]
+    assert len(kept) == 4 and row["mean"] == pytest.approx(np.mean(kept))
+    assert (row["n_seeds"], row["n_diverged"]) == (4, 1)
+    assert found.loc[("immediate", "past_cosine"), "n_diverged"] == 0
+
+
+def key_of(frame, learner):
+    row = frame[frame["learner"] == learner].iloc[0]
+    return {name: row[name] for name in KEYS}
+
+
+def test_what_was_not_measured_has_no_row_but_a_score_has():
+    frame = with_probes()
+    own = frame["learner"] == "immediate"
+    frame.loc[own, "past_cosine"] = np.nan
+    found = build(frame)
+    assert set(found.loc[found["measure"] == "past_cosine", "learner"]) == {"rtrl"}
+    frame.loc[own, [*SCORES, *PROBED]] = np.nan
+    frame.loc[own, "diverged"] = True
+    found = build(frame)
+    gone = found[found["learner"] == "immediate"]
+    assert set(gone["measure"]) == set(SCORES)
+    assert (gone["n_seeds"] == 0).all() and (gone["n_diverged"] == 5).all()
+    assert gone[["mean", "sd", "t95_low", "t90_high"]].isna().all(axis=None)
+
+
+def test_one_seed_has_no_interval_and_columns_of_no_probe_are_no_measure():
+    single = build(with_probes(seeds=1))
+    assert single[["sd", "t95_low", "t90_high"]].isna().all(axis=None)
+    assert single["mean"].notna().all() and "no_probes_column" not in set(single["measure"])
+    without = build(models(["immediate"]).drop(columns="update_ratio"))
+    assert set(without["measure"]) == set(SCORES)
+
+
+def test_the_measures_are_what_probes_declare():
+    assert {*PROBED, *SCORES} <= set(measures()) and len(measures()) == len(set(measures()))
+
+
+def test_tables_that_cannot_be_read_are_refused():
+    frame = with_probes()
+    with pytest.raises(OrlaError, match="seed 0 occurs twice"):
+        build(pd.concat([frame, frame.iloc[:1]]))
+    with pytest.raises(OrlaError, match="marks 2 learning rates"):
+        build(frame.assign(selected=True))
+    empty = build(frame.iloc[:0])
+    assert empty.empty and list(empty.columns) == base.columns()["measured"]

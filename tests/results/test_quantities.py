@@ -1,0 +1,220 @@
+"""Named quantities, against loops over seeds, pairs and resamples."""
+
+import numpy as np
+import pytest
+from made_up import settings, varied
+from results_by_hand import at, best, marked, matrix
+from scipy import stats
+
+from orla.errors import OrlaError
+from orla.results import base
+from orla.results.base import Settings
+from orla.statistics.permutation import spearman_p
+
+AT = {"task": "recordings", "architecture": "rnn", "optimizer": "adam", "split": "80-20"}
+GAP = [
+    {"plus": "recovery_heldout_percent", "learner": "rtrl"},
+    {"minus": "recovery_heldout_percent", "learner": "immediate", "times": 2},
+]
+RESAMPLES = 60
+SEEDS = (("a", 4), ("b", 3), ("c", 5))
+
+
+def given(spec):
+    named = {"wanted": {"label": "What it is.", "at": AT} | spec}
+    known = settings(resamples=RESAMPLES, seed=3)
+    return Settings(**(vars(known) | {"quantities": named}))
+
+
+def one(frame, **spec):
+    table = base.build("quantities", {"models": frame}, given(spec))
+    assert len(table) == 1
+    return table.iloc[0]
+
+
+def frame(pairs=SEEDS, **options):
+    made = varied(pairs, **options)
+    generator = np.random.default_rng(5)
+    made["turn"] = generator.normal(0.3, 0.2, len(made))
+    made["other"] = generator.normal(-0.3, 0.2, len(made))
+    return made.sample(frac=1, random_state=1)
+
+
+def column(made, learner, name, draw, pair="a"):
+    """A column at the rate that a resample of seeds chooses."""
+    rate = best(matrix(made, learner, "validation_error", pair)[draw])
+    return matrix(made, learner, name, pair)[draw, rate]
+
+
+def spread(values, n):
+    values = values[np.isfinite(values)]
+    return values.std(ddof=1) * np.sqrt(n / (n - 1))
+
+
+def drawn(n):
+    return np.random.default_rng(3).integers(0, n, (RESAMPLES, n))
+
+
+def test_a_sum_over_seeds_with_the_choice_of_rates_in_its_error():
+    made = frame([("a", 5)], lost=0.0)
+    found = one(made, sum=GAP, scale="pp")
+    full, now = (at(made, x, "recovery_heldout_percent", "heldout") for x in ("rtrl", "immediate"))
+    values = full - 2 * now
+    assert found["value"] == pytest.approx(values.mean())
+    assert found["sd"] == pytest.approx(values.std(ddof=1))
+    means = [
+        np.mean(
+            column(made, "rtrl", "recovery_heldout_percent", draw)
+            - 2 * column(made, "immediate", "recovery_heldout_percent", draw)
+        )
+        for draw in drawn(5)
+    ]
+    error = max(stats.sem(values), spread(np.array(means), 5))
+    assert found["standard_error"] == pytest.approx(error)
+    half = stats.t.ppf(0.95, 4) * error
+    assert found["t90_low"] == pytest.approx(values.mean() - half)
+    assert found["t95_high"] == pytest.approx(values.mean() + stats.t.ppf(0.975, 4) * error)
+    assert (found["n_pairs"], found["n_seeds"], found["dof"]) == (1, 5, 4)
+    assert (found["scale"], found["unit"], found["estimand"]) == ("pp", "seed", "heldout")
+
+
+def test_an_absolute_value_is_taken_of_each_seed():
+    made = frame([("a", 5)], lost=0.0)
+    term = {"plus": "other", "learner": "rtrl"}
+    values = at(made, "rtrl", "other", "heldout")
+    assert values.min() < 0
+    assert one(made, sum=[term | {"absolute": True}])["value"] == pytest.approx(
+        np.abs(values).mean()
+    )
+    assert one(made, sum=[term])["value"] == pytest.approx(values.mean())
+
+
+def test_the_estimand_says_which_choice_of_the_rate():
+    made = frame([("a", 5)], lost=0.0, drawn=3)
+    term = [{"plus": "turn", "learner": "rtrl"}]
+    assert marked(made, "rtrl", "heldout") != marked(made, "rtrl", "stable")
+    for estimand in ("heldout", "stable"):
+        values = at(made, "rtrl", "turn", estimand)
+        assert one(made, sum=term, estimand=estimand)["value"] == pytest.approx(values.mean())
+
+
+def test_over_pairs_the_mean_is_of_pairs_and_resamples_draw_both():
+    made = frame(lost=0.0)
+    found = one(made, sum=GAP, unit="pair")
+
+    def gap(pair, draw=None):
+        name = "recovery_heldout_percent"
+        if draw is None:
+            sides = [at(made, x, name, "heldout", pair) for x in ("rtrl", "immediate")]
+        else:
+            sides = [column(made, x, name, draw, pair) for x in ("rtrl", "immediate")]
+        return np.mean(sides[0] - 2 * sides[1])
+
+    values = np.array([gap(pair) for pair, _ in SEEDS])
+    generator = np.random.default_rng(3)
+    pair = generator.integers(0, 3, (RESAMPLES, 3))
+    placed = np.full(pair.shape, np.nan)
+    for number, (name, n) in enumerate(SEEDS):
+        places = pair == number
+        draws = generator.integers(0, n, (places.sum(), n))
+        placed[places] = [gap(name, draw) for draw in draws]
+    error = max(stats.sem(values), spread(placed.mean(1), 3))
+    assert found["value"] == pytest.approx(values.mean())
+    assert found["standard_error"] == pytest.approx(error)
+    assert (found["n_pairs"], found["n_seeds"], found["dof"]) == (3, 3, 2)
+
+
+def test_a_rank_correlation_along_seeds():
+    made = frame([("a", 5)], lost=0.0)
+    side = {"along": "seeds", "with": [{"plus": "turn", "learner": "rtrl"}]}
+    found = one(made, sum=[{"minus": "other", "learner": "immediate"}], rank=side)
+    x, y = at(made, "rtrl", "turn", "heldout"), -at(made, "immediate", "other", "heldout")
+    assert found["value"] == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert found["permutation_p"] == pytest.approx(spearman_p(x, y))
+    each = []
+    for draw in drawn(5):
+        a, b = column(made, "rtrl", "turn", draw), -column(made, "immediate", "other", draw)
+        constant = np.ptp(a) == 0 or np.ptp(b) == 0
+        each.append(0.0 if constant else stats.spearmanr(a, b).statistic)
+    assert found["standard_error"] == pytest.approx(spread(np.array(each), 5))
+    assert np.isnan(found["sd"]) and found["dof"] == 4
+
+
+def test_a_rank_correlation_along_conditions_is_of_their_means():
+    made = frame([("a", 5)], rates=[("x", 2), ("y", 3), ("z", 2)], lost=0.0)
+    rank = {"along": {"learner": ["y", "x", "z"]}, "with": [{"plus": "turn"}]}
+    found = one(made, sum=[{"plus": "other"}], rank=rank)
+    turn, other = (
+        [at(made, learner, name, "heldout").mean() for learner in ("y", "x", "z")]
+        for name in ("turn", "other")
+    )
+    assert found["value"] == pytest.approx(stats.spearmanr(turn, other).statistic)
+    order = one(made, sum=[{"plus": "other"}], rank={"along": {"learner": ["y", "x", "z"]}})
+    assert order["value"] == pytest.approx(stats.spearmanr([0, 1, 2], other).statistic)
+    each = [
+        stats.spearmanr(
+            [0, 1, 2], [column(made, x, "other", draw).mean() for x in ("y", "x", "z")]
+        ).statistic
+        for draw in drawn(5)
+    ]
+    assert order["standard_error"] == pytest.approx(spread(np.array(each), 5))
+
+
+def test_a_rank_correlation_along_pairs_is_of_their_means():
+    pairs = [("a", 3), ("b", 4), ("c", 3), ("d", 3), ("e", 3)]
+    made = frame(pairs, lost=0.0)
+    rank = {"along": "pairs", "with": [{"plus": "turn", "learner": "rtrl"}]}
+    found = one(made, sum=[{"plus": "other", "learner": "immediate"}], rank=rank, unit="pair")
+    x = [at(made, "rtrl", "turn", "heldout", pair).mean() for pair, _ in pairs]
+    y = [at(made, "immediate", "other", "heldout", pair).mean() for pair, _ in pairs]
+    assert found["value"] == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert found["permutation_p"] == pytest.approx(spearman_p(x, y))
+    assert found["standard_error"] > 0 and found["dof"] == 4
+
+
+def test_what_diverged_is_counted_and_left_out():
+    made = frame([("a", 5)], lost=0.0)
+    chosen = marked(made, "rtrl", "heldout")
+    rate = sorted(made.loc[made["learner"] == "rtrl", "learning_rate"].unique())[chosen]
+    lost = (made["learner"] == "rtrl") & (made["learning_rate"] == rate) & (made["seed"] == 2)
+    made.loc[lost, "diverged"] = True
+    made.loc[lost, ["turn", "recovery_heldout_percent", "heldout_error"]] = np.nan
+    found = one(made, sum=[{"plus": "turn", "learner": "rtrl"}])
+    assert (found["n_diverged"], found["n_seeds"], found["dof"]) == (1, 4, 3)
+    assert found["value"] == pytest.approx(np.nanmean(at(made, "rtrl", "turn", "heldout")))
+
+
+def test_guards_of_recovery_do_not_touch_what_is_no_recovery():
+    made = frame([("a", 5)], lost=0.0)
+    made["frozen_heldout_error"] = made["reference_error"] + 0.01
+    turn = one(made, sum=[{"plus": "turn", "learner": "rtrl"}])["guards"]
+    assert "recovery has no meaning" in one(made, sum=GAP)["guards"]
+    assert "recovery" not in turn
+    made["updates"] = 3
+    assert "fewer than 20 updates" in one(made, sum=[{"plus": "turn", "learner": "rtrl"}])["guards"]
+
+
+def test_pairs_with_guards_are_counted_and_left_out_beside():
+    made = frame(lost=0.0, drawn=2)
+    made.loc[made["pair"] == "b", "updates"] = 3
+    found = one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")
+    failing = {text.partition(":")[0] for text in found["guards"].split("; ")}
+    assert "b" in failing and found["n_failing"] == len(failing)
+    left = [pair for pair, _ in SEEDS if pair not in failing]
+    values = [at(made, "rtrl", "turn", "heldout", pair).mean() for pair in left]
+    if len(left) > 1:
+        assert found["value_without_failing"] == pytest.approx(np.mean(values))
+
+
+def test_what_was_not_run_has_no_value_and_says_so():
+    found = one(frame([("a", 5)]), sum=[{"plus": "turn", "learner": "tbptt-9-9"}])
+    assert np.isnan(found["value"]) and "tbptt-9-9/adam" in found["guards"]
+    several = one(frame(), sum=[{"plus": "turn", "learner": "rtrl"}])
+    assert "several pairs were run: name one" in several["guards"]
+    named = one(frame(), sum=[{"plus": "turn", "learner": "rtrl"}], at=AT | {"pair": "b"})
+    assert named["value"] == pytest.approx(at(frame(), "rtrl", "turn", "heldout", "b")[:].mean())
+
+
+def test_a_column_that_there_is_not_is_refused_with_the_nearest():
+    with pytest.raises(OrlaError, match='no column turm; the nearest is "turn"'):
+        one(frame([("a", 5)]), sum=[{"plus": "turm", "learner": "rtrl"}])

@@ -1,0 +1,92 @@
+"""Quantities of a config: what they are made of, and the mistakes that are named."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from orla.errors import OrlaError
+from orla.study.config import checked, settled
+from orla.study.quantities import quantity_of
+
+CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+AT = {"task": "recordings", "architecture": "rnn", "optimizer": "adam", "split": "80-20"}
+GAP = {
+    "label": "gap",
+    "at": AT,
+    "sum": [
+        {"plus": "recovery_stable_percent", "learner": "rtrl"},
+        {"minus": "recovery_stable_percent", "learner": "immediate", "times": 0.5},
+    ],
+}
+
+
+def config(**quantities):
+    return copy.deepcopy(CONFIG) | {"quantities": quantities}
+
+
+def refusal(**quantities):
+    with pytest.raises(OrlaError) as raised:
+        checked(config(**quantities))
+    return str(raised.value)
+
+
+def test_a_term_has_its_own_condition_and_a_sign():
+    found = quantity_of("gap", GAP)
+    [[first, second]] = found.y
+    assert (first.times, second.times) == (1.0, -0.5)
+    assert first.where["learner"] == "rtrl" and second.where["learner"] == "immediate"
+    assert first.where["precision"] == "float64" and first.where["start"] == "pretrained"
+    assert "pair" not in first.where
+    assert (found.unit, found.estimand, found.along, found.x) == ("seed", "heldout", "", ())
+
+
+def test_a_correlation_along_conditions_has_a_sum_of_each():
+    rank = {"along": {"optimizer": ["sgd", "adam", "lars"]}, "with": [{"plus": "update_ratio"}]}
+    at = AT | {"learner": "rtrl"}
+    found = quantity_of("order", {"label": "x", "at": at, "sum": GAP["sum"], "rank": rank})
+    assert [terms[0].where["optimizer"] for terms in found.y] == ["sgd", "adam", "lars"]
+    assert [terms[0].where["optimizer"] for terms in found.x] == ["sgd", "adam", "lars"]
+    assert len(list(found.terms)) == 9 and found.along == "optimizer"
+
+
+def test_those_of_the_study_pass():
+    over = GAP | {"at": AT | {"task": "many-arrays"}, "unit": "pair", "estimand": "stable"}
+    assert set(checked(config(gap=GAP, over=over)).config["quantities"]) == {"gap", "over"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"sum": [{"plus": "update_ratio"}]}, "names no learner; add it under"),
+        (
+            {"sum": [{"plus": "update_ratio", "learner": "uoro"}]},
+            "needs a condition that is not run: recordings, rnn, uoro, adam",
+        ),
+        (
+            {"sum": [{"plus": "update_ration", "learner": "rtrl"}]},
+            'rtrl with adam has no column update_ration; add its probe, or the nearest is "update',
+        ),
+        (
+            {"sum": [{"plus": "top1_past", "learner": "rtrl"}]},
+            "has no column top1_past; add its probe",
+        ),
+        ({"at": AT | {"task": "many-arrays"}}, "12 pairs are run; name one under at.pair"),
+        ({"at": AT | {"pair": "indy"}, "unit": "pair"}, "all pairs count; remove at.pair"),
+        ({"rank": {"along": "pairs", "with": GAP["sum"]}}, "a rank along pairs has unit: pair"),
+        ({"rank": {"along": "seeds"}}, 'a rank along seeds needs "with"'),
+        ({"rank": {"along": {"optimizer": ["sgd", "adam"]}}}, "along"),
+        ({"sum": [{"plus": "r2_mean", "minus": "r2_mean"}]}, "both plus and minus; write two"),
+        ({"sum": [{"times": 2}]}, "sum"),
+        ({"unit": "array"}, '"quantities.gap.unit" cannot be "array"'),
+        ({"sums": []}, '"quantities.gap.sums" is not a known key'),
+    ],
+)
+def test_a_mistake_is_one_line(changes, words):
+    said = refusal(gap=GAP | changes)
+    assert words in said and "gap" in said and "\n" not in said
+
+
+def test_one_that_an_overlay_sets_to_null_is_left_out():
+    assert settled(config(gap=GAP, gone=None))["quantities"].keys() == {"gap"}
