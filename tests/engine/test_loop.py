@@ -237,6 +237,31 @@ def test_a_probe_sees_parameters_as_they_are_before_the_update(name, compiled):
     assert (seen["bias"][:, 1] != seen["bias"][:, 0]).any()
 
 
+@dataclass(frozen=True)
+class CutOut(Probe):
+    """A count that begins as one number of a weight, set to 0: with the weight's strides."""
+
+    def init(self, params):
+        return {"steps": torch.zeros_like(params["W_hh"][0, 0])}
+
+    def measure(self, state, update):
+        steps = state["steps"] + 1.0
+        return {"steps": steps}, {"steps": steps}
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_a_compiled_loop_takes_a_state_cut_out_of_a_weight(models):
+    X, Y = stream(6)
+    params = networks(NETWORKS["rnn"][0], models=models)
+    compiling.configure(compile=True)
+    try:
+        own = loop("immediate", "rnn", SGD(), 3, [CutOut()])
+        seen = adapt(own, params, RATES[:models], X, Y).series
+    finally:
+        compiling.configure(compile=False)
+    assert np.array_equal(seen["steps"], np.tile(np.arange(1.0, 7.0), (models, 1)))
+
+
 def test_the_update_ratio_is_that_of_the_steps_taken():
     architecture, _ = NETWORKS["rnn"]
     X, Y = stream(10)

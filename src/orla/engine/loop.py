@@ -240,5 +240,13 @@ def _carried(
 
 
 def _own(tree: Any) -> Any:
-    """The same tensors, each in memory of its own: they are changed in place."""
-    return pytree.tree_map(torch.clone, tree)
+    """The same tensors, each in memory of its own: they are changed in place.
+
+    An axis of one model has the stride of what it was cut from; a compiled loop asks for the usual.
+    """
+
+    def own(tensor: Tensor) -> Tensor:
+        usual = torch.contiguous_format if tensor.is_contiguous() else torch.preserve_format
+        return tensor.clone(memory_format=usual)
+
+    return pytree.tree_map(own, tree)
