@@ -24,7 +24,7 @@ def main() -> None:
         "what",
         nargs="?",
         default="tables",
-        choices=["tables", "scaling", "memory", "invariance", "versions"],
+        choices=["tables", "family", "scaling", "memory", "invariance", "versions"],
     )
     parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
     parser.add_argument("--learner", help="versions: one learner only")
@@ -47,6 +47,10 @@ def main() -> None:
         from benchmarks.tables import tables
 
         tables(arguments.repeats)
+    elif arguments.what == "family":
+        from benchmarks.family import family
+
+        family(arguments.repeats)
     elif arguments.what == "scaling":
         from benchmarks.scaling import scaling
 

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.jax_cells import CELLS
 from benchmarks.problem import Problem, Weights
 
 jax.config.update("jax_enable_x64", True)
@@ -24,31 +25,18 @@ jax.config.update("jax_enable_x64", True)
 WAYS = ("vmap(scan)", "scan(vmap)")
 
 
-def _rnn(p: Any, h: Any, x: Any) -> tuple[Any, Any]:
-    h = jnp.tanh(p["W_ih"] @ x + p["W_hh"] @ h + p["b_h"])
-    return h, h
-
-
-def _lstm(p: Any, state: Any, x: Any) -> tuple[Any, Any]:
-    h, c = state
-    i, f, g, o = jnp.split(p["W_ih"] @ x + p["W_hh"] @ h + p["b_h"], 4)
-    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-    h = jax.nn.sigmoid(o) * jnp.tanh(c)
-    return (h, c), h
-
-
 def immediate(problem: Problem, models: int, way: str = WAYS[0]) -> Callable[[], Weights]:
     """A function that goes through the stream and answers with final weights; compiled once.
 
     Each parameter, and Adam's m and v of it, is an array of its own, (models, ...). `way` is one of
     WAYS.
     """
-    advance = {"rnn": _rnn, "lstm": _lstm}[problem.name]
+    cell = CELLS[problem.name]
     tree = jax.tree_util.tree_map
 
     def loss(p: Any, state: Any, x: Any, y: Any) -> Any:
-        after, h = advance(p, jax.lax.stop_gradient(state), x)
-        error = p["W_out"] @ h + p["b_out"] - y
+        after, output = cell.advance(p, jax.lax.stop_gradient(state), x)
+        error = output - y
         return (error * error).mean(), after
 
     def step(carry: Any, moment: Any) -> Any:
@@ -72,8 +60,8 @@ def immediate(problem: Problem, models: int, way: str = WAYS[0]) -> Callable[[],
     }[way]
     run = jax.jit(outside(inside(step)))
     p = {name: jnp.asarray(w) for name, w in problem.weights(models).items()}
-    zeros, h = tree(jnp.zeros_like, p), jnp.zeros((models, problem.hidden))
-    carry = (p, (h, h) if problem.name == "lstm" else h, zeros, zeros)
+    zeros = tree(jnp.zeros_like, p)
+    carry = (p, cell.start(problem.architecture, models), zeros, zeros)
     X, Y = problem.stream
     stream = jnp.asarray(X), jnp.asarray(Y), jnp.arange(1.0, problem.steps + 1.0)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from benchmarks.problem import Problem, Weights
 
 Leaves = dict[str, Tensor]
+Readout = Callable[[Leaves, Tensor], Tensor]
 
 
 def rnn_step(p: Leaves, h: Tensor, x: Tensor) -> Tensor:
@@ -28,28 +29,37 @@ def lstm_step(p: Leaves, state: Tensor, x: Tensor) -> Tensor:
 STEPS: dict[str, Callable[[Leaves, Tensor, Tensor], Tensor]] = {"rnn": rnn_step, "lstm": lstm_step}
 
 
-def loss(p: Leaves, state: Tensor, y: Tensor) -> Tensor:
+def linear(p: Leaves, state: Tensor) -> Tensor:
+    """W_out h + b_out."""
+    return p["W_out"] @ state[: p["W_out"].shape[1]] + p["b_out"]
+
+
+def loss(p: Leaves, state: Tensor, y: Tensor, readout: Readout = linear) -> Tensor:
     """Mean over the outputs of the squared error."""
-    error = p["W_out"] @ state[: p["W_out"].shape[1]] + p["b_out"] - y
+    error = readout(p, state) - y
     return (error * error).mean()
 
 
 def adapt(problem: Problem, model: int = 0, window: int = 1) -> Weights:
     """Adam's update once a window, by the gradient of its summed losses through the window.
 
-    A window of 1 is the immediate gradient, 200 is tbptt-200-200. Answers one model's weights.
+    A window of 1 is the immediate gradient, 200 is tbptt-200-200. Answers one model's weights. A
+    network that is not written out above has its own step and readout, derived by autograd.
     """
-    step = STEPS[problem.name]
+    own = problem.architecture
+    step, readout = own.step, own.readout
+    if problem.name in STEPS:
+        step, readout = STEPS[problem.name], linear
     leaves = {n: torch.tensor(w, requires_grad=True) for n, w in problem.weights_of(model).items()}
     adam = torch.optim.Adam(list(leaves.values()), lr=problem.rate)
     X, Y = (torch.as_tensor(a) for a in problem.stream)
-    state = X.new_zeros(problem.architecture.state_size)
+    state = X.new_zeros(own.state_size)
     for start in range(0, problem.steps, window):
         state = state.detach()
         total = X.new_zeros(())
         for t in range(start, start + window):
             state = step(leaves, state, X[t])
-            total = total + loss(leaves, state, Y[t])
+            total = total + loss(leaves, state, Y[t], readout)
         adam.zero_grad(set_to_none=True)
         total.backward()
         adam.step()
