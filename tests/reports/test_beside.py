@@ -136,3 +136,11 @@ def test_without_the_learner_that_counts_as_100_nothing_is_called_diverged(simul
     document, _ = rows_of("architectures", simulated, *(model(s, **unknown) for s in range(3)))
     cells = [cell for panel in document.panels for line in panel.rows for cell in line]
     assert "no 100" in cells and "diverged" not in cells
+
+
+def test_the_row_of_pretrained_weights_says_that_ours_are_not(simulated):
+    document, data = rows_of("architectures", simulated, *(model(s) for s in range(3)))
+    assert "lewm" in set(data.reset_index()["architecture"])
+    assert any("pretrained" in note for note in document.notes)
+    other, _ = rows_of("optimizers", simulated, *(model(s) for s in range(3)))
+    assert not any("pretrained" in note for note in other.notes)

@@ -133,6 +133,7 @@ class BesidePaper(Table):
 
     measures: ClassVar[Measures]
     says: ClassVar[str] = ""
+    remarks: ClassVar[tuple[str, ...]] = ()
 
     def models(self, models: pd.DataFrame) -> pd.DataFrame:
         """The models, with columns that only this table needs."""
@@ -172,7 +173,7 @@ class BesidePaper(Table):
             f"{self.says} ±: half of the 95 % t interval over seeds. Rates stand in the .csv.",
             columns=_COLUMNS,
             panels=panels,
-            notes=[_CADENCE, RULE, *mark_notes(panels)],
+            notes=[_CADENCE, *self.remarks, RULE, *mark_notes(panels)],
             size="scriptsize",
             data=twin(records, models, study),
             ran=ran and study.reproduces,

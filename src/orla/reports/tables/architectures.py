@@ -20,3 +20,7 @@ class Architectures(
 
     measures: ClassVar[Measures] = {"recovery_vs_rtrl_percent": VS_RTRL}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
+    remarks = (
+        "LeWM: ours is a small transformer with weights of its own; the paper's row is of "
+        "pretrained weights, which this study does not have.",
+    )
