@@ -37,6 +37,7 @@ _SIGNS = {
     "≠": r"\ensuremath{\neq}",
     "‖": r"\ensuremath{\|}",
     "Δ": r"\ensuremath{\Delta}",
+    "β": r"\ensuremath{\beta}",
     "δ": r"\ensuremath{\delta}",
     "ρ": r"\ensuremath{\rho}",
     "θ": r"\ensuremath{\theta}",

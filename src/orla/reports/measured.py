@@ -33,6 +33,11 @@ RECOVERY = "recovery_heldout_percent"
 PERCENT = 100.0
 # What sets the panels of a table apart whose lines are networks.
 EPISODE = ("task", "pair", "precision", "split")
+_OVER = "over {} pairs"
+_ON_PAIRS = (
+    "Over pairs: a pair's number is the mean over its networks; n, intervals and what is paired "
+    "are of pairs."
+)
 _GIVEN = ("task", "learner", "optimizer", "precision", "split")
 
 
@@ -120,6 +125,62 @@ class Means:
         if key in self._lost and (*key, measure) not in self._found:
             return Mean(np.nan, diverged=self._lost[key])
         return self._found.get((*key, measure))
+
+
+def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
+    """The table `measured`, with one row over all pairs where a task has several.
+
+    The mean is over pairs' means, its interval and ``n_seeds`` are over pairs.
+    """
+    found, rows = [], []
+    for task, group in measured.groupby("task", sort=False):
+        pairs = group["pair"].nunique()
+        if pairs < 2:
+            found.append(group)
+            continue
+        by = [name for name in (*KEYS, "measure") if name not in ("task", "pair")]
+        for values, one in group.groupby(by, sort=False):
+            moment = moments(one["mean"])
+            row = dict(zip(by, values, strict=True), task=task, pair=_OVER.format(pairs))
+            row |= dict(zip(("t95_low", "t95_high"), moment.interval(), strict=True))
+            row |= {"mean": moment.mean, "sd": moment.sd, "n_seeds": moment.n}
+            rows.append(row | {"n_diverged": one["n_diverged"].sum()})
+    pooled = pd.DataFrame(rows, columns=measured.columns) if rows else measured.iloc[:0]
+    return pd.concat([*found, pooled], ignore_index=True) if found else pooled
+
+
+def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
+    """The models, with one row a pair where a task has several: means over the pair's networks.
+
+    The pair's name stands under ``seed``, so that what is paired by network is paired by pair.
+    """
+    found = []
+    for _, group in models.groupby("task", sort=False):
+        pairs = group["pair"].nunique()
+        if pairs > 1:
+            numbers = [
+                name
+                for name in group.select_dtypes("number").columns
+                if name not in ("seed", *KEYS)
+            ]
+            by = group.groupby(list(KEYS), sort=False)
+            means = by[numbers].mean()
+            means["diverged"] = by["diverged"].any()
+            group = means.reset_index()
+            group["seed"], group["pair"] = group["pair"], _OVER.format(pairs)
+        found.append(group)
+    return pd.concat(found, ignore_index=True) if found else models
+
+
+def papers_first(study: StudyFacts, groups: Iterable[Any]) -> list[Any]:
+    """Groups of `StudyFacts.groups`, those on the paper's recordings first."""
+    papers = study.papers_task or "recordings"
+    return sorted(groups, key=lambda group: group.keys["task"] != papers)
+
+
+def notes_on_pairs(panels: Sequence[Panel]) -> list[str]:
+    """What the numbers of panels over pairs are; [] where there is none."""
+    return [_ON_PAIRS] if any(_OVER.partition("{")[0] in panel.title for panel in panels) else []
 
 
 def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
@@ -353,7 +414,7 @@ def titled(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """The rows of each value of some key columns, in declared order, with a title.
 
-    Those of the paper that were not run come last.
+    They come as `ran_first` has them.
     """
     if frame.empty:
         return
@@ -367,8 +428,14 @@ def titled(
 def ran_first(
     groups: Iterable[tuple[str, pd.DataFrame]],
 ) -> list[tuple[str, pd.DataFrame]]:
-    """Titles and rows, those groups last of which none was run."""
-    return sorted(groups, key=lambda one: "run" in one[1] and not one[1]["run"].any())
+    """Titles and rows: what the paper has too, what it has not, and last what was not run."""
+
+    def place(one: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
+        rows = one[1]
+        lacks = "run" in rows and not rows["run"].any()
+        return lacks, "theirs" in rows and not (rows["theirs"] >= 0).any()
+
+    return sorted(groups, key=place)
 
 
 def kept(frame: pd.DataFrame, wanted: Iterable[bool]) -> pd.DataFrame:

@@ -99,7 +99,8 @@ class StudyFacts:
         """The reader's name of a part, a value or a comparison."""
         if kind == "comparison":
             return self.comparison(slug).label or slug
-        return words.name(kind, slug, self.instances)
+        given = {kind: self.tasks} if kind == "task" else self.instances
+        return words.name(kind, slug, given)
 
     def options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options of a named part, those with their default values too; {} for no part."""

@@ -119,20 +119,25 @@ def mark(kind: str, slug: str, instances: Instances = NONE) -> Mark | None:
 def name(kind: str, slug: str, instances: Instances = NONE) -> str:
     """The name of a part or value in reports: its declared label, then options.
 
-    Options are named where they differ from their default and are not in the label. A learner's
-    cadence comes last ("exact RTRL, per step"). A value that is no part keeps its name, with a
-    slash in a split (80/20).
+    Options are named where they differ from their default and are not in the label; of a task the
+    label alone, or its own name where that is not its kind's. A learner's cadence comes last
+    ("exact RTRL, per step"). A value that is no part keeps its name, with a slash in a split
+    (80/20).
     """
     this = found(kind, slug, instances)
     if this is None:
         return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
     part, options = this
+    if kind == "task" and slug != part["name"]:
+        return slug  # several tasks of a kind differ in options that no title has room for
     shown = {field for _, field, _, _ in Formatter().parse(part["label"]) if field}
     shown.add(part["more"].get("stride", ""))
     filled = part["defaults"] | options
     for option, of in part["lists"].items():
         filled[option] = " + ".join(_entry(of, one) for one in filled.get(option, ()))
     words = [part["label"].format_map(filled).strip()]
+    if kind == "task":
+        return words[0]
     words += [
         f"{option.replace('_', ' ')} {value}"
         for option, value in own_options(kind, slug, instances).items()

@@ -22,7 +22,7 @@ _TOGETHER = ["task", "pair", "architecture", "precision", "learner"]
 _MOST_COLUMNS, _MOST_PANELS = 4, 12
 # Characters of a panel's title in one line.
 _LONGEST = 22
-_SERIES = ["seed", "quantity"]
+_PANEL, _SERIES = ["split", "optimizer"], ["seed", "quantity"]
 
 
 class Chosen(NamedTuple):
@@ -34,9 +34,7 @@ class Chosen(NamedTuple):
     @property
     def seeds(self) -> str:
         """How many networks a panel has."""
-        return count_range(
-            self.rows.groupby(["split", "optimizer"])["seed"].nunique() if len(self.rows) else []
-        )
+        return count_range(self.rows.groupby(_PANEL)["seed"].nunique() if len(self.rows) else [])
 
 
 def chosen(profile: pd.DataFrame, quantities: tuple[str, ...], study: StudyFacts) -> Chosen:
@@ -45,19 +43,21 @@ def chosen(profile: pd.DataFrame, quantities: tuple[str, ...], study: StudyFacts
     The learner is the one that the paper measures with, where it ran; then the network and task
     with most panels. Of more panels than a page holds those of the paper's optimizers are drawn.
     """
-    rows = plain(profile)
-    rows = rows[rows["quantity"].isin(quantities) & rows["value"].notna()]
+    rows = plain(profile[profile["quantity"].isin(quantities)])
+    rows = rows[rows["value"].notna()]
     if rows.empty:
         return Chosen(rows, "no data")
     if (full := rows["learner"] == full_learner()).any():
         rows = rows[full]
-    rows = study.arrange(rows)
-    panels = rows[["split", "optimizer"]].agg(tuple, axis=1)
-    first = panels.groupby([rows[key] for key in _TOGETHER], sort=False).nunique().idxmax()
+    # A table has millions of rows: what is drawn is chosen from its conditions, each once.
+    conditions = study.arrange(rows[[*_TOGETHER, *_PANEL]].drop_duplicates())
+    first = conditions.groupby(_TOGETHER, sort=False).size().idxmax()
     keys = dict(zip(_TOGETHER, first, strict=True))
-    rows = rows[(rows[_TOGETHER] == pd.Series(keys)).all(axis=1)]
+    for name, value in keys.items():
+        rows = rows[rows[name] == value]
+    rows = study.arrange(rows)
     papers = rows["optimizer"].isin({row["optimizer"] for row in papers_structure()})
-    if papers.any() and len(rows[["split", "optimizer"]].drop_duplicates()) > _MOST_PANELS:
+    if papers.any() and len(rows[_PANEL].drop_duplicates()) > _MOST_PANELS:
         rows = rows[papers]
     told = [k for k in _TOGETHER if keys[k] != ""]
     return Chosen(rows, ", ".join(study.called(key, keys[key]) for key in told))
@@ -67,7 +67,7 @@ def panels(found: Chosen, study: StudyFacts) -> Iterator[tuple[str, str, pd.Data
     """Title, optimizer and rows of each split and optimizer."""
     if found.rows.empty:
         return
-    for (split, optimizer), rows in found.rows.groupby(["split", "optimizer"], sort=False):
+    for (split, optimizer), rows in found.rows.groupby(_PANEL, sort=False):
         title = f"{study.called('optimizer', optimizer)}, {study.called('split', split)}"
         broken = title if len(title) <= _LONGEST else title.replace(", ", ",\n")
         yield broken, optimizer, rows

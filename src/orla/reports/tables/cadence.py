@@ -47,7 +47,7 @@ class CadenceStructure(
 
     def build(self, models: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         sheet, found = Sheet(study), square(study)
-        own = shared.plain(models)
+        own = shared.pairs_as_rows(shared.plain(models))
         panels, weighed, caption = [], _has(own, _WEIGHTS), ""
         if found is not None:
             step, window, full_step, full_window = found.learners(study)
@@ -56,7 +56,7 @@ class CadenceStructure(
                 f"{name}: {study.called('learner', a)}, and {study.called('learner', b)}"
                 for name, (a, b) in gradients.items()
             )
-            for title, keys, rows in study.groups(own):
+            for title, keys, rows in shared.papers_first(study, study.groups(own)):
                 lines = _lines(sheet, rows, gradients, weighed, _null(study, keys))
                 if lines:
                     panels.append(Panel(title, lines))
@@ -75,7 +75,7 @@ class CadenceStructure(
                 *([Column("norms", "r", null[0].group)] if weighed else []),
             ],
             panels=panels,
-            notes=_notes(panels, weighed),
+            notes=_notes(panels, weighed) + shared.notes_on_pairs(panels),
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran,
@@ -111,7 +111,7 @@ def _lines(
             ]
             if any(side.empty for side in sides):
                 continue
-            if not any(_has(side, m.column) for m in _MEASURES for side in sides):
+            if not any(all(_has(side, m.column) for side in sides) for m in _MEASURES):
                 continue
             cells = [_cell(sheet, *sides, measure) for measure in _MEASURES]
             nulls = [number(null, 2)]

@@ -44,6 +44,7 @@ class PastCosines(
     """
 
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
+        measured = shared.over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = _cells(load().table(self.part.more["paper"])) if len(measured) else []
         own = _own(measured, study)
@@ -64,7 +65,11 @@ class PastCosines(
             "±: half of the 95 % t interval over seeds; n: seeds.",
             columns=_COLUMNS,
             panels=panels,
-            notes=["Under the paper's number: which of ours it is compared with.", shared.RULE],
+            notes=[
+                "Under the paper's number: which of ours it is compared with.",
+                *shared.notes_on_pairs(panels),
+                shared.RULE,
+            ],
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran and study.reproduces,

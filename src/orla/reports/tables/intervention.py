@@ -48,14 +48,15 @@ class ProjectedOut(
         sheet = Sheet(study)
         rows = [row for row in load().table(self.part.more["paper"]) if _is_test(row)]
         by = [*KEYS]
-        changed = models[models["optimizer"] == rows[0]["optimizer"]]
+        changed = shared.pairs_as_rows(models[models["optimizer"] == rows[0]["optimizer"]])
         base = shared.plain(changed)
         changed = changed[
             (changed["intervention"] != DEFAULTS["intervention"])
             & (changed["start"] == DEFAULTS["start"])
         ]
         panels = []
-        for title, keys, found in study.groups(changed, "learner", "optimizer"):
+        groups = study.groups(changed, "learner", "optimizer")
+        for title, keys, found in shared.papers_first(study, groups):
             same = {**keys, **DEFAULTS}
             own = base[(base[by] == pd.Series(same)[by]).all(axis=1)]
             pairs = _pairs(own, found)
@@ -75,6 +76,7 @@ class ProjectedOut(
             panels=panels,
             notes=[
                 "The paper projects u_1 of G_past out of each window's gradient.",
+                *shared.notes_on_pairs(panels),
                 shared.RULE,
             ],
             size="scriptsize",
@@ -103,11 +105,11 @@ def _lines(
 ) -> list[tuple[str, ...]]:
     lines = []
     for row in pairs.to_dict("records"):
-        sheet.note(keys, f"lost_pp, seed {row['seed']}", Mean(row["lost"], n=1), None)
-        sheet.note(keys, f"{_TOP1}, seed {row['seed']}", Mean(row[_TOP1], n=1), None)
+        sheet.note(keys, f"lost_pp, {_name(row['seed'])}", Mean(row["lost"], n=1), None)
+        sheet.note(keys, f"{_TOP1}, {_name(row['seed'])}", Mean(row[_TOP1], n=1), None)
         lines.append(
             (
-                f"seed {row['seed']}",
+                _name(row["seed"]),
                 number(row[_TOP1], 2),
                 number(row[shared.RECOVERY]),
                 number(row[f"{shared.RECOVERY}_changed"]),
@@ -119,6 +121,11 @@ def _lines(
     found = spearman(x, y) if len(finite) > 1 else None
     p = spearman_p(x, y) if found else None
     return lines + _summary(sheet, keys, found, p, rows, len(finite))
+
+
+def _name(network: int | str) -> str:
+    """Of a row: the seed of a network, or a pair's own name."""
+    return network if isinstance(network, str) else f"seed {network}"
 
 
 def _summary(

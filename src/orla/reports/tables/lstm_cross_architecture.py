@@ -41,6 +41,7 @@ class LSTMCrossArchitecture(
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
+        measured = shared.over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = _papers_rows(self.part.more["paper"]) if len(measured) else []
         vanilla = shared.papers_structure()[0]["architecture"]
@@ -49,12 +50,13 @@ class LSTMCrossArchitecture(
         own = shared.kept(own, (shared.own_kind(study, n) != vanilla for n in own["architecture"]))
         frame = shared.beside(own, rows, study)
         full = study.called("learner", shared.full_learner())
+        panels = shared.panels_beside(sheet, means, frame, rows, _SHOWN)
         return self.document(
             study,
             f"As the table of the vanilla network, under {full} and drift. {shared.CELLS}",
             columns=_COLUMNS,
-            panels=shared.panels_beside(sheet, means, frame, rows, _SHOWN),
-            notes=[shared.RULE],
+            panels=panels,
+            notes=[*shared.notes_on_pairs(panels), shared.RULE],
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran and study.reproduces,

@@ -46,6 +46,7 @@ class Structure(
     """
 
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
+        measured = shared.over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = papers_rows() if len(measured) else []
         kinds = {row["architecture"] for row in rows}
@@ -54,6 +55,7 @@ class Structure(
         own = shared.kept(own, (shared.own_kind(study, n) in kinds for n in own["architecture"]))
         frame = shared.beside(own, rows, study)
         full = study.called("learner", shared.full_learner())
+        panels = shared.panels_beside(sheet, means, frame, rows, _SHOWN)
         null = next(row for row in load().table("text") if "parameters_whh" in row)
         return self.document(
             study,
@@ -62,11 +64,12 @@ class Structure(
             "the first left singular vector of G_past; null: numbers in W_hh over all, the share "
             f"of a random direction (the paper's: {null['whh_share_percent']:g}). {shared.CELLS}",
             columns=_COLUMNS,
-            panels=shared.panels_beside(sheet, means, frame, rows, _SHOWN),
+            panels=panels,
             notes=[
                 "g_past is exactly zero on the readout, because every learner's gradient of the "
                 "readout is exact: the share of u_1 on W_out is 0 by construction, and the null "
                 "among the numbers where g_past can lie is a little above that in the column.",
+                *shared.notes_on_pairs(panels),
                 shared.RULE,
             ],
             size="scriptsize",
