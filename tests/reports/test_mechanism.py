@@ -37,7 +37,8 @@ STUDY = replace(
             "rnn-128": {"kind": "rnn", "hidden": 128},
             "steep": {"kind": "rnn", "hidden": 64, "condition": 50},
             "steeper": {"kind": "rnn", "hidden": 64, "condition": 700.0},
-        }
+        },
+        "intervention": {"matched": {"kind": "match-norm", "observer": FULL}},
     },
     tasks={
         "copy-0": {"kind": "ar1", "rho": 0.0, "shifted": 0.0},
@@ -278,6 +279,49 @@ def test_perfectly_ordered_losses_have_rank_correlation_one(table):
         less = plain["recovery_heldout_percent"] - sign * np.arange(5.0)
         document = table("intervention", plain, changed.assign(recovery_heldout_percent=less))
         assert document.panels[0].rows[5][-1].startswith(text)
+
+
+def test_another_intervention_than_the_papers_has_a_mean_and_no_rank(table):
+    plain = models(optimizer="lars")
+    changed = models(optimizer="lars", intervention="matched", lacks=list(PAST))
+    [panel] = table("intervention", plain, changed).panels
+    lost = plain["recovery_heldout_percent"] - changed["recovery_heldout_percent"]
+    assert len(panel.rows) == 5 + 1
+    assert panel.rows[5] == ("mean", "", "", "", by_hand(lost, 1, signed=True))
+
+
+def of_pairs(n=3, **condition):
+    """Models of some pairs, and their means by pair; all numbers are another pair by pair."""
+    frames = [models(seeds=2, drawn=i, pair=f"p{i}", task="many", **condition) for i in range(n)]
+    return frames, pd.DataFrame([frame.mean(numeric_only=True) for frame in frames])
+
+
+def test_several_pairs_are_one_panel_over_pairs(table):
+    frames, means = of_pairs(split="80-20")
+    document = table("structure", *frames, models())
+    titles = [panel.title for panel in document.panels if "not run" not in panel.rows[0]]
+    assert "many, over 3 pairs" in titles[-1] and len(titles) == 2
+    assert any("n, intervals and what is paired are of pairs" in note for note in document.notes)
+    cells = rows_of(document, "SGD", panel="over 3 pairs")
+    assert cells["n"] == "3"
+    assert cells["top1 G_past"] == by_hand(means["top1_past"], 2)
+    assert not any("of pairs" in note for note in table("structure", models()).notes)
+
+
+def test_what_is_paired_by_network_is_paired_by_pair_over_pairs(table):
+    (window, by_window), (step, by_step) = (of_pairs(learner=n) for n in (FULL, STEP))
+    cells = rows_of(table("cadence", *window, *step), "SGD", "g_full")
+    assert cells["n"] == "3"
+    apart = by_window["top1_past"] - by_step["top1_past"]
+    shown = cells["top1 of G_past"].split("\n")[1]
+    assert shown.removeprefix("+") == by_hand(apart, 2, signed=True).removeprefix("+")
+
+    plain, means = of_pairs(optimizer="lars")
+    changed, less = of_pairs(optimizer="lars", intervention="project")
+    [panel] = table("intervention", *plain, *changed).panels
+    lost = means["recovery_heldout_percent"] - less["recovery_heldout_percent"]
+    assert [row[0] for row in panel.rows[:3]] == ["p0", "p1", "p2"]
+    assert [row[-1] for row in panel.rows[:3]] == [f"{one:+.1f}".replace("-", "−") for one in lost]
 
 
 def test_isotropy_holds_both_learners_to_each_imposed_condition(table):

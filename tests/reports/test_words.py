@@ -112,3 +112,15 @@ def test_the_papers_numbers_are_about_one_task(simulated):
     assert simulated.paper(keys) is not None
     assert replace(simulated, papers_task=simulated.recordings[0]).paper(keys) is not None
     assert replace(simulated, papers_task="another").paper(keys) is None
+
+
+def test_a_task_is_named_by_its_own_options_or_by_its_own_name(simulated):
+    tasks = {
+        "sine": {"kind": "sine", "frequency": 0.05, "shifted": 0.0575},
+        "slow": {"kind": "sine", "frequency": 0.01},
+    }
+    study = replace(simulated, tasks=tasks)
+    assert study.called("task", "sine") == "sine, 0.05 to 0.0575 cycles a step"
+    assert study.called("task", "slow") == "slow"
+    assert study.called("task", "lorenz") == "Lorenz, rho 28 to 35"
+    assert study.called("task", "anything") == "anything"

@@ -174,13 +174,13 @@ def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
 
 def papers_first(study: StudyFacts, groups: Iterable[Any]) -> list[Any]:
     """Groups of `StudyFacts.groups`, those on the paper's recordings first."""
-    papers = study.papers_task or "recordings"
+    papers = study.papers_task or next(iter(study.recordings), "")
     return sorted(groups, key=lambda group: group.keys["task"] != papers)
 
 
-def notes_on_pairs(panels: Sequence[Panel]) -> list[str]:
-    """What the numbers of panels over pairs are; [] where there is none."""
-    return [_ON_PAIRS] if any(_OVER.partition("{")[0] in panel.title for panel in panels) else []
+def notes_on_pairs(conditions: pd.DataFrame) -> list[str]:
+    """What the numbers over pairs are; [] where there are none."""
+    return [_ON_PAIRS] if conditions["pair"].str.startswith(_OVER.partition("{")[0]).any() else []
 
 
 def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:

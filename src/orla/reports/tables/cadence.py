@@ -75,7 +75,7 @@ class CadenceStructure(
                 *([Column("norms", "r", null[0].group)] if weighed else []),
             ],
             panels=panels,
-            notes=_notes(panels, weighed) + shared.notes_on_pairs(panels),
+            notes=_notes(panels, weighed) + shared.notes_on_pairs(own),
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran,

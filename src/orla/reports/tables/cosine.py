@@ -67,7 +67,7 @@ class PastCosines(
             panels=panels,
             notes=[
                 "Under the paper's number: which of ours it is compared with.",
-                *shared.notes_on_pairs(panels),
+                *shared.notes_on_pairs(frame),
                 shared.RULE,
             ],
             size="scriptsize",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import measured as shared
-from orla.reports.measured import Mean, Sheet, Theirs
+from orla.reports.measured import Mean, Sheet, Theirs, mean_of
 from orla.reports.numbers import MISSING, estimate, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
@@ -61,7 +61,10 @@ class ProjectedOut(
             own = base[(base[by] == pd.Series(same)[by]).all(axis=1)]
             pairs = _pairs(own, found)
             if len(pairs):
-                panels.append(Panel(title, _lines(sheet, {**keys}, pairs, rows)))
+                known = study.declaration("intervention", keys["intervention"])
+                tested = rows[0]["ours"]["intervention"]
+                own_rows = rows if known.get("name", tested) == tested else []
+                panels.append(Panel(title, _lines(sheet, {**keys}, pairs, own_rows)))
         if not panels and len(models):
             blank = {name: rows[0].get(name, "") for name in KEYS}
             title = study.called("optimizer", rows[0]["optimizer"])
@@ -71,12 +74,13 @@ class ProjectedOut(
             "Whether networks whose past gradient is concentrated (top1, without the "
             "intervention) lose more held-out recovery by it. Below: Spearman's rank correlation "
             "of top1 and what is lost, 95 % BCa bootstrap interval over networks, and its "
-            "permutation p.",
+            "permutation p; of interventions that the paper tests otherwise the mean loss ± half "
+            "of its 95 % t interval.",
             columns=_COLUMNS,
             panels=panels,
             notes=[
                 "The paper projects u_1 of G_past out of each window's gradient.",
-                *shared.notes_on_pairs(panels),
+                *shared.notes_on_pairs(changed),
                 shared.RULE,
             ],
             size="scriptsize",
@@ -116,6 +120,10 @@ def _lines(
                 number(row["lost"], 1, signed=True),
             )
         )
+    if not rows:
+        lost = mean_of(pairs["lost"])
+        sheet.note(keys, "lost_pp", lost, None)
+        return [*lines, ("mean", "", "", "", shared.shown(lost, 1, signed=True))]
     finite = pairs[np.isfinite(pairs[[_TOP1, "lost"]]).all(axis=1)]
     x, y = (finite[name].to_numpy(float) for name in (_TOP1, "lost"))
     found = spearman(x, y) if len(finite) > 1 else None

@@ -56,7 +56,7 @@ class LSTMCrossArchitecture(
             f"As the table of the vanilla network, under {full} and drift. {shared.CELLS}",
             columns=_COLUMNS,
             panels=panels,
-            notes=[*shared.notes_on_pairs(panels), shared.RULE],
+            notes=[*shared.notes_on_pairs(frame), shared.RULE],
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran and study.reproduces,

@@ -69,7 +69,7 @@ class Structure(
                 "g_past is exactly zero on the readout, because every learner's gradient of the "
                 "readout is exact: the share of u_1 on W_out is 0 by construction, and the null "
                 "among the numbers where g_past can lie is a little above that in the column.",
-                *shared.notes_on_pairs(panels),
+                *shared.notes_on_pairs(frame),
                 shared.RULE,
             ],
             size="scriptsize",
