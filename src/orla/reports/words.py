@@ -143,6 +143,8 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
         for option, value in own_options(kind, slug, instances).items()
         if option not in shown
     ]
+    if kind == "architecture" and slug != part["name"] and not own_options(kind, slug, instances):
+        words.append(slug)  # pretrained otherwise, say, than the one of the same options
     if kind == "learner":
         steps = stride(slug, instances)
         words.append("per step" if steps == 1 else f"per {steps} steps")
