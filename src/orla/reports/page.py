@@ -30,7 +30,10 @@ from orla.reports.verdicts import folded, outcome_words, sample, threshold, verd
 _LONG = 12
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
-    for name in ("ΔW_hh", "ΔW_out", "W_hh", "W_out", "W_ih", "g_past", "g_imm")
+    for name in (
+        *("ΔW_hh", "ΔW_out", "W_hh", "W_out", "W_ih"),
+        *("g_past", "g_imm", "g_full", "G_past", "G_imm", "u_1"),
+    )
 }
 
 

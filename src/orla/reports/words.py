@@ -143,7 +143,7 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
         for option, value in own_options(kind, slug, instances).items()
         if option not in shown
     ]
-    if kind == "architecture" and slug != part["name"] and not own_options(kind, slug, instances):
+    if kind == "architecture" and slug != part["name"] and words == [part["label"]]:
         words.append(slug)  # pretrained otherwise, say, than the one of the same options
     if kind == "learner":
         steps = stride(slug, instances)
