@@ -17,7 +17,7 @@ import torch
 from orla.provenance import collect as provenance
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("torch", "numpy", "jax", "jaxlib", "numba")
+_PACKAGES = ("torch", "numpy", "jax", "jaxlib", "numba", "braintrace")
 
 
 def best_cpu_seconds(
