@@ -53,6 +53,8 @@ CONDITIONS = {
     "lstm rtrl adafactor": lambda: loop(learner({"kind": "rtrl", "block": 8}, "lstm"), "adafactor"),
     "leaky rtrl gradnorm": lambda: loop(learner({"kind": "rtrl", "block": 6}, "leaky"), "gradnorm"),
     "lru immediate adam": lambda: loop(learner("immediate", "lru"), "adam"),
+    # Units of a block are two: with one unit a block, a fault of the compiler was not seen.
+    "block_gru immediate adam": lambda: loop(learner("immediate", "block_gru", 10), "adam"),
     "rnn trace sgd, watched": watched,
 }
 

@@ -100,6 +100,15 @@ def test_a_part_that_is_too_short_is_refused(part):
         pretrain(RNN, part.part(slice(0, 150)), [0], SETTINGS)
 
 
+def test_a_network_that_diverges_is_refused(part):
+    """By hand: with plain gradient descent at rate 50 the readout's error grows at each update."""
+    wild = dataclasses.replace(SETTINGS, optimizer="sgd", learning_rate=50.0)
+    with pytest.raises(OrlaError, match=r"network of seed 4 diverged.* lower pretraining.learning"):
+        pretrain(RNN, part, [4], wild)
+    tame = dataclasses.replace(SETTINGS, optimizer="sgd", learning_rate=0.05)
+    assert pretrain(RNN, part, [4], tame)[1].validation_error.max() < 10.0
+
+
 # Two networks on noise: one gets better for long, one stops early and would get better again.
 STOPPING = Pretraining(learning_rate=0.1, window=20, max_epochs=9, patience=2)
 NOISY_SEEDS = [2, 3]
@@ -113,7 +122,9 @@ def noisy():
     return Stream(X, Y / Y.std(0))
 
 
-def by_hand(part, seed, epochs, kind=torch.optim.Adam, frozen=(), **options):
+def by_hand(
+    part, seed, epochs, kind=torch.optim.Adam, frozen=(), lr=STOPPING.learning_rate, **options
+):
     """Plain torch.optim.Adam on windows of 20 of the first 400 steps: (weights, errors) an epoch.
 
     The network's state begins anew in each epoch, Adam's does not. Adam, or another optimizer, is
@@ -123,7 +134,7 @@ def by_hand(part, seed, epochs, kind=torch.optim.Adam, frozen=(), **options):
     fresh = initial_parameters(RNN, [seed], torch.float64)
     leaves = {n: torch.nn.Parameter(p[0].clone()) for n, p in fresh.items()}
     learned = [p for n, p in leaves.items() if n not in frozen]
-    adam, found = kind(learned, lr=STOPPING.learning_rate, **options), []
+    adam, found = kind(learned, lr=lr, **options), []
     for _ in range(epochs):
         h, training = torch.zeros(RNN.hidden, dtype=torch.float64), []
         for start in range(0, 400, 20):
@@ -230,12 +241,12 @@ ONE = dataclasses.replace(STOPPING, max_epochs=2)
 @pytest.mark.parametrize(
     ("optimizer", "kind", "options"),
     [
-        ("sgd", torch.optim.SGD, {}),
-        ({"kind": "rmsprop", "alpha": 0.5}, torch.optim.RMSprop, {"alpha": 0.5}),
+        ("sgd", torch.optim.SGD, {"lr": 0.002}),
+        ({"kind": "rmsprop", "alpha": 0.5}, torch.optim.RMSprop, {"lr": 0.1, "alpha": 0.5}),
     ],
 )
 def test_the_optimizer_may_be_another(noisy, optimizer, kind, options):
-    settings = dataclasses.replace(ONE, optimizer=optimizer)
+    settings = dataclasses.replace(ONE, optimizer=optimizer, learning_rate=options["lr"])
     params, curve = pretrain(RNN, noisy, [2], settings)
     hand = by_hand(noisy, 2, 2, kind, **options)
     np.testing.assert_allclose(curve.validation_error, [error for *_, error in hand], rtol=1e-8)

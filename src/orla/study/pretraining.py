@@ -99,7 +99,7 @@ def pretrain(
 
     Raises:
         OrlaError: The part is too short for the window and the validation share, or a parameter
-            to be frozen, the optimizer or an option of it is unknown.
+            to be frozen, the optimizer or an option of it is unknown; or a network diverges.
     """
     check_frozen(architecture, settings.frozen)
     span = max(forward.SEGMENT, settings.window)
@@ -127,10 +127,20 @@ def pretrain(
             progress.advance(bar, 1)
             if trainer.done:
                 break
+    _refuse_diverged(trainer.best_error, seeds)
     curve = pd.concat(trainer.epochs, ignore_index=True)
     lowest = curve.groupby("seed")["validation_error"].transform("min")
     curve["best"] = curve["validation_error"] == lowest
     return {k: p.cpu() for k, p in trainer.best.items()}, curve
+
+
+def _refuse_diverged(errors: np.ndarray, seeds: Sequence[int]) -> None:
+    for seed, error in zip(seeds, errors, strict=True):
+        if not error <= scores.DIVERGED_ABOVE:
+            raise OrlaError(
+                f"pretraining: the network of seed {seed} diverged: its lowest validation error is"
+                f" {error:.3g}; lower pretraining.learning_rate"
+            )
 
 
 class _Trainer:
