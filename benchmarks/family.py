@@ -11,6 +11,7 @@ import torch
 
 from benchmarks import measure, plain
 from benchmarks.engine import engine
+from benchmarks.peers import peer
 from benchmarks.problem import Problem, Variant, difference
 from orla import catalogue
 from orla.engine.memory import carried_bytes
@@ -110,17 +111,11 @@ def _buildable() -> Iterator[str]:
 
 def _peers() -> Iterator[tuple[dict[str, Any], Callable]]:
     """Rows and runs of braintrace's learners, on the vanilla RNN."""
-    try:
-        from benchmarks import in_braintrace
-    except ModuleNotFoundError as error:
-        if error.name and error.name.split(".")[0] == "benchmarks":
-            raise
-        print("braintrace is not installed, its rows are left out: pip install '.[benchmarks]'")
-        return
-    for name in in_braintrace.LEARNERS:
+    braintrace = peer("in_braintrace", "braintrace")
+    for name in braintrace.LEARNERS if braintrace else ():
         exact = "exact" in name
         problem = Problem("rnn", steps=EXACT_STEPS if exact else STEPS)
-        run = in_braintrace.learner(problem, name)
+        run = braintrace.learner(problem, name)
         run()
         row = {"architecture": "rnn", "learner": name, "models": 1, "steps": problem.steps}
         print(f"ready: {name}", flush=True)
@@ -128,15 +123,9 @@ def _peers() -> Iterator[tuple[dict[str, Any], Callable]]:
 
 
 def _ways(problem: Problem) -> Iterator[Variant]:
-    try:
-        from benchmarks import in_jax
-    except ModuleNotFoundError as error:
-        if error.name and error.name.split(".")[0] == "benchmarks":
-            raise
-        print("JAX is not installed, its rows are left out: pip install '.[benchmarks]'")
-    else:
-        for way in in_jax.WAYS if problem.name in in_jax.CELLS else ():
-            yield Variant(f"JAX {way}", MODELS, in_jax.immediate(problem, MODELS, way))
+    jax = peer("in_jax", "jax")
+    for way in jax.WAYS if jax and problem.name in jax.CELLS else ():
+        yield Variant(f"JAX {way}", MODELS, jax.immediate(problem, MODELS, way))
     yield Variant("orla", MODELS, engine(problem, MODELS, "immediate", "adam"))
 
 

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from types import ModuleType
 
 import pandas as pd
 
 from benchmarks import dense_rtrl, eager, measure, plain
 from benchmarks.engine import TABLES, Case, cases, engine
+from benchmarks.peers import peer
 from benchmarks.problem import Problem, Variant, Weights, WrongNumbers, difference
 
 Oracle = Callable[[int], Weights]
-
-
-def _optional(module: str, package: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(f"benchmarks.{module}")
-    except ModuleNotFoundError as error:
-        if error.name and error.name.split(".")[0] == "benchmarks":
-            raise
-        print(f"{package} is not installed, its rows are left out: pip install '.[benchmarks]'")
-        return None
 
 
 def _oracle(problem: Problem, window: int = 1) -> Oracle:
@@ -47,11 +36,11 @@ def immediate(name: str, hidden: int = 64) -> Iterator[Variant]:
     yield problem, Variant("PyTorch autograd, one model", 1, _one(partial(plain.adapt, problem)))
     if name == "rnn":
         yield short, Variant("eager torch, analytic", 25, partial(eager.analytic, short, 25))
-        if numba := _optional("in_numba", "numba"):
+        if numba := peer("in_numba", "numba"):
             run = partial(numba.immediate, problem)
             yield problem, Variant("numba, fused by hand", 1, run)
     yield short, Variant("eager torch, vmap(grad)", 25, partial(eager.vmap_grad, short, 25))
-    jax = _optional("in_jax", "jax")
+    jax = peer("in_jax", "jax")
     for way in jax.WAYS if jax else ():
         for models in (1, 5, 10, 25):
             run = jax.immediate(problem, models, way)
@@ -153,7 +142,7 @@ def _best_jax(frame: pd.DataFrame, cost: pd.Series) -> tuple[float, str]:
 def _with_adam_alone(
     frame: pd.DataFrame, runs: list[Callable]
 ) -> tuple[pd.DataFrame, list[Callable]]:
-    numba = _optional("in_numba", "numba")
+    numba = peer("in_numba", "numba")
     if not numba:
         return frame, runs
     steps = 2000

@@ -6,7 +6,7 @@ number with what the one rule of `orla.reports.beside` says of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from orla.reports.beside import COMPARED, NOT_COMPARABLE, compared
 from orla.reports.numbers import MISSING, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import HIDDEN, StudyFacts
-from orla.reports.table import Panel
 from orla.reports.tables.shared import NOT_RUN, twin
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS, KEYS
@@ -33,11 +32,6 @@ RECOVERY = "recovery_heldout_percent"
 PERCENT = 100.0
 # What sets the panels of a table apart whose lines are networks.
 EPISODE = ("task", "pair", "precision", "split")
-_OVER = "over {} pairs"
-_ON_PAIRS = (
-    "Over pairs: a pair's number is the mean over its networks; n, intervals and what is paired "
-    "are of pairs."
-)
 _GIVEN = ("task", "learner", "optimizer", "precision", "split")
 
 
@@ -125,62 +119,6 @@ class Means:
         if key in self._lost and (*key, measure) not in self._found:
             return Mean(np.nan, diverged=self._lost[key])
         return self._found.get((*key, measure))
-
-
-def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
-    """The table `measured`, with one row over all pairs where a task has several.
-
-    The mean is over pairs' means, its interval and ``n_seeds`` are over pairs.
-    """
-    found, rows = [], []
-    for task, group in measured.groupby("task", sort=False):
-        pairs = group["pair"].nunique()
-        if pairs < 2:
-            found.append(group)
-            continue
-        by = [name for name in (*KEYS, "measure") if name not in ("task", "pair")]
-        for values, one in group.groupby(by, sort=False):
-            moment = moments(one["mean"])
-            row = dict(zip(by, values, strict=True), task=task, pair=_OVER.format(pairs))
-            row |= dict(zip(("t95_low", "t95_high"), moment.interval(), strict=True))
-            row |= {"mean": moment.mean, "sd": moment.sd, "n_seeds": moment.n}
-            rows.append(row | {"n_diverged": one["n_diverged"].sum()})
-    pooled = pd.DataFrame(rows, columns=measured.columns) if rows else measured.iloc[:0]
-    return pd.concat([*found, pooled], ignore_index=True) if found else pooled
-
-
-def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
-    """The models, with one row a pair where a task has several: means over the pair's networks.
-
-    The pair's name stands under ``seed``, so that what is paired by network is paired by pair.
-    """
-    found = []
-    for _, group in models.groupby("task", sort=False):
-        pairs = group["pair"].nunique()
-        if pairs > 1:
-            numbers = [
-                name
-                for name in group.select_dtypes("number").columns
-                if name not in ("seed", *KEYS)
-            ]
-            by = group.groupby(list(KEYS), sort=False)
-            means = by[numbers].mean()
-            means["diverged"] = by["diverged"].any()
-            group = means.reset_index()
-            group["seed"], group["pair"] = group["pair"], _OVER.format(pairs)
-        found.append(group)
-    return pd.concat(found, ignore_index=True) if found else models
-
-
-def papers_first(study: StudyFacts, groups: Iterable[Any]) -> list[Any]:
-    """Groups of `StudyFacts.groups`, those on the paper's recordings first."""
-    papers = study.papers_task or next(iter(study.recordings), "")
-    return sorted(groups, key=lambda group: group.keys["task"] != papers)
-
-
-def notes_on_pairs(conditions: pd.DataFrame) -> list[str]:
-    """What the numbers over pairs are; [] where there are none."""
-    return [_ON_PAIRS] if conditions["pair"].str.startswith(_OVER.partition("{")[0]).any() else []
 
 
 def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
@@ -346,96 +284,6 @@ def beside(
 def of_row(rows: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
     """The paper's row at a place that `beside` gives, None for -1."""
     return None if place < 0 else rows[place]
-
-
-class Shown(NamedTuple):
-    """A column of `panels_beside`: our measure, the paper's name of it, and how it is written."""
-
-    measure: str
-    paper: str = ""
-    digits: int = 2
-    signed: bool = False
-    scale: float = 1.0
-    ending: str = ""
-    with_interval: bool = True
-
-
-def panels_beside(
-    sheet: Sheet,
-    means: Means,
-    frame: pd.DataFrame,
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[Shown],
-) -> list[Panel]:
-    """A panel a condition, a line an optimizer: its name, seeds, and a cell a column.
-
-    Args:
-        sheet: takes the cells.
-        means: our numbers.
-        frame: conditions with the place of the paper's row, as `beside` gives them.
-        rows: those of the paper.
-        columns: what is shown; the seeds are those of the first.
-    """
-    panels = []
-    for title, conditions in ran_first((t, rows) for t, _, rows in sheet.study.groups(frame)):
-        lines = []
-        for keys in conditions.to_dict("records"):
-            paper = of_row(rows, keys["theirs"])
-            cells = [_cell(sheet, means, keys, paper, column) for column in columns]
-            name = sheet.study.called("optimizer", keys["optimizer"])
-            lines.append((name, seeds(means.of(keys, columns[0].measure)), *cells))
-        panels.append(Panel(title, lines))
-    return panels
-
-
-def _cell(
-    sheet: Sheet,
-    means: Means,
-    keys: Mapping[str, Any],
-    paper: Mapping[str, Any] | None,
-    column: Shown,
-) -> str:
-    ours = means.of(keys, column.measure)
-    if ours is not None and not column.with_interval:
-        ours = ours._replace(low=np.nan, high=np.nan)
-    return sheet.cell(
-        keys,
-        column.measure,
-        ours,
-        theirs(paper, column.paper or column.measure, column.ending),
-        digits=column.digits,
-        signed=column.signed,
-        scale=column.scale,
-    )
-
-
-def titled(
-    study: StudyFacts, frame: pd.DataFrame, by: Sequence[str]
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each value of some key columns, in declared order, with a title.
-
-    They come as `ran_first` has them.
-    """
-    if frame.empty:
-        return
-    found = []
-    for values, rows in study.arrange(frame).groupby(list(by), sort=False):
-        keys = dict(zip(by, values, strict=True))
-        found.append((", ".join(study.called(k, v) for k, v in keys.items() if v != ""), rows))
-    yield from ran_first(found)
-
-
-def ran_first(
-    groups: Iterable[tuple[str, pd.DataFrame]],
-) -> list[tuple[str, pd.DataFrame]]:
-    """Titles and rows: what the paper has too, what it has not, and last what was not run."""
-
-    def place(one: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
-        rows = one[1]
-        lacks = "run" in rows and not rows["run"].any()
-        return lacks, "theirs" in rows and not (rows["theirs"] >= 0).any()
-
-    return sorted(groups, key=place)
 
 
 def kept(frame: pd.DataFrame, wanted: Iterable[bool]) -> pd.DataFrame:

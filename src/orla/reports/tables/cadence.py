@@ -10,7 +10,9 @@ import pandas as pd
 from orla.reports import measured as shared
 from orla.reports.measured import PERCENT, Mean, Sheet, mean_of
 from orla.reports.numbers import MISSING, is_missing, number
+from orla.reports.panels import papers_first
 from orla.reports.paper import load
+from orla.reports.pooled import notes_on_pairs, pairs_as_rows
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -47,7 +49,7 @@ class CadenceStructure(
 
     def build(self, models: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         sheet, found = Sheet(study), square(study)
-        own = shared.pairs_as_rows(shared.plain(models))
+        own = pairs_as_rows(shared.plain(models))
         panels, weighed, caption = [], _has(own, _WEIGHTS), ""
         if found is not None:
             step, window, full_step, full_window = found.learners(study)
@@ -56,7 +58,7 @@ class CadenceStructure(
                 f"{name}: {study.called('learner', a)}, and {study.called('learner', b)}"
                 for name, (a, b) in gradients.items()
             )
-            for title, keys, rows in shared.papers_first(study, study.groups(own)):
+            for title, keys, rows in papers_first(study, study.groups(own)):
                 lines = _lines(sheet, rows, gradients, weighed, _null(study, keys))
                 if lines:
                     panels.append(Panel(title, lines))
@@ -75,7 +77,7 @@ class CadenceStructure(
                 *([Column("norms", "r", null[0].group)] if weighed else []),
             ],
             panels=panels,
-            notes=_notes(panels, weighed) + shared.notes_on_pairs(own),
+            notes=_notes(panels, weighed) + notes_on_pairs(own),
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran,

@@ -10,6 +10,7 @@ import pandas as pd
 from orla.reports import measured as shared
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import count
+from orla.reports.panels import titled
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -64,7 +65,7 @@ class Capacity(
         rows = rows if len(measured) else []
         frame = shared.beside(own.assign(learner="")[list(KEYS)], rows, study)
         panels = []
-        for title, conditions in shared.titled(study, frame, shared.EPISODE):
+        for title, conditions in titled(study, frame, shared.EPISODE):
             lines = [
                 _line(sheet, means, keys, found.get(tuple(keys[name] for name in by)), row)
                 for keys in conditions.to_dict("records")

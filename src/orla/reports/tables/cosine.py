@@ -11,7 +11,9 @@ from orla.reports import measured as shared
 from orla.reports.beside import NOT_COMPARABLE
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import MISSING
+from orla.reports.panels import titled
 from orla.reports.paper import load
+from orla.reports.pooled import notes_on_pairs, over_pairs
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
@@ -44,13 +46,13 @@ class PastCosines(
     """
 
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
-        measured = shared.over_pairs(measured)
+        measured = over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = _cells(load().table(self.part.more["paper"])) if len(measured) else []
         own = _own(measured, study)
         frame = shared.beside(own.assign(learner="")[list(KEYS)].drop_duplicates(), rows, study)
         panels = []
-        for title, conditions in shared.titled(study, frame, shared.EPISODE):
+        for title, conditions in titled(study, frame, shared.EPISODE):
             lines = [
                 _line(sheet, keys, _measured(means, own, keys), shared.of_row(rows, keys["theirs"]))
                 for keys in conditions.to_dict("records")
@@ -67,7 +69,7 @@ class PastCosines(
             panels=panels,
             notes=[
                 "Under the paper's number: which of ours it is compared with.",
-                *shared.notes_on_pairs(frame),
+                *notes_on_pairs(frame),
                 shared.RULE,
             ],
             size="scriptsize",

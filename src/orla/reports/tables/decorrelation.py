@@ -9,6 +9,7 @@ import pandas as pd
 
 from orla.reports import measured as shared
 from orla.reports.measured import Means, Sheet
+from orla.reports.panels import titled
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -46,7 +47,7 @@ class Decorrelation(
         )
         own = own.assign(rho=own["task"].map(copied))
         panels = []
-        for title, found in shared.titled(study, own, ("learner", "optimizer", "precision")):
+        for title, found in titled(study, own, ("learner", "optimizer", "precision")):
             panels.append(Panel(title, _lines(sheet, means, found, rows, networks)))
         if not panels and len(measured):
             panels = [Panel("", _lines(sheet, means, own, rows, networks))]

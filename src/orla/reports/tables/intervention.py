@@ -11,7 +11,9 @@ import pandas as pd
 from orla.reports import measured as shared
 from orla.reports.measured import Mean, Sheet, Theirs, mean_of
 from orla.reports.numbers import MISSING, estimate, number
+from orla.reports.panels import papers_first
 from orla.reports.paper import load
+from orla.reports.pooled import notes_on_pairs, pairs_as_rows
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
@@ -48,7 +50,7 @@ class ProjectedOut(
         sheet = Sheet(study)
         rows = [row for row in load().table(self.part.more["paper"]) if _is_test(row)]
         by = [*KEYS]
-        changed = shared.pairs_as_rows(models[models["optimizer"] == rows[0]["optimizer"]])
+        changed = pairs_as_rows(models[models["optimizer"] == rows[0]["optimizer"]])
         base = shared.plain(changed)
         changed = changed[
             (changed["intervention"] != DEFAULTS["intervention"])
@@ -56,7 +58,7 @@ class ProjectedOut(
         ]
         panels = []
         groups = study.groups(changed, "learner", "optimizer")
-        for title, keys, found in shared.papers_first(study, groups):
+        for title, keys, found in papers_first(study, groups):
             same = {**keys, **DEFAULTS}
             own = base[(base[by] == pd.Series(same)[by]).all(axis=1)]
             pairs = _pairs(own, found)
@@ -80,7 +82,7 @@ class ProjectedOut(
             panels=panels,
             notes=[
                 "The paper projects u_1 of G_past out of each window's gradient.",
-                *shared.notes_on_pairs(changed),
+                *notes_on_pairs(changed),
                 shared.RULE,
             ],
             size="scriptsize",

@@ -11,6 +11,7 @@ import pandas as pd
 from orla.reports import measured as shared
 from orla.reports.measured import Mean, Sheet, mean_of
 from orla.reports.numbers import MISSING, is_missing
+from orla.reports.panels import titled
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -43,7 +44,7 @@ class Isotropy(
         own = own.assign(imposed=own["architecture"].map(known).astype(float))
         own = own[own["imposed"].notna() & own["learner"].isin(learners)]
         panels = []
-        for title, found in shared.titled(study, own, shared.EPISODE):
+        for title, found in titled(study, own, shared.EPISODE):
             panels.append(Panel(title, _lines(sheet, found, rows, learners)))
         if not panels and len(models):
             blank = {name: rows[0].get(name, "") for name in KEYS} | DEFAULTS

@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
-from orla.reports.measured import Means, Sheet, Shown
+from orla.reports.measured import Means, Sheet
+from orla.reports.panels import Shown, panels_beside
 from orla.reports.paper import load
+from orla.reports.pooled import notes_on_pairs, over_pairs
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, TableDocument
 from orla.reports.tables.base import Table
@@ -41,7 +43,7 @@ class LSTMCrossArchitecture(
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
-        measured = shared.over_pairs(measured)
+        measured = over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = _papers_rows(self.part.more["paper"]) if len(measured) else []
         vanilla = shared.papers_structure()[0]["architecture"]
@@ -50,13 +52,13 @@ class LSTMCrossArchitecture(
         own = shared.kept(own, (shared.own_kind(study, n) != vanilla for n in own["architecture"]))
         frame = shared.beside(own, rows, study)
         full = study.called("learner", shared.full_learner())
-        panels = shared.panels_beside(sheet, means, frame, rows, _SHOWN)
+        panels = panels_beside(sheet, means, frame, rows, _SHOWN)
         return self.document(
             study,
             f"As the table of the vanilla network, under {full} and drift. {shared.CELLS}",
             columns=_COLUMNS,
             panels=panels,
-            notes=[*shared.notes_on_pairs(frame), shared.RULE],
+            notes=[*notes_on_pairs(frame), shared.RULE],
             size="scriptsize",
             data=sheet.data,
             ran=sheet.ran and study.reproduces,

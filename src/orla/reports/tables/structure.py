@@ -7,8 +7,10 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
-from orla.reports.measured import Means, Sheet, Shown
+from orla.reports.measured import Means, Sheet
+from orla.reports.panels import Shown, panels_beside
 from orla.reports.paper import load
+from orla.reports.pooled import notes_on_pairs, over_pairs
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, TableDocument
 from orla.reports.tables.base import Table
@@ -46,7 +48,7 @@ class Structure(
     """
 
     def build(self, measured: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
-        measured = shared.over_pairs(measured)
+        measured = over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = papers_rows() if len(measured) else []
         kinds = {row["architecture"] for row in rows}
@@ -55,7 +57,7 @@ class Structure(
         own = shared.kept(own, (shared.own_kind(study, n) in kinds for n in own["architecture"]))
         frame = shared.beside(own, rows, study)
         full = study.called("learner", shared.full_learner())
-        panels = shared.panels_beside(sheet, means, frame, rows, _SHOWN)
+        panels = panels_beside(sheet, means, frame, rows, _SHOWN)
         null = next(row for row in load().table("text") if "parameters_whh" in row)
         return self.document(
             study,
@@ -69,7 +71,7 @@ class Structure(
                 "g_past is exactly zero on the readout, because every learner's gradient of the "
                 "readout is exact: the share of u_1 on W_out is 0 by construction, and the null "
                 "among the numbers where g_past can lie is a little above that in the column.",
-                *shared.notes_on_pairs(frame),
+                *notes_on_pairs(frame),
                 shared.RULE,
             ],
             size="scriptsize",

@@ -10,6 +10,7 @@ import pandas as pd
 from orla.reports import measured as shared
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import is_missing
+from orla.reports.panels import titled
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -60,7 +61,7 @@ class Substrate(
         frame = own if len(own) or measured.empty else pd.DataFrame([blank])
         panels = [
             Panel(title, _lines(sheet, means, conditions, columns, rows))
-            for title, conditions in shared.titled(study, frame, shared.EPISODE)
+            for title, conditions in titled(study, frame, shared.EPISODE)
         ]
         names = [
             f"{study.called('architecture', c['architecture'])}, "
