@@ -24,7 +24,7 @@ def main() -> None:
         "what",
         nargs="?",
         default="tables",
-        choices=["tables", "family", "scaling", "memory", "invariance", "versions"],
+        choices=["tables", "family", "gradients", "scaling", "memory", "invariance", "versions"],
     )
     parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
     parser.add_argument("--learner", help="versions: one learner only")
@@ -51,6 +51,12 @@ def main() -> None:
         from benchmarks.family import family
 
         family(arguments.repeats)
+    elif arguments.what == "gradients":
+        from benchmarks.gradients import gradients
+        from orla.errors import one_line
+
+        with one_line():
+            gradients()
     elif arguments.what == "scaling":
         from benchmarks.scaling import scaling
 

@@ -13,6 +13,7 @@ import brainstate
 import braintrace
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import benchmarks.in_jax  # noqa: F401  (one thread and float64, before JAX starts)
 from benchmarks.problem import Problem, Weights
@@ -29,14 +30,11 @@ LEARNERS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-class _Net(brainstate.nn.Module):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__()
-        self.cell = braintrace.nn.ValinaRNNCell(problem.n_in, problem.hidden, activation="tanh")
-        self.out = braintrace.nn.Linear(problem.hidden, problem.n_out)
-
-    def update(self, x: Any) -> Any:
-        return self.out(self.cell(x))
+def by_name(name: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A class of braintrace, and what it is made with."""
+    if "recurrence_scope" in options:
+        options = {"config": braintrace.ETraceConfig(**options)}
+    return getattr(braintrace, name), options
 
 
 def learner(problem: Problem, name: str) -> Callable[[], Weights]:
@@ -44,27 +42,13 @@ def learner(problem: Problem, name: str) -> Callable[[], Weights]:
 
     Its second call compiles once more, the third is as fast as it gets.
     """
-    algorithm, options = LEARNERS[name]
-
-    def given(x: Any) -> Any:
-        # UORO takes windows of steps, of one here.
-        return braintrace.MultiStepData(x[None]) if algorithm is braintrace.UORO else x
-
+    driven = _Driven(problem, *LEARNERS[name])
     X, Y = (jnp.asarray(a)[:, None] for a in problem.stream)
-    with brainstate.random.seed_context(0):
-        model = _Net(problem)
-        own = braintrace.compile(model, algorithm, given(X[0]), batch_size=1, **options)
-    weights = model.states(brainstate.ParamState)
 
     def step(x: Any, y: Any) -> Any:
-        def loss() -> Any:
-            error = own(given(x)).reshape(y.shape) - y
-            return (error * error).mean()
-
-        gradients = brainstate.transform.grad(loss, weights)()
-        for key, gradient in gradients.items():
-            weights[key].value = jax.tree.map(
-                lambda w, g: w - problem.rate * g, weights[key].value, gradient
+        for key, gradient in driven.gradients(x, y).items():
+            driven.weights[key].value = jax.tree.map(
+                lambda w, g: w - problem.rate * g, driven.weights[key].value, gradient
             )
 
     @brainstate.transform.jit
@@ -73,6 +57,90 @@ def learner(problem: Problem, name: str) -> Callable[[], Weights]:
 
     def go() -> Weights:
         over_steps(X, Y)
-        return {str(k): jax.block_until_ready(s.value) for k, s in weights.items()}
+        return {k: jax.block_until_ready(s.value) for k, s in driven.weights.items()}
 
     return go
+
+
+def gradients(
+    problem: Problem, algorithm: Any, options: dict[str, Any], draws: int | None = None
+) -> Weights:
+    """The gradient of each step with the weights of the problem's first model, never changed.
+
+    Args:
+        problem: A vanilla RNN and its stream.
+        algorithm, options: A class of braintrace, and what it is made with.
+        draws: Of an algorithm's random numbers, each from the start of the stream; None where it
+            draws none.
+
+    Returns:
+        {parameter: (draws, steps, *shape)}, or (steps, *shape) without draws, named and laid out as
+        in orla.
+    """
+    driven = _Driven(problem, algorithm, options)
+    given = problem.weights_of(0)
+    recurrent = jnp.concatenate([given["W_ih"].T, given["W_hh"].T])
+    driven.weights["cell"].value = {"weight": recurrent, "bias": jnp.asarray(given["b_h"])}
+    readout = {"weight": jnp.asarray(given["W_out"].T), "bias": jnp.asarray(given["b_out"])}
+    driven.weights["out"].value = readout
+    X, Y = (jnp.asarray(a)[:, None] for a in problem.stream)
+
+    def over_steps(key: Any = None) -> Any:
+        if key is not None:
+            driven.begin(key)
+        return brainstate.transform.for_loop(driven.gradients, X, Y)
+
+    if draws is None:
+        found = brainstate.transform.jit(over_steps)()
+    else:
+        keys = jax.random.split(jax.random.key(0), draws)
+        found = brainstate.transform.jit(
+            lambda keys: brainstate.transform.for_loop(over_steps, keys)
+        )(keys)
+    cell, out = ({k: np.swapaxes(v["weight"], -1, -2) for k, v in found.items()}[n] for n in _PARTS)
+    return {
+        "W_ih": cell[..., : problem.n_in],
+        "W_hh": cell[..., problem.n_in :],
+        "b_h": np.asarray(found["cell"]["bias"]),
+        "W_out": out,
+        "b_out": np.asarray(found["out"]["bias"]),
+    }
+
+
+_PARTS = ("cell", "out")
+
+
+class _Driven:
+    """A vanilla RNN under an algorithm of braintrace, and its readout.
+
+    The algorithm has the cell alone. With the readout inside, an algorithm of single steps, which
+    is the default, answers with zeros as the readout's gradient.
+    """
+
+    def __init__(self, problem: Problem, algorithm: Any, options: dict[str, Any]) -> None:
+        self.windows = algorithm is braintrace.UORO
+        with brainstate.random.seed_context(0):
+            self.cell = braintrace.nn.ValinaRNNCell(problem.n_in, problem.hidden, activation="tanh")
+            self.out = brainstate.nn.Linear(problem.hidden, problem.n_out)
+            first = self._given(jnp.asarray(problem.stream[0])[:1])
+            self.own = braintrace.compile(self.cell, algorithm, first, batch_size=1, **options)
+        self.weights = dict(zip(_PARTS, (self.cell.W.weight, self.out.weight), strict=True))
+
+    def begin(self, key: Any) -> None:
+        """Set the state and what is carried to their start, and the random numbers to `key`."""
+        self.cell.reset_state(1)
+        self.own.reset_state(1)
+        self.own.projection_rng.value = key
+
+    def gradients(self, x: Any, y: Any) -> dict[str, Any]:
+        """Of one step's loss: the mean over outputs of the squared error."""
+
+        def loss() -> Any:
+            error = self.out(self.own(self._given(x)).reshape(1, -1)) - y
+            return (error * error).mean()
+
+        return brainstate.transform.grad(loss, self.weights)()
+
+    def _given(self, x: Any) -> Any:
+        # UORO takes windows of steps, of one here.
+        return braintrace.MultiStepData(x[None]) if self.windows else x

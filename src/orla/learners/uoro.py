@@ -36,10 +36,16 @@ class UORO(
         rho0 = sqrt(|theta_{t-1}| / (|J_t s_{t-1}| + eps)) + eps,
         rho1 = sqrt(|nu D_t| / (|nu| + eps)) + eps,
 
-    s (state_size,) and theta as the recurrent parameters. The gradient is (dL/dh_t s_t) theta_t.
-    Its mean over the signs is the gradient of exact RTRL, given the weights of each step.
+    s (state_size,) and theta as the recurrent parameters. The gradient is
 
-    J_t s is a tangent pushed forward and nu D_t a cotangent pulled back; neither matrix is built.
+        (dL/dh_t J_t s_{t-1}) theta_{t-1} + dL/dh_t D_t,
+
+    the past by the two vectors and the step itself exactly, as in algorithm 1, whose loss depends
+    on the state before the step and on the parameters. Its mean over the signs is the gradient of
+    exact RTRL, given the weights of each step.
+
+    J_t s is a tangent pushed forward, nu D_t and dL/dh_t D_t are cotangents pulled back; neither
+    matrix is built.
     """
 
     eps: float = option(1e-7, "Keeps norms that are divided by away from zero.", above=0)
@@ -60,6 +66,11 @@ class UORO(
         if "keep" in tape:  # nothing is carried over the start of a trial
             theta = {name: times(tape["keep"], p) for name, p in theta.items()}
         moved = stored(derivatives.push(params, tape, step["before"], carry["s"]))
+        along = (stored(step["cotangent"]) * moved).sum(1)
+        _, local = derivatives.pull(params, tape, step["cotangent"])
+        own = derivatives.gather(*pytree.tree_map(lambda t: t[None], (tape, local)))
+        gradient = {name: times(along, p) + own[name] for name, p in theta.items()}
+
         rho0 = stored(torch.sqrt(norm(theta) / (norm(moved) + self.eps)) + self.eps)
 
         nu = signs(step["noise"])
@@ -73,5 +84,4 @@ class UORO(
         theta = {n: times(1 / rho0, p) + times(1 / rho1, direct[n]) for n, p in theta.items()}
         for name, p in theta.items():
             carry["theta"][name].copy_(p)
-        along = (stored(step["cotangent"]) * s).sum(1)
-        return {"s": s}, {name: times(along, p) for name, p in theta.items()}
+        return {"s": s}, gradient
