@@ -58,6 +58,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[benchmarks]'
 	@$(BIN)/python -m benchmarks tables
 	@$(BIN)/python -m benchmarks family
+	@$(BIN)/python -m benchmarks gradients
 	@$(BIN)/python -m benchmarks scaling
 	@$(BIN)/python -m benchmarks memory
 	@$(BIN)/python -m benchmarks invariance
