@@ -99,6 +99,29 @@ def test_imports_are_followed_to_their_files_and_no_further(house):
     }
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "with x as y:\n    {}",
+        "for x in y:\n    pass\nelse:\n    {}",
+        "while x:\n    {}",
+        "if x:\n    pass\nelif y:\n    {}",
+        "try:\n    {}\nfinally:\n    pass",
+        "try:\n    pass\nexcept OSError:\n    {}",
+        "try:\n    pass\nexcept* OSError:\n    {}",
+        "try:\n    pass\nfinally:\n    {}",
+        "match x:\n    case 1:\n        {}",
+        "async def f():\n    async with x:\n        {}",
+        "class C:\n    def f(self):\n        {}",
+    ],
+)
+def test_an_import_is_found_in_any_block(house, block):
+    (house / "orla/simulator.py").write_text(block.format("import orla.late"))
+    assert "orla/late.py" in code.sources("orla.simulator")
+    (house / "orla/simulator.py").write_text(block.format("'import orla.late'"))
+    assert "orla/late.py" not in code.sources("orla.simulator")
+
+
 @pytest.mark.parametrize("changed", HOUSE)
 def test_one_changed_line_changes_what_depends_on_it(house, changed):
     def hashes():

@@ -24,6 +24,9 @@ _HOME = Path(__file__).parents[2]
 SILENT = ("orla.errors", "orla.files", "orla.progress", "orla.provenance", "orla.schema")
 """Modules that write messages and files and change no number; no result depends on them."""
 
+# Where statements hold others.
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+
 Root = str | Path
 
 
@@ -55,7 +58,8 @@ def sources(*roots: Root) -> dict[str, str]:
     Raises:
         OrlaError: As in `code_hash`.
     """
-    return {_name(file): _read(file, _stamp(file))[0] for file in _reached(roots)}
+    read = (_read(file, _stamp(file)) for file in _reached(roots))
+    return {name: digest for name, digest, _ in read}
 
 
 def files_of(kind: str, form: str) -> list[Path]:
@@ -75,7 +79,7 @@ def files_of(kind: str, form: str) -> list[Path]:
     room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
     declared: dict[str, list[Path]] = {}
     for file in [*_python_in(room), *_plugin_files()]:
-        for name in _declared(file, _stamp(file)):
+        for name in _parsed(file, _stamp(file))[1]:
             declared.setdefault(name, []).append(file)
     for name in (form, re.sub(r"(-\d+)+$", "", form)):
         if name in declared:
@@ -109,7 +113,7 @@ def _reached(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
         if file in found:
             continue
         found.add(file)
-        todo += _read(file, _stamp(file))[1]
+        todo += _read(file, _stamp(file))[2]
     return found
 
 
@@ -164,39 +168,50 @@ def _stamp(file: Path) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _read(file: Path, stamp: tuple[int, int]) -> tuple[str, tuple[Path, ...]]:
-    """SHA-256 of a file, and the files that it imports or has beside it if it is Python."""
-    content = file.read_bytes()
+def _read(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ...]]:
+    """A file's name and SHA-256, and the files that it imports or has beside it if it is Python."""
     needed: set[Path] = set()
     if file.suffix == ".py":
         needed |= {other for other in file.parent.glob(f"{file.stem}.*") if other.stem == file.stem}
-        for module in _imported(file, _tree(file, content)):
+        for module in _parsed(file, stamp)[0]:
             needed |= set(_files_of(module, file))
-    return hashlib.sha256(content).hexdigest(), tuple(needed)
+    return _name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(needed)
 
 
-def _tree(file: Path, content: bytes) -> ast.Module:
-    try:
-        return ast.parse(content)
-    except (SyntaxError, ValueError) as error:
-        raise OrlaError(f"{file}: no Python ({error}); mend it") from None
+@lru_cache(maxsize=4096)
+def _parsed(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
+    """What a file imports, and the names that its class statements declare.
 
-
-def _imported(file: Path, tree: ast.Module) -> set[str]:
-    found: set[str] = set()
-    todo: list[ast.AST] = [tree]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            todo += node.orelse
-            continue
+    Imports are modules and what may be one: "a.b" of ``from a import b``. A class declares a name
+    by ``class SGD(Optimizer, name="sgd")``.
+    """
+    imported: set[str] = set()
+    declared = []
+    for node in _statements(file):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             module = ".".join([*_package(file, node.level), *filter(None, [node.module])])
-            found |= {f"{module}.{alias.name}" for alias in node.names} | {module}
-        todo += ast.iter_child_nodes(node)
-    return found
+            imported |= {f"{module}.{alias.name}" for alias in node.names} | {module}
+        elif isinstance(node, ast.ClassDef):
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            if isinstance(name := given.get("name"), ast.Constant):
+                declared.append(name.value)
+    return imported, declared
+
+
+def _statements(file: Path) -> Iterator[ast.AST]:
+    """All statements of a file but those that only a type checker runs."""
+    try:
+        todo: list[ast.AST] = [ast.parse(file.read_bytes())]
+    except (SyntaxError, ValueError) as error:
+        raise OrlaError(f"{file}: no Python ({error}); mend it") from None
+    while todo:
+        node = todo.pop()
+        unchecked = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for block in ("orelse",) if unchecked else _BLOCKS:
+            todo += getattr(node, block, ())
+        yield node
 
 
 def _package(file: Path, level: int) -> tuple[str, ...]:
@@ -205,15 +220,3 @@ def _package(file: Path, level: int) -> tuple[str, ...]:
         return ()
     package = file.parent.relative_to(_top_folder(file)).parts
     return package[: len(package) - level + 1]
-
-
-@lru_cache(maxsize=4096)
-def _declared(file: Path, stamp: tuple[int, int]) -> list[str]:
-    """Names that class statements of a file declare: ``class SGD(Optimizer, name="sgd")``."""
-    return [
-        keyword.value.value
-        for node in ast.walk(_tree(file, file.read_bytes()))
-        if isinstance(node, ast.ClassDef)
-        for keyword in node.keywords
-        if keyword.arg == "name" and isinstance(keyword.value, ast.Constant)
-    ]
