@@ -418,6 +418,14 @@ def test_the_workflow_is_read_without_pytorch(study, tmp_path):
     assert status == 1 and "PyTorch was imported" in said, "the stand-in is not in PyTorch's way"
 
 
+def test_recordings_without_a_source_are_simulated(study):
+    bare = {"kind": "recordings", "pairs": {"p": {"a": "first", "b": "second"}}}
+    more = [{**study.config["conditions"][0], "tasks": ["bare"]}]
+    study.changed(tasks={"bare": bare}, conditions=study.config["conditions"] + more)
+    planned = study.planned()
+    assert "Simulating results/tiny/bare/sessions/first.mat and" in " ".join(planned), planned
+
+
 def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):
     study.changed(
         tasks={"recordings": {"parts": {"tail_steps": 9000}}},

@@ -45,7 +45,7 @@ def stream_settings(wildcards):
     """What the streams depend on: binned ones on all parts, others on the tail alone."""
     pair = PAIRS[wildcards.domain]
     spec = recording(pair["task"], pair["pair"], "preparation", "parts")
-    if spec["source"] != "binned":
+    if spec["source"] != "binned" and "parts" in spec:
         spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
     return spec
 

@@ -1,9 +1,10 @@
 # From recordings to the streams of each pair of sessions.
 
+# A source that is left out is the default of the task's class.
 SOURCES = {
-    task: spec["source"]
+    task: spec.setdefault("source", known["defaults"]["source"])
     for task, spec in config["tasks"].items()
-    if PLAN.declaration("task", task)["needs_files"]
+    if (known := PLAN.declaration("task", task))["needs_files"]
 }
 PAIRS = {
     domain: config["tasks"][task]["pairs"][pair] | {"task": task, "pair": pair}

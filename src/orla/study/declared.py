@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +49,25 @@ def _imported() -> Declared:
 def _described(part: type[Any]) -> dict[str, Any]:
     _refuse_unfinished(part)
     schema = schema_of(part, options_of(part))
-    plain = (str, int, float, bool, type(None))
     return {
         **dataclasses.asdict(part.part),
         "forms": catalogue.forms(part),
-        "defaults": {n: v for n, v in defaults_of(part).items() if isinstance(v, plain)},
+        "defaults": dict(_plain(defaults_of(part))),
         "schema": schema,
         "lists": lists_of_parts(part),
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
         "needs_files": bool(getattr(part, "needs_files", False)),
         "variants": None if schema["required"] or part.kind != "task" else part().variants(),
     }
+
+
+def _plain(defaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Defaults as a config would give them: one value, or a mapping of options."""
+    for name, value in defaults.items():
+        if isinstance(value, (str, int, float, bool, type(None))):
+            yield name, value
+        elif dataclasses.is_dataclass(value):
+            yield name, dataclasses.asdict(value)
 
 
 def _refuse_unfinished(part: type[Any]) -> None:

@@ -218,14 +218,19 @@ class Plan:
         own = self.declaration("task", task)["variants"]
         if own:
             return list(own)
-        return [*self.spec("task", task)["parts"]["splits"], STATIONARY]
+        return [*self._parts(task)["splits"], STATIONARY]
 
     def window(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
         spec, declared = self.spec("task", task), self.declaration("task", task)
         if declared["needs_files"]:
-            return spec["parts"]["cut"]
+            return self._parts(task)["cut"]
         return spec.get("window", declared["defaults"].get("window", 1))
+
+    def _parts(self, task: str) -> dict[str, Any]:
+        """How a task's recordings are cut into parts."""
+        default = self.declaration("task", task)["defaults"]["parts"]
+        return default | self.spec("task", task).get("parts", {})
 
     def horizons(self, condition: Condition) -> list[int]:
         """Steps after which a condition's models are scored as well."""
