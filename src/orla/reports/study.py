@@ -47,7 +47,8 @@ class StudyFacts:
         name, label: short and full name of the data.
         simulated: whether its sessions are simulated.
         title: the study's own question; made from its label where it has none.
-        reproduces: whether it is the paper's study, on the paper's data or on its simulation.
+        reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
+            or on a synthetic task that the paper has.
         margin_pp, alpha: of the equivalence tests.
         recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
         papers_task: the one of them that the paper's numbers are about; empty for any.

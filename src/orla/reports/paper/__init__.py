@@ -97,6 +97,12 @@ class Paper:
         return [row for entry in file["rows"] for row in _conditions(entry, file)]
 
     @property
+    def tasks(self) -> set[str]:
+        """Names of the tasks that rows are about, as a study of ours has them."""
+        rows = (row | row.get("ours", {}) for name in self.tables for row in self.table(name))
+        return {row["task"] for row in rows if row.get("task")}
+
+    @property
     def claims(self) -> list[dict[str, Any]]:
         """The claims: id, text, paper, place, optional registration, and ``ours``."""
         return self.document["claims"]
