@@ -295,6 +295,17 @@ def test_recovery_stands_at_the_declared_decay_a_line_a_size():
     assert figure.get_figwidth() == style.ONE_COLUMN_IN
 
 
+@pytest.mark.parametrize(("worst", "scale"), [(-900.0, "linear"), (-30000.0, "symlog")])
+def test_a_ruined_network_does_not_press_the_others_flat(worst, scale):
+    models = decaying()
+    last = (models["architecture"] == "wide") & (models["learner"] == "t5")
+    models.loc[last, "recovery_heldout_percent"] = worst
+    figure, caption = draw("decay_sweep", {"lr_curves": models}, STUDY)
+    assert figure.axes[0].get_yscale() == scale
+    assert ("Beyond 100 % the axis is logarithmic" in caption.caption) == (scale == "symlog")
+    assert not overlapping(figure) and not beyond(figure)
+
+
 def test_a_name_that_looks_like_a_decay_is_none():
     """The negative control: a learner of another kind, however it is called."""
     models = decaying()

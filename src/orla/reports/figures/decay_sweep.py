@@ -19,6 +19,8 @@ from orla.reports.study import StudyFacts
 
 # The option of a learner that the figure is about; the paper's rows have it under this name too.
 _OPTION = "decay"
+# Recovery in % up to which the axis is linear where it is not so throughout.
+_LINEAR = 100
 
 
 class DecaySweep(
@@ -61,6 +63,9 @@ class DecaySweep(
                 )
             if networks:
                 _marks(axes, rows, study)
+                if _ruined(rows):
+                    axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
+                    axes.yaxis.set_major_formatter(lambda y, _: number(y, 0))
                 axes.set_xlim(-0.05, 1.05)
                 lines, labels = axes.get_legend_handles_labels()
                 shown = dict(zip(labels, lines, strict=True))
@@ -92,6 +97,8 @@ class DecaySweep(
             f"{title}. Mean over seeds (n = {count_range(_seeds(rows))}), bars: one standard "
             f"deviation; {lost} of {len(rows)} models diverged and are left out."
         )
+        if _ruined(rows):
+            caption += f" Beyond {_LINEAR} % the axis is logarithmic."
         if _theirs(rows, study):
             caption += (
                 " Open diamond: the recovery that the paper prints (its Figure 3 and Section 4); "
@@ -100,6 +107,12 @@ class DecaySweep(
         return self.captioned(
             study, caption, f"Lines of recovery against decay, one a network. {seen or 'No data'}."
         )
+
+
+def _ruined(rows: pd.DataFrame) -> bool:
+    """Whether some networks got so much worse that a linear axis shows nothing else."""
+    lines = (_line(own) for _, own in rows.groupby("architecture"))
+    return any((line["mean"] < -10 * _LINEAR).any() for line in lines)
 
 
 def _rate() -> float:
