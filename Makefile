@@ -5,7 +5,7 @@ PYTHON ?= python3
 #   make env TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
 TORCH ?= torch==2.13.0
 CORES ?= all
-# As many as there are cores, 8 at most: each takes up to two gigabytes.
+# As many as there are cores; 8 at most, for each holds PyTorch and a compiler in memory.
 TESTERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 JOBS ?= 2
 

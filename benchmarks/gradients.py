@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
 
 from benchmarks import measure
 from benchmarks.peers import peer
@@ -17,9 +15,9 @@ from benchmarks.problem import TOLERANCE, Problem, Weights, WrongNumbers
 from orla import catalogue
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
+from orla.gradients.frozen import Gradients
 from orla.gradients.frozen import gradients as of_learner
 from orla.losses.squared_error import SquaredError
-from orla.probes.base import Probe, Update
 
 PROBLEM = Problem("rnn", hidden=8, steps=30, n_in=3)
 DRAWS = 4000
@@ -79,12 +77,12 @@ def gradients() -> None:
 
 
 def _compared(braintrace: Any) -> Iterator[dict[str, Any]]:
-    candidates = {"immediate", "d_rtrl", "rtrl"}
+    exact = _ours("rtrl")
     for name, options, own, why in SAME:
-        theirs = braintrace.gradients(PROBLEM, *braintrace.by_name(name, options))
-        specs = [own] if own is not None else sorted(candidates)
-        near = min(specs, key=lambda spec: _apart(_ours(spec), theirs))
-        apart = _apart(_ours(near), theirs)
+        theirs = braintrace.gradients(PROBLEM, name, options)
+        specs = ["immediate", "d_rtrl", "rtrl"] if own is None else [own]
+        found = [_apart(_ours(spec), theirs) for spec in specs]
+        apart, near = min(found), specs[np.argmin(found)]
         if (apart <= TOLERANCE) != (own is not None):
             raise WrongNumbers(f"{_called(name, options)} and {near} differ by {apart:.1e}")
         yield {
@@ -92,16 +90,15 @@ def _compared(braintrace: Any) -> Iterator[dict[str, Any]]:
             "orla": near["kind"] + f"-{near['decay']}" if isinstance(near, dict) else near,
             "same": own is not None,
             "largest_difference": apart,
-            "cosine_with_exact": _cosine(theirs, _ours("rtrl")),
+            "cosine_with_exact": _cosine(theirs, exact),
             "why": why,
         }
 
 
 def _unbiased(braintrace: Any) -> Iterator[dict[str, Any]]:
     exact = _ours("rtrl")
-    algorithm, options = braintrace.by_name("UORO", {})
     found = {
-        "braintrace UORO": braintrace.gradients(PROBLEM, algorithm, options, draws=DRAWS),
+        "braintrace UORO": braintrace.gradients(PROBLEM, "UORO", {}, draws=DRAWS),
         "orla uoro": _drawn("uoro"),
     }
     for name, drawn in found.items():
@@ -132,12 +129,6 @@ def _ours(spec: Any) -> Weights:
     return {name: found[name] for name in params}
 
 
-@dataclass(frozen=True)
-class _Gradients(Probe):
-    def measure(self, state: Any, update: Update) -> tuple[Any, dict[str, Tensor]]:
-        return state, {name: update.gradients[name] for name in update.params}
-
-
 def _drawn(spec: str) -> Weights:
     """As `_ours`, of `DRAWS` models that differ in their random numbers alone."""
     learner = catalogue.make("learner", spec, architecture=PROBLEM.architecture)
@@ -147,7 +138,7 @@ def _drawn(spec: str) -> Weights:
         learner,
         catalogue.make("optimizer", "sgd"),
         SquaredError(),
-        probes=[_Gradients()],
+        probes=[Gradients()],
         segment=PROBLEM.steps,
     )
     moments = {n: torch.as_tensor(a) for n, a in zip("xy", PROBLEM.stream, strict=True)}

@@ -1,4 +1,4 @@
-"""Online learners of braintrace (JAX), driven as its documentation says.
+"""Online learners of braintrace (JAX), driven as its documentation says but for the readout.
 
 A vanilla RNN and plain gradient descent after each step, one model: batches of 5 and 25, by its
 `batch_size` and by its `vmap`, took it longer a model and step, whichever the learner.
@@ -30,11 +30,8 @@ LEARNERS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-def by_name(name: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A class of braintrace, and what it is made with."""
-    if "recurrence_scope" in options:
-        options = {"config": braintrace.ETraceConfig(**options)}
-    return getattr(braintrace, name), options
+# By what gradients and weights are kept.
+_PARTS = ("cell", "out")
 
 
 def learner(problem: Problem, name: str) -> Callable[[], Weights]:
@@ -63,13 +60,14 @@ def learner(problem: Problem, name: str) -> Callable[[], Weights]:
 
 
 def gradients(
-    problem: Problem, algorithm: Any, options: dict[str, Any], draws: int | None = None
+    problem: Problem, name: str, options: dict[str, Any], draws: int | None = None
 ) -> Weights:
     """The gradient of each step with the weights of the problem's first model, never changed.
 
     Args:
         problem: A vanilla RNN and its stream.
-        algorithm, options: A class of braintrace, and what it is made with.
+        name, options: A class of braintrace, and what it is made with; a scope of the recurrence
+            is an option of its config.
         draws: Of an algorithm's random numbers, each from the start of the stream; None where it
             draws none.
 
@@ -77,7 +75,9 @@ def gradients(
         {parameter: (draws, steps, *shape)}, or (steps, *shape) without draws, named and laid out as
         in orla.
     """
-    driven = _Driven(problem, algorithm, options)
+    if "recurrence_scope" in options:
+        options = {"config": braintrace.ETraceConfig(**options)}
+    driven = _Driven(problem, getattr(braintrace, name), options)
     given = problem.weights_of(0)
     recurrent = jnp.concatenate([given["W_ih"].T, given["W_hh"].T])
     driven.weights["cell"].value = {"weight": recurrent, "bias": jnp.asarray(given["b_h"])}
@@ -97,7 +97,7 @@ def gradients(
         found = brainstate.transform.jit(
             lambda keys: brainstate.transform.for_loop(over_steps, keys)
         )(keys)
-    cell, out = ({k: np.swapaxes(v["weight"], -1, -2) for k, v in found.items()}[n] for n in _PARTS)
+    cell, out = (np.swapaxes(found[part]["weight"], -1, -2) for part in _PARTS)
     return {
         "W_ih": cell[..., : problem.n_in],
         "W_hh": cell[..., problem.n_in :],
@@ -105,9 +105,6 @@ def gradients(
         "W_out": out,
         "b_out": np.asarray(found["out"]["bias"]),
     }
-
-
-_PARTS = ("cell", "out")
 
 
 class _Driven:

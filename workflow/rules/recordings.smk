@@ -1,6 +1,6 @@
 # From recordings to the streams of each pair of sessions.
 
-# A source that is left out is the default of the task's class.
+# A source that is left out is filled in with the default of the task's class.
 SOURCES = {
     task: spec.setdefault("source", known["defaults"]["source"])
     for task, spec in config["tasks"].items()

@@ -33,7 +33,7 @@ class _Frozen(Optimizer):
 
 
 @dataclass(frozen=True)
-class _Gradients(Probe):
+class Gradients(Probe):
     """The gradients themselves, parameters in the order of the network's."""
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
@@ -69,7 +69,7 @@ def gradients(
     rates = params["W_out"].new_zeros(1)
     stride = learner.stride
     segment = stride * math.ceil(_SEGMENT_STEPS / stride)
-    loop = Loop(learner, _Frozen(), SquaredError(), probes=[_Gradients()], segment=segment)
+    loop = Loop(learner, _Frozen(), SquaredError(), probes=[Gradients()], segment=segment)
     moments = {n: torch.as_tensor(a, dtype=rates.dtype) for n, a in (("x", X), ("y", Y))}
     result = loop.run(loop.start(batch), rates, moments, on_segment=on_steps)
     series = {name: values[0] for name, values in result.series.items()}
