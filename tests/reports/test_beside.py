@@ -9,7 +9,7 @@ from report_results import build
 
 from orla import catalogue
 from orla.reports import beside
-from orla.reports.beside import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, compared
+from orla.reports.agreement import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, compared
 from orla.reports.paper import load
 
 BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.BesidePaper)]

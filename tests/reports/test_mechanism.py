@@ -12,7 +12,7 @@ from scipy import stats
 
 from orla import catalogue
 from orla.reports import chapters, measured
-from orla.reports.beside import AGREES, DIFFERS
+from orla.reports.agreement import AGREES, DIFFERS
 from orla.reports.paper import load
 from orla.reports.table import write
 from orla.results import base

@@ -1,11 +1,11 @@
 """Tables that set every row of one of the paper's tables beside what the study ran.
 
-One rule says of each row whether both numbers agree, and `RULE` states it under the table.
+The rule of `orla.reports.agreement` says of each row whether both numbers agree; `RULE` states it
+under the table.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
+from orla.reports.agreement import COMPARED, NOT_COMPARABLE, compared
 from orla.reports.numbers import MISSING, count, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import HIDDEN, StudyFacts
@@ -22,16 +23,6 @@ from orla.reports.tables.shared import EDGE, NOT_RUN, mark_notes, twin
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
-AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", MISSING
-# Share of the paper's number that counts as no difference: most are printed with two digits.
-SAME = 0.1
-# A longer half interval than this share of the paper's number settles nothing.
-TELLS = 0.5
-COMPARED = (
-    "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
-    " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
-    " interval is longer than half of the paper's number."
-)
 RULE = (
     f"{COMPARED} A dash: not run, diverged, a network of another size, or only words in the paper."
     " No 100: the learner that counts as 100 % was not run on this network."
@@ -101,27 +92,6 @@ def condition(row: dict[str, Any]) -> dict[str, str] | None:
         return None
     names = ("task", "architecture", "learner", "optimizer", "precision", "split")
     return {name: row[name] for name in names if row.get(name) is not None}
-
-
-def compared(
-    value: float, low: float, high: float, theirs: float | None, spread: float | None
-) -> str:
-    """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE`; see `RULE`.
-
-    Args:
-        value, low, high: our mean and its interval; ends may be missing.
-        theirs: the paper's number, None where it has only words.
-        spread: the paper's half interval, None where it prints none.
-    """
-    if is_missing(theirs) or is_missing(value):
-        return NOT_COMPARABLE
-    low, high = (value if is_missing(end) else end for end in (low, high))
-    reach = 0.0 if is_missing(spread) else spread
-    overlap = low <= theirs + reach and theirs - reach <= high
-    near = math.isclose(value, theirs, rel_tol=0, abs_tol=SAME * abs(theirs))
-    if not (overlap or near):
-        return DIFFERS
-    return WIDE if (high - low) / 2 > TELLS * abs(theirs) else AGREES
 
 
 class BesidePaper(Table):

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports.measured import Means, Sheet, of_row, seeds, theirs
+from orla.reports.measured import Means, Sheet, seeds
+from orla.reports.paper_rows import of_row, theirs
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel
 

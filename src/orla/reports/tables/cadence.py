@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import PERCENT, Mean, Sheet, mean_of
 from orla.reports.numbers import MISSING, is_missing, number
 from orla.reports.panels import papers_first
@@ -162,8 +163,8 @@ def _has(rows: pd.DataFrame, column: str) -> bool:
 
 def _null(study: StudyFacts, keys: dict[str, Any]) -> float | None:
     """√(|W_hh|/|W_out|) of the paper's network on its task; None of any other."""
-    theirs = shared.papers_structure()[0]
-    if study.paper(keys) is None or not shared.like(study, keys["architecture"], theirs):
+    theirs = paper_rows.papers_structure()[0]
+    if study.paper(keys) is None or not paper_rows.like(study, keys["architecture"], theirs):
         return None
     sizes = {name: n for row in load().table("text") for name, n in row.items()}
     return float(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]))

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import count
 from orla.reports.panels import titled
@@ -63,13 +64,13 @@ class Capacity(
             for row in own.to_dict("records")
         }  # fmt: skip
         rows = rows if len(measured) else []
-        frame = shared.beside(own.assign(learner="")[list(KEYS)], rows, study)
+        frame = paper_rows.beside(own.assign(learner="")[list(KEYS)], rows, study)
         panels = []
         for title, conditions in titled(study, frame, shared.EPISODE):
             lines = [
                 _line(sheet, means, keys, found.get(tuple(keys[name] for name in by)), row)
                 for keys in conditions.to_dict("records")
-                for row in [shared.of_row(rows, keys["theirs"])]
+                for row in [paper_rows.of_row(rows, keys["theirs"])]
             ]
             panels.append(Panel(title, lines))
         names = [study.called("learner", first[learner]) for learner, _ in _SIDES]
@@ -99,11 +100,11 @@ def _line(
     for learner, recovery in _SIDES:
         at = {**keys, "learner": first[learner]}
         ours = means.of(at, shared.RECOVERY)
-        paper = shared.theirs(row, recovery)
+        paper = paper_rows.theirs(row, recovery)
         cells.append(sheet.cell(at, shared.RECOVERY, ours, paper, digits=1))
-    paper = shared.theirs(row, "gap_pp", "_pp")
+    paper = paper_rows.theirs(row, "gap_pp", "_pp")
     return (
-        shared.network_name(sheet.study, keys, row),
+        paper_rows.network_name(sheet.study, keys, row),
         count(row["recurrent_parameters"] if row else None),
         shared.seeds(gap),
         *cells,

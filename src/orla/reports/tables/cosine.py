@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
-from orla.reports.beside import NOT_COMPARABLE
+from orla.reports import paper_rows
+from orla.reports.agreement import NOT_COMPARABLE
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import MISSING
 from orla.reports.panels import titled
@@ -50,15 +51,20 @@ class PastCosines(
         sheet, means = Sheet(study), Means(measured)
         rows = _cells(load().table(self.part.more["paper"])) if len(measured) else []
         own = _own(measured, study)
-        frame = shared.beside(own.assign(learner="")[list(KEYS)].drop_duplicates(), rows, study)
+        frame = paper_rows.beside(own.assign(learner="")[list(KEYS)].drop_duplicates(), rows, study)
         panels = []
         for title, conditions in titled(study, frame, shared.EPISODE):
             lines = [
-                _line(sheet, keys, _measured(means, own, keys), shared.of_row(rows, keys["theirs"]))
+                _line(
+                    sheet,
+                    keys,
+                    _measured(means, own, keys),
+                    paper_rows.of_row(rows, keys["theirs"]),
+                )
                 for keys in conditions.to_dict("records")
             ]
             panels.append(Panel(title, lines))
-        full = study.called("learner", shared.full_learner())
+        full = study.called("learner", paper_rows.full_learner())
         return self.document(
             study,
             "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at "
@@ -109,7 +115,7 @@ def _measured(means: Means, own: pd.DataFrame, keys: Mapping[str, Any]) -> dict[
     for measure in (_EXACT, _WINDOWS):
         learners = sorted(
             rows.loc[rows["measure"] == measure, "learner"],
-            key=lambda name: (name != shared.full_learner(), name),
+            key=lambda name: (name != paper_rows.full_learner(), name),
         )
         at = {**keys, "learner": learners[0]} if learners else None
         found[measure] = means.of(at, measure) if at else None
@@ -123,7 +129,7 @@ def _line(
     row: Mapping[str, Any] | None,
 ) -> tuple[str, ...]:
     study = sheet.study
-    paper = shared.theirs(row, "cosine")
+    paper = paper_rows.theirs(row, "cosine")
     compared = _WINDOWS if row and "window" in row else _EXACT
     said = {
         measure: sheet.note(keys, measure, ours[measure], paper if measure == compared else None)
@@ -132,7 +138,7 @@ def _line(
     how = "by windows" if compared == _WINDOWS else "exact"
     judged = "" if said[compared] == NOT_COMPARABLE else f": {said[compared]}"
     return (
-        shared.network_name(study, keys, row),
+        paper_rows.network_name(study, keys, row),
         study.called("optimizer", keys["optimizer"]) if keys["optimizer"] else MISSING,
         shared.seeds(ours[compared] or ours[_EXACT] or ours[_WINDOWS]),
         shared.shown(ours[_EXACT], 3, signed=True),

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import Means, Sheet
 from orla.reports.panels import titled
 from orla.reports.paper import load
@@ -41,7 +42,7 @@ class Decorrelation(
             own,
             (
                 copied[keys["task"]] is not None
-                and any(shared.like(study, keys["architecture"], row) for row in rows)
+                and any(paper_rows.like(study, keys["architecture"], row) for row in rows)
                 for keys in own.to_dict("records")
             ),
         )
@@ -92,7 +93,7 @@ def _lines(
             ours = means.of(keys, _MEASURE) if keys else None
             cells.append(
                 sheet.cell(
-                    keys or like, _MEASURE, ours, shared.theirs(paper, "cosine"),
+                    keys or like, _MEASURE, ours, paper_rows.theirs(paper, "cosine"),
                     digits=3, signed=True,
                 )
             )  # fmt: skip
@@ -104,6 +105,6 @@ def _condition(
     study: StudyFacts, own: pd.DataFrame, row: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     found = (
-        keys for keys in own.to_dict("records") if shared.like(study, keys["architecture"], row)
+        keys for keys in own.to_dict("records") if paper_rows.like(study, keys["architecture"], row)
     )
     return next(found, None)

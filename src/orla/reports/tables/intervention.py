@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import measured as shared
-from orla.reports.measured import Mean, Sheet, Theirs, mean_of
+from orla.reports.measured import Mean, Sheet, mean_of
 from orla.reports.numbers import MISSING, estimate, number
 from orla.reports.panels import papers_first
 from orla.reports.paper import load
+from orla.reports.paper_rows import Theirs
 from orla.reports.pooled import notes_on_pairs, pairs_as_rows
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument

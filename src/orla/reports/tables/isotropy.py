@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import Mean, Sheet, mean_of
 from orla.reports.numbers import MISSING, is_missing
 from orla.reports.panels import titled
@@ -112,7 +113,7 @@ def _cells(
         for name, rows in by.items()
     }
     last = next((n for n in reversed(learners) if _mean(by[n], _JACOBIAN)), learners[-1])
-    jacobian = shared.theirs(told, "condition_number") if paper else None
+    jacobian = paper_rows.theirs(told, "condition_number") if paper else None
     errors = [_mean(by[name], _ERROR) for name in learners]
     difference = _difference(*(by[name] for name in learners))
     alike = _alike(difference)
@@ -123,7 +124,7 @@ def _cells(
         sheet.study.called("optimizer", optimizer) if optimizer else MISSING,
         shared.seeds(difference or next((e for e in errors if e), None)),
         *(
-            sheet.cell(keys[n], _ERROR, e, shared.theirs(paper.get(n), "mse"), digits=5)
+            sheet.cell(keys[n], _ERROR, e, paper_rows.theirs(paper.get(n), "mse"), digits=5)
             for n, e in zip(learners, errors, strict=True)
         ),
         alike if theirs is None else f"{alike}\n{'yes' if theirs else 'no'}",

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import Means, Sheet
 from orla.reports.panels import Shown, panels_beside
 from orla.reports.paper import load
@@ -46,12 +47,14 @@ class LSTMCrossArchitecture(
         measured = over_pairs(measured)
         sheet, means = Sheet(study), Means(measured)
         rows = _papers_rows(self.part.more["paper"]) if len(measured) else []
-        vanilla = shared.papers_structure()[0]["architecture"]
+        vanilla = paper_rows.papers_structure()[0]["architecture"]
         own = shared.drifting(shared.measured_at(measured, "top1_past"))
-        own = own[own["learner"] == shared.full_learner()]
-        own = shared.kept(own, (shared.own_kind(study, n) != vanilla for n in own["architecture"]))
-        frame = shared.beside(own, rows, study)
-        full = study.called("learner", shared.full_learner())
+        own = own[own["learner"] == paper_rows.full_learner()]
+        own = shared.kept(
+            own, (paper_rows.own_kind(study, n) != vanilla for n in own["architecture"])
+        )
+        frame = paper_rows.beside(own, rows, study)
+        full = study.called("learner", paper_rows.full_learner())
         panels = panels_beside(sheet, means, frame, rows, _SHOWN)
         return self.document(
             study,
@@ -68,5 +71,5 @@ class LSTMCrossArchitecture(
 def _papers_rows(name: str) -> list[dict[str, Any]]:
     """The rows of the paper's table, and the one that its text adds of another network."""
     told = [row for row in load().table("text") if {"top1_past", "recovery_percent"} <= set(row)]
-    learner = {"learner": shared.full_learner(), "split": load().table(name)[0]["split"]}
+    learner = {"learner": paper_rows.full_learner(), "split": load().table(name)[0]["split"]}
     return load().table(name) + [row | learner for row in told]

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import Means, Sheet
 from orla.reports.panels import Shown, panels_beside
 from orla.reports.paper import load
@@ -53,10 +54,12 @@ class Structure(
         rows = papers_rows() if len(measured) else []
         kinds = {row["architecture"] for row in rows}
         own = shared.measured_at(measured, "top1_past")
-        own = own[own["learner"] == shared.full_learner()]
-        own = shared.kept(own, (shared.own_kind(study, n) in kinds for n in own["architecture"]))
-        frame = shared.beside(own, rows, study)
-        full = study.called("learner", shared.full_learner())
+        own = own[own["learner"] == paper_rows.full_learner()]
+        own = shared.kept(
+            own, (paper_rows.own_kind(study, n) in kinds for n in own["architecture"])
+        )
+        frame = paper_rows.beside(own, rows, study)
+        full = study.called("learner", paper_rows.full_learner())
         panels = panels_beside(sheet, means, frame, rows, _SHOWN)
         null = next(row for row in load().table("text") if "parameters_whh" in row)
         return self.document(
@@ -82,7 +85,7 @@ class Structure(
 
 def papers_rows() -> list[dict[str, Any]]:
     """The rows of the paper's table, and the sine that its text adds."""
-    rows = shared.papers_structure()
-    more = {"learner": shared.full_learner(), "split": "shift"}
+    rows = paper_rows.papers_structure()
+    more = {"learner": paper_rows.full_learner(), "split": "shift"}
     told = [row for row in load().table("text") if {"top1_past", "whh_share_percent"} <= set(row)]
     return rows + [row | more for row in told]

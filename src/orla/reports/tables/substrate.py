@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports import measured as shared
+from orla.reports import paper_rows
 from orla.reports.measured import Mean, Means, Sheet
 from orla.reports.numbers import is_missing
 from orla.reports.panels import titled
@@ -53,7 +54,7 @@ class Substrate(
         rows = load().table(self.part.more["paper"])
         columns = [row for row in rows if row["metric"] == _METRICS[0].paper]
         own = shared.drifting(shared.measured_at(measured, *(m.measure for m in _METRICS)))
-        own = own[own["learner"] == shared.full_learner()]
+        own = own[own["learner"] == paper_rows.full_learner()]
         own = shared.kept(
             own, (any(_fits(study, keys, c) for c in columns) for keys in own.to_dict("records"))
         )
@@ -71,7 +72,7 @@ class Substrate(
         return self.document(
             study,
             "Coordinates of the recurrent weights, over windows: g_past and g_imm under "
-            f"{study.called('learner', shared.full_learner())}. {shared.CELLS}",
+            f"{study.called('learner', paper_rows.full_learner())}. {shared.CELLS}",
             columns=[Column("", "p{3.1cm}"), *(Column(name, "r") for name in names)],
             panels=panels,
             notes=[
@@ -87,7 +88,7 @@ class Substrate(
 
 def _fits(study: StudyFacts, keys: Mapping[str, Any], column: Mapping[str, Any]) -> bool:
     same = all(keys[name] == column[name] for name in ("task", "optimizer"))
-    return same and shared.like(study, keys["architecture"], column)
+    return same and paper_rows.like(study, keys["architecture"], column)
 
 
 def _lines(
@@ -109,7 +110,7 @@ def _lines(
                 keys or column,
                 metric.measure,
                 means.of(keys, metric.measure) if keys else None,
-                shared.theirs(_paper(rows, metric.paper, column), "value", ""),
+                paper_rows.theirs(_paper(rows, metric.paper, column), "value", ""),
                 digits=metric.digits,
             )
             for keys, column in zip(own, columns, strict=True)
@@ -155,6 +156,6 @@ def _ratio_line(
             row for row in rows
             if "architecture" not in row and row["optimizer"] == column["optimizer"]
         )  # fmt: skip
-        cells.append(sheet.cell(keys or column, _RATIO, ratio, shared.theirs(theirs, "value")))
+        cells.append(sheet.cell(keys or column, _RATIO, ratio, paper_rows.theirs(theirs, "value")))
     names = [sheet.study.called("architecture", name) for name in (first, others[0])]
     return (f"{_METRICS[0].words}, {names[0]} over {names[1]}", *cells)
