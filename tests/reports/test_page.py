@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from report_results import build
 
@@ -196,6 +197,26 @@ def test_opening_gives_the_four_differences_over_pairs_before_those_over_seeds(
     del only["truth_controls"]
     told = opening_of(Outline(write(tmp_path, only, {}, simulated)).text)
     assert "have not been tried on made-up studies" in told
+
+
+def test_opening_tells_what_exact_rtrl_leaves_where_recovery_has_no_meaning(
+    tmp_path, results, simulated
+):
+    frames = {name: results[name].assign(unreliable=True) for name in ("estimates", "over_pairs")}
+    heldout = results["heldout"].assign(heldout_vs_best_rtrl_percent=np.nan)
+    given = results | frames | {"heldout": heldout}
+    told = opening_of(Outline(write(tmp_path, given, {}, simulated)).text)
+    assert "without meaning" not in told and "too near the reference" in told
+    assert "(95 % over seeds)" not in told  # exact RTRL was not run
+    own = heldout.query("learner == 'immediate' and optimizer == 'adam'").index
+    heldout.loc[own, "heldout_vs_best_rtrl_percent"] = np.resize([80.0, 90.0, 100.0], len(own))
+    told = opening_of(Outline(write(tmp_path, given, {}, simulated)).text)
+    mean = heldout.loc[own, "heldout_vs_best_rtrl_percent"].mean()
+    assert f"recovers 100 %: recordings {mean:.0f} [" in told
+    some = frames["estimates"].copy()
+    some.loc[some["optimizer"] == "lars", "unreliable"] = False
+    told = opening_of(Outline(write(tmp_path, given | {"estimates": some}, {}, simulated)).text)
+    assert "LARS: " in told and "too near the reference" not in told
 
 
 def test_failing_guards_are_counted_in_the_opening(tmp_path, results, simulated):

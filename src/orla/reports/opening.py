@@ -7,16 +7,22 @@ from typing import Any
 
 import pandas as pd
 
+from orla.reports.beside import VS_RTRL
 from orla.reports.estimates import ESTIMANDS, OF_HELDOUT, has_meaning
-from orla.reports.numbers import interval, is_missing, number
+from orla.reports.numbers import estimate, interval, is_missing, number
 from orla.reports.paper import load
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
 from orla.reports.verdicts import outcome_words
 from orla.reports.words import OUTCOME_SIGNS
+from orla.statistics.means import moments
 
 _PAPERS_QUESTION = "Do immediate derivatives suffice for online recurrent adaptation?"
 _FEWEST_PAIRS = 3
+_NO_RECOVERY = (
+    "Recovery has no meaning: the frozen network's error is too near the reference's, or worse "
+    "than the best constant's."
+)
 
 
 def title(study: StudyFacts) -> str:
@@ -86,6 +92,8 @@ def _gaps(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
         if "pair" not in own:
             own = own.assign(pair="")
         title, _, rows = max(study.groups(own), key=lambda group: _weight(group.rows))
+        if not rows.apply(has_meaning, axis=1).any():
+            return [_NO_RECOVERY, *_against_rtrl(results.get("heldout"), study)]
         told = [
             f"{study.called('optimizer', optimizer)}: {_differences(part, names, study)}."
             for optimizer, part in rows.groupby("optimizer", sort=False)
@@ -101,10 +109,39 @@ def _known(frame: pd.DataFrame) -> list[str]:
 
 
 def _weight(rows: pd.DataFrame) -> tuple[int, ...]:
-    """The condition that the opening is about: most pairs, then most comparisons, then seeds."""
+    """The condition that the opening is about.
+
+    One in which recovery has a meaning, then of most pairs, then comparisons, then seeds.
+    """
     pairs = int(rows["n_pairs"].max()) if "n_pairs" in rows else 1
     asked = rows["comparison"].nunique() * rows["optimizer"].nunique()
-    return pairs, asked, int(rows["n_seeds"].max())
+    meaning = int(rows.apply(has_meaning, axis=1).any())
+    return meaning, pairs, asked, int(rows["n_seeds"].max())
+
+
+def _against_rtrl(heldout: pd.DataFrame | None, study: StudyFacts) -> list[str]:
+    """What the learner that is compared recovers of exact RTRL's recovery, task by task."""
+    column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
+    if heldout is None or column not in heldout:
+        return []
+    own = heldout[(heldout["learner"] == learner) & heldout[column].notna()]
+    if own.empty:
+        return []
+    # The network and optimizer of most models.
+    chosen = {name: own[name].mode().iloc[0] for name in ("architecture", "optimizer")}
+    for name, value in chosen.items():
+        own = own[own[name] == value]
+    names = [study.called("learner", learner)]
+    names += [study.called(name, chosen[name]) for name in ("optimizer", "architecture")]
+    tasks = "; ".join(
+        f"{study.called('task', task)} {estimate(found.mean, *found.interval(), digits=0)}"
+        for task, rows in own.groupby("task", sort=False)
+        for found in [moments(rows[column])]
+    )
+    return [
+        f"Held out, {names[0]} with {names[1]} ({names[2]}) recovers, where the best exact RTRL "
+        f"recovers 100 %: {tasks} % (95 % over seeds)."
+    ]
 
 
 def _differences(rows: pd.DataFrame, names: tuple[str, ...], study: StudyFacts) -> str:
