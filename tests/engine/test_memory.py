@@ -1,5 +1,7 @@
 """What the memory model counts: against earlier formulas, and the tensors that the engine makes."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -95,6 +97,36 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name):
         assert counted["sensitivity"] == bytes_of(state.learners["own"].memory.read)
         beside = 0 if driver.block_length else 3
         assert counted["temporaries"] == beside * counted["buffers"]
+
+
+@pytest.mark.parametrize(("kind", "name"), TAKEN)
+def test_a_model_that_is_not_made_is_counted_the_same(kind, name, monkeypatch):
+    driver = learner(name, kind)
+    for rule in catalogue.parts("optimizer"):
+        made = loop(driver, rule, probes=())
+        counted = memory.components(made, models=MODELS)
+        with monkeypatch.context() as without:
+            without.setattr(memory, "_MADE", 0)
+            assert memory.components(made, models=MODELS) == counted
+
+
+COUNTING = """
+import sys
+from orla import catalogue
+from orla.engine import memory
+from orla.engine.loop import loop_of
+from orla.losses.squared_error import SquaredError
+
+parts = {"network": {"kind": "lstm", "hidden": 64}, "learner": "rtrl", "optimizer": "adam"}
+parts |= {"observers": {}, "interventions": {}, "probes": {}}
+assert memory.batch_models(loop_of(parts, 40, 2, SquaredError()), most=5, precision="float64") == 1
+assert "torch" in sys.modules and "torch._dynamo" not in sys.modules
+"""
+
+
+def test_counting_a_small_model_loads_no_compiler():
+    done = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
 
 
 @pytest.mark.parametrize(("kind", "name"), TAKEN)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Parameters
+from orla.architectures.base import Architecture, Parameters
 from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
@@ -41,6 +41,10 @@ _TEMPORARIES = 3
 
 # Copies of dh/dtheta of one model, in float64, that a probe's look has alive at once.
 _COPIES_IN_LOOK = 3
+
+# With at most so many numbers in the state times the recurrent parameters, a model is counted by
+# making it: on the meta device PyTorch loads its compiler, which takes longer than many a job.
+_MADE = 2**22
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
 # three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
@@ -102,8 +106,12 @@ def _look(loop: Loop) -> int:
     network = loop.learner.architecture
     if not any(probe.look_stride for probe in loop.probes):
         return 0
-    recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
-    return _COPIES_IN_LOOK * network.hidden * recurrent * 8
+    return _COPIES_IN_LOOK * network.hidden * _recurrent(network) * 8
+
+
+def _recurrent(network: Architecture) -> int:
+    """Recurrent parameters of a network."""
+    return sum(math.prod(shape) for shape in network.recurrent_shapes().values())
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
@@ -125,6 +133,9 @@ def _one(loop: Loop, precision: str) -> dict[str, int]:
 
 
 def _without_numbers(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
+    network = loop.learner.architecture
+    if network.state_size * _recurrent(network) <= _MADE:
+        return _counted(loop, dtype, "cpu")
     try:
         return _counted(loop, dtype, "meta")
     except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins

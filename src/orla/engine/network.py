@@ -24,10 +24,7 @@ def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Archite
     file = sys.modules[type(network).__module__].__file__
     place, size = f"{file}: architecture {network.part.name}", network.state_size
     try:
-        try:
-            before, after = _stepped(network, "meta")
-        except (RuntimeError, NotImplementedError):  # a step that looks at values
-            before, after = _stepped(network, "cpu")
+        before, after = _stepped(network)
     except RuntimeError as error:
         raise OrlaError(
             f"{place}: step fails on a state of {size} numbers ({error}); mend step, state_size or"
@@ -42,11 +39,14 @@ def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Archite
     return network
 
 
-def _stepped(network: Architecture, device: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shapes of the state before a step and after it."""
-    shapes = network.shapes()
-    params = {name: torch.zeros(shape, device=device) for name, shape in shapes.items()}
+def _stepped(network: Architecture) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of the state before a step and after it.
+
+    With numbers, not on the meta device: there PyTorch loads its compiler, which takes longer than
+    a job whose programs are kept.
+    """
+    params = {name: torch.zeros(shape) for name, shape in network.shapes().items()}
     with torch.no_grad():
         state = network.initial_state(params)
-        after = network.step(params, state, torch.zeros(network.n_in, device=device))
+        after = network.step(params, state, torch.zeros(network.n_in))
     return tuple(state.shape), tuple(after.shape)
