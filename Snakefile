@@ -44,6 +44,15 @@ rule headline:
         "The study is complete"
 
 
+# Recordings that cannot be used are refused here, before anything is trained on them.
+rule prepared:
+    input:
+        SESSION_FILES,
+        EPISODES,
+    message:
+        "The recordings are prepared"
+
+
 rule all:
     default_target: True
     input:

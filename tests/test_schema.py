@@ -69,3 +69,9 @@ def test_a_right_document_passes():
 
 def test_nearest_without_any_valid_word():
     assert nearest("x", []) == "none is allowed here"
+
+
+def test_of_many_valid_words_the_first_are_told():
+    told = nearest("zzzz", [f"indy_{i:02d}" for i in range(45)])
+    assert told.startswith('there are "indy_00", ') and told.endswith('"indy_19" and 25 more')
+    assert "more" not in nearest("zzzz", [f"indy_{i:02d}" for i in range(20)])

@@ -20,6 +20,8 @@ _WORDS = {
     "boolean": "true or false",
     "null": "nothing",
 }
+# Of more valid words than this an error tells the first.
+_MOST_TOLD = 20
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
@@ -44,12 +46,15 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """Return ``the nearest is "x"``, or all valid words where none is near."""
+    """Return ``the nearest is "x"``, or the valid words, the first of many, where none is near."""
     valid = [str(v) for v in valid]
     near = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
     if near:
         return f'the nearest is "{near[0]}"'
-    return "there are " + ", ".join(f'"{v}"' for v in valid) if valid else "none is allowed here"
+    if not valid:
+        return "none is allowed here"
+    more = f" and {len(valid) - _MOST_TOLD} more" if len(valid) > _MOST_TOLD else ""
+    return "there are " + ", ".join(f'"{v}"' for v in valid[:_MOST_TOLD]) + more
 
 
 def _message(error: ValidationError) -> str:

@@ -17,6 +17,7 @@ def test_a_claim_over_pairs_is_read(write):
     assert known.claim.region.describe("pp") == "strictly between -3 and 3 pp"
     assert known.where["estimand"] == "stable" and known.where["intervention"] == "none"
     assert "pair" not in known.where and known.where["task"] == "many-arrays"
+    assert known.must_recover == ("rtrl", "immediate")
 
 
 def test_a_claim_over_seeds_is_read(write):
@@ -60,6 +61,9 @@ def test_the_parts_are_all_there_is():
         (document(scale="pp"), 'with no quantity, "scale" is too much; remove it'),
         (document(quantity="turn"), 'with a quantity, "estimand" is too much; remove it'),
         (document(binds={"config_sha256": "a" * 64}), '"binds.code_sha256" is missing'),
+        (document(must_recover=["rtlr"]), '"must_recover" has rtlr, .* the nearest is "rtrl"'),
+        (document(must_recover=["rtrl"]), 'one fails are not equivalent; remove "must_recover"'),
+        (document(must_recover=[]), '"must_recover" must have at least 1'),
     ],
 )
 def test_a_mistake_is_one_clear_line(write, given, words):

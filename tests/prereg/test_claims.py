@@ -122,6 +122,17 @@ def test_both_learners_recovering_one_percent_are_not_called_equivalent(judged):
     assert "rtrl is not shown to adapt: the lower 95 % end of its recovery is 1 %" in verdict.reason
 
 
+def test_a_learner_that_is_claimed_to_fail_need_not_recover(judged):
+    given = document(claim={"more_than": 10}, must_recover=["rtrl"])
+    found = tables(gaps(20.0))
+    found["over_pairs"]["recovery_immediate_low_percent"] = -5.0
+    assert judged(given, found).outcome == "supported"
+    assert judged(given | {"must_recover": ["rtrl", "immediate"]}, found).outcome == "untestable"
+    found["over_pairs"]["recovery_full_low_percent"] = 19.0
+    verdict = judged(given, found)
+    assert verdict.outcome == "untestable" and "rtrl is not shown to adapt" in verdict.reason
+
+
 @pytest.mark.parametrize(
     ("binding", "reason"),
     [

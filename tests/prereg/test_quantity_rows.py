@@ -7,7 +7,8 @@ from made_claims import BINDS, document
 from scipy import stats
 
 from orla.errors import OrlaError
-from orla.prereg import existing, power, registration
+from orla.prereg import existing, power, quantity_rows, registration
+from orla.prereg.claim_rows import SOUND
 from orla.prereg.claims import judge
 
 GONE = ("estimand", "conditions", "comparison", "minus")
@@ -29,7 +30,8 @@ def row(mean, sd=0.1, n=5, unit="seed", alpha=0.05, **changes):
     values = {"value": mean, "standard_error": error, "dof": n - 1}
     values |= {"t90_low": mean - half, "t90_high": mean + half}
     counts = {"n_pairs": 1 if unit == "seed" else n, "n_seeds": n if unit == "seed" else 3}
-    counts |= {"n_diverged": 0, "n_failing": 0, "guards": "", "alpha": alpha}
+    counts |= {"n_diverged": 0, "n_failing": 0, "n_without_meaning": 0}
+    counts |= {"guards": "", "alpha": alpha}
     names = ("value_without_failing", "t90_low_without_failing", "t90_high_without_failing")
     given = {"quantity": "turn", "scale": "", "unit": unit} | values | counts
     return given | dict.fromkeys(names, np.nan) | changes
@@ -176,3 +178,19 @@ def test_results_that_it_would_read_are_found(write, tmp_path):
     assert existing.results(known, folder) == [sweep]
     pd.DataFrame([row(0.9)]).to_parquet(folder / "quantities.parquet")
     assert existing.results(known, folder) == [folder / "quantities.parquet", sweep]
+
+
+def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, write):
+    without = {"value_without_failing": 0.9, "t90_low_without_failing": 0.85}
+    without |= {"t90_high_without_failing": 0.95}
+    given = row(0.9, n=10, unit="pair", n_without_meaning=2, n_failing=2, **without)
+    verdict = judged(about("pair"), given)
+    assert (verdict.outcome, verdict.n) == ("supported", 10)
+    assert "2 of 12 pairs fail a guard" in verdict.reason
+    known = registration.read(write(about("pair")))
+    reading = quantity_rows.read(known, {"quantities": pd.DataFrame([given])}, BINDS)
+    assert reading.others[SOUND].dof == 9  # ten pairs are left, those without a value being none
+    verdict = judged(about("pair"), given | {"n_without_meaning": 1})
+    assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason
+    given |= {"n_failing": 3, "guards": "b: fewer than 20 updates"}
+    assert judged(about("pair"), given).outcome == "untestable"

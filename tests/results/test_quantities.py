@@ -206,6 +206,25 @@ def test_pairs_with_guards_are_counted_and_left_out_beside():
         assert found["value_without_failing"] == pytest.approx(np.mean(values))
 
 
+def test_a_pair_in_which_recovery_has_no_meaning_has_no_value():
+    made = frame(lost=0.0, drawn=2)
+    here = made["pair"] == "b"
+    made.loc[here, "frozen_heldout_error"] = made.loc[here, "reference_error"] + 0.01
+    found = one(made, sum=GAP, unit="pair")
+    assert (found["n_pairs"], found["n_without_meaning"]) == (2, 1)
+    assert "b: " in found["guards"] and found["n_failing"] >= 1
+    values = [
+        at(made, "rtrl", GAP[0]["plus"], "heldout", pair).mean()
+        - 2 * at(made, "immediate", GAP[0]["plus"], "heldout", pair).mean()
+        for pair in ("a", "c")
+    ]
+    assert found["value"] == pytest.approx(np.mean(values))
+    turn = one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")
+    assert (turn["n_pairs"], turn["n_without_meaning"]) == (3, 0)
+    alone = one(made[here], sum=GAP)
+    assert alone["n_pairs"] == 0 and np.isnan(alone["value"]) and alone["n_failing"] == 1
+
+
 def test_what_was_not_run_has_no_value_and_says_so():
     found = one(frame([("a", 5)]), sum=[{"plus": "turn", "learner": "tbptt-9-9"}])
     assert np.isnan(found["value"]) and "tbptt-9-9/adam" in found["guards"]

@@ -426,6 +426,14 @@ def test_recordings_without_a_source_are_simulated(study):
     assert "Simulating results/tiny/bare/sessions/first.mat and" in " ".join(planned), planned
 
 
+def test_recordings_are_prepared_alone(study):
+    elsewhere = {"results": "results/prepared", "reports": "prepared"}
+    jobs = study.changed(pathvars=elsewhere).planned("prepared")
+    kinds = {job.split()[0] for job in jobs}
+    assert {"Simulating", "Converting", "Cutting"} <= kinds, jobs
+    assert not kinds & {"Pretraining", "Sweeping", "Writing"}, jobs
+
+
 def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):
     study.changed(
         tasks={"recordings": {"parts": {"tail_steps": 9000}}},

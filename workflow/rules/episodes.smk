@@ -4,6 +4,8 @@ SEEDS = {
     domain: max(c.seeds for c in CONDITIONS.values() if c.domain == domain) for domain in DOMAINS
 }
 
+EPISODES = sorted({f"<results>/{c.domain}/episodes/{c.split}.npz" for c in CONDITIONS.values()})
+
 
 # From the streams of two sessions.
 rule cut:

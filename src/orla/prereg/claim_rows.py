@@ -14,7 +14,7 @@ from orla.prereg.registration import check_columns
 from orla.prereg.rows import show
 
 LEAST_RECOVERY = 20.0
-"""Recovery in % that the lower 95 % end of both learners must reach."""
+"""Recovery in % that the lower 95 % end of each learner of `must_recover` must reach."""
 
 FROZEN = "with diverged models scored as the frozen network"
 SOUND = "without the pairs that fail a guard"
@@ -135,6 +135,8 @@ def _of_recovery(known: ClaimRegistration, row: pd.Series) -> list[str]:
     """The built-in manipulation check: two learners that both fail would agree."""
     found = []
     for learner, measure in _LEARNERS.items():
+        if row[learner] not in known.must_recover:
+            continue
         low = _number(row, f"{measure}_low_percent", known)
         if not low >= LEAST_RECOVERY:
             found.append(

@@ -10,6 +10,7 @@ from orla.prereg.amendments import seen_in_words
 from orla.prereg.documents import SCHEMAS, load
 from orla.prereg.region import Region
 from orla.prereg.registration import Check, Value, check_of
+from orla.schema import nearest
 from orla.study.keys import DEFAULTS, SETTING
 
 PAIR, SEED = "pair", "seed"
@@ -34,7 +35,8 @@ _READ = {
     ],
     QUANTITIES: [
         *("quantity", "scale", "unit", "value", "standard_error", "dof", "t90_low", "t90_high"),
-        *("n_pairs", "n_seeds", "n_diverged", "n_failing", "guards", "alpha"),
+        *("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing"),
+        *("guards", "alpha"),
         *("value_without_failing", "t90_low_without_failing", "t90_high_without_failing"),
     ],
 }
@@ -71,7 +73,8 @@ class ClaimRegistration:
     """A registration of version 2 that fits its schema; `name` is its file name without suffix.
 
     `quantity` is the name of a quantity of the config, or "" for a gap; then `estimand`,
-    `conditions`, `comparison` and `minus` say which.
+    `conditions`, `comparison` and `minus` say which. `must_recover` names the learners that are
+    to be shown to adapt.
     """
 
     name: str
@@ -100,6 +103,7 @@ class ClaimRegistration:
     outcomes: Mapping[str, str]
     quantity: str = ""
     scale: str = "pp"
+    must_recover: tuple[str, ...] = ()
 
     @property
     def result(self) -> str:
@@ -171,6 +175,7 @@ def read(path: Path) -> ClaimRegistration:
     if not about and document["minus"][0] == document["minus"][1]:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
     [(kind, value)] = document["claim"].items()
+    recovering = _recovering(path, document)
     taken = {"title", "question", "hypothesis", "primary", "results_seen", "task"}
     taken |= {"unit", "alpha", "outcomes"}
     return ClaimRegistration(
@@ -184,6 +189,7 @@ def read(path: Path) -> ClaimRegistration:
         conditions=document.get("conditions", {}),
         comparison=document.get("comparison", ""),
         minus=tuple(document.get("minus", ("", ""))),
+        must_recover=recovering,
         quantity=about,
         scale=document.get("scale", "pp"),
         claim=Claim(kind, float(value)),
@@ -196,6 +202,22 @@ def read(path: Path) -> ClaimRegistration:
         ),
         **{name: document[name] for name in taken},
     )
+
+
+def _recovering(path: Path, document: Mapping[str, Any]) -> tuple[str, ...]:
+    minus, kind = document.get("minus", []), next(iter(document["claim"]))
+    named = document.get("must_recover", minus)
+    for learner in named:
+        if learner not in minus:
+            raise OrlaError(
+                f'{path}: "must_recover" has {learner}, which "minus" does not compare; '
+                f"{nearest(learner, minus)}"
+            )
+    if kind == "equivalent_within" and len(named) < len(minus):
+        raise OrlaError(
+            f'{path}: two learners of which one fails are not equivalent; remove "must_recover"'
+        )
+    return tuple(named)
 
 
 def check_primary(folder: Path, registrations: Iterable[Any]) -> None:

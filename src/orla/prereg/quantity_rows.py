@@ -13,6 +13,8 @@ from orla.prereg.claimed import PAIR, QUANTITIES, ClaimRegistration
 from orla.prereg.registration import check_columns
 from orla.prereg.rows import show
 
+_COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
+
 
 def read(
     known: ClaimRegistration,
@@ -34,7 +36,7 @@ def read(
     def number(column: str) -> float:
         return rows.number(row[column], column, known.name, QUANTITIES)
 
-    counts = {n: rows.count(number(n)) for n in ("n_pairs", "n_seeds", "n_diverged", "n_failing")}
+    counts = {name: rows.count(number(name)) for name in _COUNTS}
     names = ("value", "standard_error", "dof", "t90_low", "t90_high")
     estimate = Estimate(*(number(name) for name in names))
     obstacles += [*_of_sample(known, row, counts), *_of_guards(known, row, counts["n_failing"])]
@@ -56,7 +58,7 @@ def read(
     mean, low, high = (
         number(f"{name}_without_failing") for name in ("value", "t90_low", "t90_high")
     )
-    left = n - failing
+    left = n + (counts["n_without_meaning"] or 0) - failing
     error = (high - low) / 2 / stats.t.ppf(1 - known.alpha, left - 1) if left > 1 else np.nan
     other = Estimate(mean, float(error), left - 1, low, high)
     notes = (f"{failing} of {known.pairs} pairs fail a guard",)
@@ -76,8 +78,9 @@ def _of_sample(
     if missing := [name for name, count in counts.items() if count is None]:
         return [*found, f"{', '.join(missing)} of {known.quantity}: no count"]
     pairs = known.pairs if known.unit == PAIR else 1
-    if counts["n_pairs"] != pairs:
-        found.append(f"{counts['n_pairs']} pairs: not the {pairs} registered")
+    run = counts["n_pairs"] + counts["n_without_meaning"]
+    if run != pairs:
+        found.append(f"{run} pairs: not the {pairs} registered")
     if counts["n_diverged"]:
         found.append(f"{counts['n_diverged']} diverged, and a quantity has no value for them")
     elif counts["n_seeds"] != known.seeds:

@@ -39,11 +39,13 @@ class Quantities(Statistic, name="quantities"):
         "t95_high": "Upper end of that interval.",
         "permutation_p": "Two-sided permutation p of a correlation along seeds or pairs.",
         "n_pairs": "Pairs with a value; 1 for a task without pairs.",
+        "n_without_meaning": "Pairs without one, because recovery has no meaning there.",
         "n_seeds": "Seeds with a finite value, in the pair that has the fewest.",
-        "n_diverged": "Seeds of all pairs of which a model diverged.",
+        "n_diverged": "Seeds of all pairs, those without a value included, of which a model "
+        "diverged.",
         "other_rate_share": "Share of resamples in which a condition chooses another rate: that of "
         "the condition where it is largest, averaged over pairs.",
-        "n_failing": "Pairs with guards.",
+        "n_failing": "Pairs with guards, those without a value included.",
         "value_without_failing": "The value over the pairs without guards.",
         "t90_low_without_failing": "Lower end of its 1 - 2 alpha t interval.",
         "t90_high_without_failing": "Upper end of that interval.",
@@ -62,25 +64,23 @@ class Quantities(Statistic, name="quantities"):
 def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
     row: dict[str, Any] = {"quantity": quantity.name, "alpha": settings.alpha}
     row |= {name: getattr(quantity, name) for name in ("label", "scale", "unit", "estimand")}
-    pairs, missing = found_of(quantity, models, settings)
-    if missing:
-        return (
-            row
-            | {"n_pairs": 0, "n_seeds": 0, "n_diverged": 0, "n_failing": 0}
-            | {"guards": missing}
-        )
+    found, missing = found_of(quantity, models, settings)
+    pairs = [pair for pair in found if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
-    several = len(pairs) > 1
-    guards = [f"{p.name}: {p.guards}" if several else p.guards for p in pairs if p.guards]
+    several = len(found) > 1
+    guards = [f"{p.name}: {p.guards}" if several else p.guards for p in found if p.guards]
     row |= {
         "n_pairs": len(pairs),
-        "n_seeds": min(int(np.isfinite(p.values).sum()) for p in pairs),
-        "n_diverged": sum(p.n_diverged for p in pairs),
-        "other_rate_share": finite_mean(np.array([p.other_rate_share for p in pairs])),
-        "n_failing": len(pairs) - len(sound),
-        "guards": "; ".join(guards),
-        **_estimate(quantity, pairs, settings),
+        "n_without_meaning": len(found) - len(pairs),
+        "n_seeds": min((int(np.isfinite(p.values).sum()) for p in pairs), default=0),
+        "n_diverged": sum(p.n_diverged for p in found),
+        "n_failing": len(found) - len(sound),
+        "guards": missing or "; ".join(guards),
     }
+    if not pairs:
+        return row
+    row["other_rate_share"] = finite_mean(np.array([p.other_rate_share for p in pairs]))
+    row |= _estimate(quantity, pairs, settings)
     row |= {f"{n}_without_failing": np.nan for n in ("value", "t90_low", "t90_high")}
     if quantity.unit == "pair" and len(sound) > 1:
         again = _estimate(quantity, sound, settings)

@@ -36,6 +36,7 @@ class Found:
         n_diverged: seeds of which a model diverged.
         other_rate_share: the largest share of resamples in which a condition chooses another rate.
         guards: reasons not to rely on it; empty without any.
+        has_meaning: whether its recoveries, where it has some, say anything.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Found:
     n_diverged: int
     other_rate_share: float
     guards: str
+    has_meaning: bool
 
 
 def found_of(
@@ -134,6 +136,9 @@ def _found(quantity: Quantity, pair: str, run: Mapping[tuple, Grid], settings: S
     other = sums(quantity.x[0]) if quantity.x else np.full(len(seeds), np.nan)
     diverged = np.any([s.diverged[:, s.marked] for s in sides.values()], axis=0)
     share = _other_rates(list(sides.values()), seeds, settings)
+    of_recovery = any(term.column.startswith(_OF_RECOVERY) for term in quantity.terms)
+    denominator = moments(next(iter(sides.values())).denominator)
+    meaningless = guards.denominator_fails(denominator.mean, denominator.standard_error)
     return Found(
         name=pair,
         values=of_seeds,
@@ -145,7 +150,8 @@ def _found(quantity: Quantity, pair: str, run: Mapping[tuple, Grid], settings: S
         ),
         n_diverged=int(diverged.sum()),
         other_rate_share=share,
-        guards=_guards(quantity, list(sides.values()), share, settings),
+        guards=_guards(list(sides.values()), share, of_recovery, settings),
+        has_meaning=not (of_recovery and meaningless),
     )
 
 
@@ -163,9 +169,8 @@ def _other_rates(sides: list[Side], seeds: np.ndarray, settings: Settings) -> fl
     return max(float(s.other_rates(drawn).sum()) for s in sides)
 
 
-def _guards(quantity: Quantity, sides: list[Side], share: float, settings: Settings) -> str:
+def _guards(sides: list[Side], share: float, of_recovery: bool, settings: Settings) -> str:
     """Those of an estimate; the ones about recovery only where a term is one."""
-    of_recovery = any(term.column.startswith(_OF_RECOVERY) for term in quantity.terms)
     denominator = moments(sides[0].denominator)
     return guards.reasons(
         updates=min(shared.finite_mean(s.at_marked("updates")) for s in sides),
