@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import matplotlib.pyplot as plt
 import pytest
 from matplotlib.text import Text
 
@@ -19,6 +20,7 @@ def draw(name, results, study):
         figure().draw(*needed, paths=[], study=study)
         caption = figure().describe(*needed, study=study)
     caught[0].canvas.draw()
+    plt.close(caught[0])
     return caught[0], caption
 
 

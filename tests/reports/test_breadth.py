@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,12 +33,6 @@ STUDY = replace(
         | {"slow-exact": {"kind": "rtrl", "block": 9}},
     },
 )
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def learners(observers, **condition):

@@ -45,9 +45,7 @@ def test_the_reports_have_their_figures():
 @pytest.fixture(scope="module")
 def drawn(results, simulated):
     """Each figure of the usual results, drawn once for the module."""
-    found = {name: draw(name, results, simulated) for name in NAMES}
-    yield found
-    plt.close("all")
+    return {name: draw(name, results, simulated) for name in NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +68,6 @@ def lab(color, blindness="none"):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_text_overlaps_and_none_is_small(name, case, made, simulated):
     figure, _ = draw(name, made[case], simulated)
-    plt.close(figure)
     assert not overlapping(figure)
     assert min(text.get_fontsize() for text in texts(figure)) >= 8
     assert not beyond(figure)
@@ -96,7 +93,6 @@ def test_simulated_is_said_in_figure_and_caption(name, drawn, made, recorded):
     figure, caption = drawn[name]
     assert "SIMULATED" in figure.get_suptitle() and caption.caption.startswith("SIMULATED")
     figure, caption = draw(name, made["two seeds"], recorded)
-    plt.close(figure)
     assert "SIMULATED" not in figure.get_suptitle() + caption.caption + caption.alt
 
 
@@ -104,7 +100,6 @@ def test_simulated_is_said_in_figure_and_caption(name, drawn, made, recorded):
 def test_nothing_run_is_said(name, results, simulated):
     nothing = {key: frame.iloc[:0] for key, frame in results.items()}
     figure, caption = draw(name, nothing, simulated)
-    plt.close(figure)
     assert "not run" in [t.get_text() for t in texts(figure)]
     assert "nan" not in (caption.caption + caption.alt).lower()
 
@@ -249,7 +244,6 @@ def test_captions_take_window_level_and_comparison_from_the_study(made, recorded
     results["traces"] = results["traces"].query("step % 400 == 0")
     results["gaps"] = results["gaps"].query("comparison == 'per_step'").assign(comparison="mine")
     captions = {name: draw(name, results, study)[1] for name in NAMES}
-    plt.close("all")
     assert "per window of 400 steps" in captions["adaptation_traces"].caption
     tost = captions["tost_interval"]
     assert "80 % t interval" in tost.caption and "α = 0.1" in tost.caption
@@ -260,7 +254,6 @@ def test_captions_take_window_level_and_comparison_from_the_study(made, recorded
 
 def test_margin_and_seeds_are_the_rows_own(made, simulated):
     figure, _ = draw("tost_interval", made["two pairs"], replace(simulated, margin_pp=4.5))
-    plt.close(figure)
     axes = figure.axes[0]
     band = axes.patches[0]
     assert (band.get_x(), band.get_x() + band.get_width()) == (-4.5, 4.5)

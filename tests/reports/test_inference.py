@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,7 +103,6 @@ def test_cells_that_were_not_run_say_so(build_results, simulated):
     for row in rows:
         assert [i for i, cell in enumerate(row) if cell == "not run"] == [4, 6, 9]
     figure, _ = draw("two_by_two", both, simulated)
-    plt.close(figure)
     assert [t.get_text() for t in texts(figure)].count("not run") == 4 * 3
     dots = [c for c in figure.axes[0].collections if isinstance(c, PathCollection)]
     assert [len(c.get_offsets()) for c in dots] == [3, 3, 3, 2]  # one model diverged
@@ -123,7 +121,6 @@ def many(build_results):
 
 def test_every_pair_is_a_row_and_every_seed_a_dot(many, simulated):
     figure, caption = draw("pairs", many, simulated)
-    plt.close(figure)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == [f"array-{i:02}" for i in range(1, 13)] + ["mean of pairs", "new pair"]
     seeds = many["seed_gaps"].query(
@@ -140,7 +137,6 @@ def test_a_pair_whose_guard_fails_is_hollow(many, simulated):
     one = (estimates["pair"] == "array-03") & (estimates["optimizer"] == "sgd")
     estimates.loc[one, "guards"] = "fewer than 20 updates"
     figure, _ = draw("pairs", {**many, "estimates": estimates}, simulated)
-    plt.close(figure)
     faces = [c.lines[0].get_markerfacecolor() for c in figure.axes[0].containers[:12]]
     assert [face == "white" for face in faces] == [i == 2 for i in range(12)]
 
@@ -186,7 +182,6 @@ def test_power_and_truth_controls_are_the_results(results, simulated):
     first = results["power"].iloc[0]
     assert table.panels[0].rows[0] == ("−6.0", f"{100 * first['supported']:.0f}", "–")
     figure, caption = draw("power", results, simulated)
-    plt.close(figure)
     lines = figure.axes[0].lines
     np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["supported"][:13])
     assert "20 seeds" in caption.alt
@@ -196,7 +191,6 @@ def test_power_and_truth_controls_are_the_results(results, simulated):
         "2", "83", "15", "0", "83", "2", "15", "2.0\n[0.2,\u00a07.0]",
     )  # fmt: skip
     figure, caption = draw("truth_controls", results, simulated)
-    plt.close(figure)
     widths = [[bar.get_width() for bar in bars] for bars in figure.axes[0].containers]
     assert np.sum(widths, axis=0).tolist() == [100.0] * 4
     assert "planted" in caption.alt and "2.0 % wrong" in caption.alt

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,12 +17,6 @@ PROFILES = ["past_spectra", "past_turns", "past_map"]
 STUDY = replace(
     SIMULATED, instances={"architecture": {"small": {"kind": "rnn", "hidden": 4}}, "learner": {}}
 )
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def profile(optimizers=("sgd", "lars"), splits=("80-20",), seeds=(0, 1, 2), **condition):
@@ -218,7 +211,6 @@ def test_a_plane_of_many_optimizers_and_wide_ratios_is_readable():
     many = list(catalogue.parts("optimizer"))
     frame = ratios(many, ("80-20", "50-50", "stationary"))
     for scale in (1, 300):
-        plt.close("all")
         wide = frame.assign(update_ratio=frame["update_ratio"] ** 1.5 * scale)
         wide["update_ratio_low"] = wide["update_ratio"] * 0.9
         wide["update_ratio_high"] = wide["update_ratio"] * 1.1

@@ -58,9 +58,9 @@ def has_meaning(row: Mapping[str, Any]) -> bool:
 def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as dicts, each with its rows of `seed_gaps` under "points"."""
     keys = [key for key in (*SETTING, "comparison", "estimand") if key in rows and key in seeds]
-    found = dict(list(seeds.groupby(keys, sort=False))) if len(seeds) else {}
+    at = seeds.groupby(keys, sort=False).indices if len(seeds) else {}
     return [
-        row | {"points": found.get(tuple(row[key] for key in keys), seeds.iloc[:0])}
+        row | {"points": seeds.iloc[at.get(tuple(row[key] for key in keys), [])]}
         for row in rows.to_dict("records")
     ]
 
