@@ -167,12 +167,14 @@ QUANTITY = {
 }
 
 
+GONE = ("estimand", "conditions", "comparison", "minus")
+
+
 @pytest.fixture
 def about(write):
     """A registration about a quantity of twelve pairs with three seeds."""
     given = document(quantity="gap", scale="", studies=["simulated"])
-    for key in ("estimand", "conditions", "comparison", "minus"):
-        del given[key]
+    given = {k: v for k, v in given.items() if k not in GONE}
     given["exclusions"]["max_diverged"] = 0
     return registration.read(write(given))
 
@@ -206,10 +208,52 @@ def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
         assert bound(changed(asking, *path, value=value), about) == before
 
 
+CHECK = {"name": "moves", "why": "Movement.", "result": "quantities", "column": "value"}
+CHECK |= {"where": {"quantity": "sgd"}, "region": {"at_least": 1}}
+
+
+@pytest.mark.parametrize("kind", ["gap", "quantity"])
+def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
+    given = document(studies=["simulated"], manipulation_checks=[CHECK])
+    if kind == "quantity":
+        given |= {"quantity": "gap", "scale": ""}
+        given = {k: v for k, v in given.items() if k not in GONE}
+        given["exclusions"]["max_diverged"] = 0
+    known = registration.read(write(given))
+    term = {"plus": "recovery_stable_percent", "learner": "immediate", "optimizer": "sgd"}
+    blocks = asking["conditions"] + [
+        asking["conditions"][-1] | {"optimizers": ["sgd"], "name": "s"}
+    ]
+    quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
+    config = asking | {"quantities": quantities, "conditions": blocks}
+    plan = checked(settled(config))
+    binding.demand(plan, known)
+    paths = binding.sweeps(plan, known)
+    assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
+    assert len(paths) == (36 if kind == "quantity" else 12)
+    of_seeds = QUANTITY | {"unit": "seed", "at": QUANTITY["at"] | {"pair": "pair-3"}}
+    before = bound(config, known)
+    for path, value in (
+        (("quantities", "sgd", "sum", 0, "learner"), "rtrl"),
+        (("quantities", "sgd", "sum", 0, "plus"), "update_ratio"),
+        (("grids", "sgd", "step"), [0.0003, 0.001]),
+    ):
+        after = bound(changed(config, *path, value=value), known)
+        assert before["checks_sha256"] != after["checks_sha256"], path
+        assert before["config_sha256"] == after["config_sha256"], path
+    for path, value, words in (
+        (("quantities", "sgd"), of_seeds, 'unit of sgd is "seed"'),
+        (("conditions", -1, "seeds"), 4, "the config runs sgd on 12 pairs with"),
+        (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
+    ):
+        with pytest.raises(OrlaError, match=words):
+            binding.demand(checked(settled(changed(config, *path, value=value))), known)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("conditions", -1, "seeds"), 4, "the config runs 12 pairs with \\[4\\] seeds"),
+        (("conditions", -1, "seeds"), 4, "the config runs gap on 12 pairs with \\[4\\] seeds"),
         (("quantities", "gap", "scale"), "pp", 'scale of gap is "pp" in the config, not ""'),
         (("quantities",), {}, 'the config has no quantity "gap"'),
     ],

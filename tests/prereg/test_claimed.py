@@ -26,6 +26,8 @@ def test_a_claim_over_seeds_is_read(write):
     assert known.claim.region.describe("pp") == "below 0 pp"
 
 
+CHECK = {"name": "moves", "why": "Movement.", "result": "quantities", "column": "value"}
+CHECK |= {"where": {"quantity": "spread"}, "region": {"at_least": 1}}
 OF_GAP = ["estimand", "conditions", "comparison", "minus"]
 
 
@@ -62,7 +64,29 @@ def test_the_parts_are_all_there_is():
         (document(quantity="turn"), 'with a quantity, "estimand" is too much; remove it'),
         (document(binds={"config_sha256": "a" * 64}), '"binds.code_sha256" is missing'),
         (document(must_recover=["rtlr"]), '"must_recover" has rtlr, .* the nearest is "rtrl"'),
-        (document(must_recover=["rtrl"]), 'one fails are not equivalent; remove "must_recover"'),
+        (document(must_recover=["rtrl"]), '"must_recover" lacks immediate, which a claim of equi'),
+        (
+            document(claim={"more_than": 3}, must_recover=["immediate"]),
+            '"must_recover" lacks rtrl, which a claim of more_than needs',
+        ),
+        (
+            document(claim={"less_than": 0}, must_recover=["rtrl"]),
+            '"must_recover" lacks immediate, which a claim of less_than needs',
+        ),
+        (
+            document(manipulation_checks=[CHECK | {"where": {"unit": "pair"}}]),
+            'manipulation_checks.0..where: names no quantity; add "quantity"',
+        ),
+        (
+            document(manipulation_checks=[CHECK | {"column": ["value", "sd", "dof"]}]),
+            "manipulation_checks.0.*column",
+        ),
+        (
+            document(
+                manipulation_checks=[CHECK | {"column": ["value", "sd"], "region": {"equals": 1}}]
+            ),
+            "an interval equals no value",
+        ),
         (document(must_recover=[]), '"must_recover" must have at least 1'),
     ],
 )
@@ -70,6 +94,16 @@ def test_a_mistake_is_one_clear_line(write, given, words):
     with pytest.raises(OrlaError, match=words) as error:
         registration.read(write(given))
     assert "small-gap.yaml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_nothing_is_locked_that_does_not_bind_what_its_checks_read(write):
+    given = document(manipulation_checks=[CHECK])
+    known = registration.read(write(given))
+    assert known.checked == ["spread"]
+    with pytest.raises(OrlaError, match="does not bind the quantities that its checks read; run"):
+        agreement.check_lockable(known)
+    given["binds"] = given["binds"] | {"checks_sha256": "c" * 64}
+    agreement.check_lockable(registration.read(write(given)))
 
 
 def test_nothing_is_locked_that_binds_nothing(write):

@@ -201,9 +201,13 @@ def test_power_is_told_before_anything_is_locked(orla, write):
     write(made_claims.document())
     told = orla("power", "prereg/small-gap.yaml", "--sd", "2")
     lines = told.stdout.splitlines()
-    assert "strictly between -3 and 3 pp, 12 pairs, standard deviation 2 pp, alpha 0.05" in lines[0]
+    assert (
+        "strictly between -3 and 3 pp, 12 pairs, standard deviation 2 pp, alpha 0.05" in (lines[0])
+    )
     assert lines[2].split()[0] == "0.00" and float(lines[2].split()[1]) > 0.9
     assert lines[-1].split()[-1] == "never"
+    fewer = orla("power", "prereg/small-gap.yaml", "--sd", "2", "--failing", "4").stdout
+    assert "8 sound pairs" in fewer
     refused = orla("power", "prereg/small-gap.yaml")
     assert refused.returncode == 1 and "give --sd" in refused.stderr
     write(made_claims.document(primary=False, claim={"more_than": 3}), "second")

@@ -82,3 +82,16 @@ def test_a_spread_that_is_none_and_a_single_unit_are_refused(write):
     single = registration.read(write(seed_document(sample={"seeds": 1}), "single"))
     with pytest.raises(OrlaError, match="has 1 unit; it needs two"):
         power.against_gap(single, 2.0)
+    with pytest.raises(OrlaError, match="leave out --failing"):
+        power.against_gap(registration.read(write(seed_document(), "seeds")), 2.0, failing=1)
+
+
+def test_pairs_that_fail_a_guard_take_power_away(write):
+    known = registration.read(write(document()))
+    twelve, nine = power.against_gap(known, 2.0), power.against_gap(known, 2.0, failing=3)
+    assert set(nine["n"]) == {9}
+    claim, alpha = known.claim, known.alpha
+    assert nine["supported"].tolist() == [
+        power.probabilities(claim, gap, 2.0, 9, alpha)[0] for gap in nine["true_gap_pp"]
+    ]
+    assert nine["supported"].iloc[0] < twelve["supported"].iloc[0]

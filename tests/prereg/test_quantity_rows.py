@@ -7,7 +7,7 @@ from made_claims import BINDS, document
 from scipy import stats
 
 from orla.errors import OrlaError
-from orla.prereg import existing, power, quantity_rows, registration
+from orla.prereg import check_rows, existing, power, quantity_rows, registration
 from orla.prereg.claim_rows import SOUND
 from orla.prereg.claims import judge
 
@@ -131,6 +131,70 @@ def test_a_check_may_be_about_another_quantity(judged):
         verdict = judged(given, row(0.9), row(value, quantity="spread"))
         assert verdict.outcome == outcome
     assert 'manipulation check "moves" fails: value is 1' in verdict.reason
+
+
+OUTSIDE = {"name": "moves", "why": "Movement.", "result": "quantities"}
+OUTSIDE |= {"where": {"quantity": "spread"}, "column": ["t90_low", "t90_high"]}
+OUTSIDE |= {"region": {"outside": [-1, 1]}}
+
+
+@pytest.mark.parametrize(
+    ("value", "sd", "outcome"),
+    [
+        (3.0, 0.1, "supported"),
+        (-3.0, 0.1, "supported"),
+        (1.2, 9.0, "untestable"),
+        (0.0, 0.1, "untestable"),
+        (0.0, 90.0, "untestable"),
+        (np.nan, 0.1, "untestable"),
+    ],
+)
+def test_a_check_may_be_about_a_whole_interval(judged, value, sd, outcome):
+    given = about(manipulation_checks=[OUTSIDE])
+    verdict = judged(given, row(0.9), row(value, sd, quantity="spread"))
+    assert verdict.outcome == outcome
+    if outcome != "supported":
+        assert 'check "moves" fails: t90_low to t90_high is ' in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n_pairs": 2}, "2 pairs: not the 12 registered"),
+        ({"n_without_meaning": 1}, "13 pairs: not the 12 registered"),
+        ({"n_seeds": 1}, "1 seeds: not the 3 registered"),
+        ({"n_diverged": 200}, "200 diverged"),
+        ({"n_failing": 3, "guards": "a01: few updates"}, "3 pairs fail a guard, more than the 2"),
+        ({"alpha": 0.4}, 'spread has alpha "0.4", and "0.05" is registered'),
+        ({"unit": "seed"}, 'spread has unit "seed", and "pair" is registered'),
+        ({"n_seeds": np.nan}, "n_seeds of spread: no count"),
+    ],
+)
+def test_what_a_check_reads_has_the_sample_registered(judged, changes, words):
+    given = about("pair", manipulation_checks=[OUTSIDE])
+    own, other = row(0.9, n=12, unit="pair"), row(3.0, n=12, unit="pair", quantity="spread")
+    assert judged(given, own, other).outcome == "supported"
+    verdict = judged(given, own, other | changes)
+    assert verdict.outcome == "untestable" and 'check "moves": ' in verdict.reason
+    assert words in verdict.reason
+
+
+def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
+    given = document(manipulation_checks=[OUTSIDE])
+    known = registration.read(write(given))
+    table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
+    [told] = check_rows.obstacles(known, {"quantities": table})
+    assert "2 seeds: not the 3 registered" in told
+
+
+def test_the_config_of_what_a_check_reads_is_bound(judged):
+    given = about(manipulation_checks=[OUTSIDE], binds=BINDS | {"checks_sha256": "c" * 64})
+    both = row(0.9), row(3.0, quantity="spread")
+    same = judged(given, *both, binding=BINDS | {"checks_sha256": "c" * 64})
+    assert same.outcome == "supported"
+    other = judged(given, *both, binding=BINDS | {"checks_sha256": "d" * 64})
+    assert other.outcome == "untestable"
+    assert "the quantities that its manipulation checks read is not the one" in other.reason
 
 
 def test_pairs_that_fail_a_guard(judged):

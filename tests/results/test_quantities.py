@@ -1,6 +1,7 @@
 """Named quantities, against loops over seeds, pairs and resamples."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_up import settings, varied
 from results_by_hand import at, best, marked, matrix
@@ -223,6 +224,29 @@ def test_a_pair_in_which_recovery_has_no_meaning_has_no_value():
     assert (turn["n_pairs"], turn["n_without_meaning"]) == (3, 0)
     alone = one(made[here], sum=GAP)
     assert alone["n_pairs"] == 0 and np.isnan(alone["value"]) and alone["n_failing"] == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_every_network_whose_recovery_is_a_term_needs_a_meaning(order):
+    made = frame(lost=0.0, drawn=2)
+    other = made.assign(architecture="lstm")
+    other["frozen_heldout_error"] = other["reference_error"] + 0.01
+    both = pd.concat([made, other])
+    terms = [{**term, "architecture": a} for term, a in zip(GAP, ("rnn", "lstm"), strict=True)]
+    found = one(both, sum=terms[::order], unit="pair")
+    assert (found["n_pairs"], found["n_without_meaning"], found["n_failing"]) == (0, 3, 3)
+    assert np.isnan(found["value"]) and "recovery has no meaning" in found["guards"]
+    turn = {"plus": "turn", "learner": "rtrl", "architecture": "lstm"}
+    with_turn = one(both, sum=[turn, terms[0]][::order], unit="pair")
+    assert (with_turn["n_pairs"], with_turn["n_without_meaning"]) == (3, 0)
+
+
+def test_seeds_of_a_pair_without_meaning_are_counted():
+    made = frame([("a", 5), ("b", 3)], lost=0.0)
+    here = made["pair"] == "b"
+    made.loc[here, "frozen_heldout_error"] = made.loc[here, "reference_error"] + 0.01
+    found = one(made, sum=GAP, unit="pair")
+    assert (found["n_without_meaning"], found["n_seeds"]) == (1, 3)
 
 
 def test_what_was_not_run_has_no_value_and_says_so():

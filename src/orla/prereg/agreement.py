@@ -90,6 +90,11 @@ def check_lockable(registration: Registration | ClaimRegistration) -> None:
             f"{name}: binds neither config nor code; run: python -m orla prereg bind "
             f"{registration.folder / registration.name}.yaml --configfile ..."
         )
+    if getattr(registration, "checked", ()) and "checks_sha256" not in registration.binds:
+        raise OrlaError(
+            f"{name}: does not bind the quantities that its checks read; run: python -m orla "
+            f"prereg bind {registration.folder / registration.name}.yaml --configfile ..."
+        )
     for what, column, region in _regions(registration):
         if region is not None and _always(column, region):
             raise OrlaError(
@@ -102,7 +107,8 @@ def _regions(
     registration: Registration | ClaimRegistration,
 ) -> Iterable[tuple[str, str, Region | None]]:
     for known in registration.checks:
-        yield f'manipulation check "{known.name}"', known.column, known.region
+        for column in known.ends:
+            yield f'manipulation check "{known.name}"', column, known.region
     for criterion in getattr(registration, "criteria", ()):
         yield "a criterion", criterion.estimate, criterion.region
 

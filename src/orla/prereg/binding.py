@@ -45,53 +45,76 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
     Returns
     -------
     dict
-        `config_sha256` and `code_sha256`, in hexadecimal.
+        `config_sha256`, `code_sha256` and, where manipulation checks read quantities,
+        `checks_sha256`, that of the config that those depend on; in hexadecimal.
 
     Raises
     ------
     OrlaError
         When a part that the config names is no file of the package or of a plug-in.
     """
-    config, run = plan.config, conditions(plan, registration)
-    about = _quantity(plan, registration)
-    names = {term.where["task"] for term in about.terms} if about else {registration.task}
-    tasks = {name: config["tasks"].get(name) for name in sorted(names)}
-    jobs = [plan.job(condition) for condition in run]
-    bound = {
-        "jobs": [{k: v for k, v in job.items() if k not in _BESIDE} for job in jobs],
-        "stable_windows": config.get("stable_windows"),
-        "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
-    }
-    if about:
-        # What a probe measures of these models is the quantity itself.
-        bound |= {"tasks": tasks, "quantity": config["quantities"][registration.quantity]}
-        bound["watched"] = [{k: job[k] for k in ("observers", "probes")} for job in jobs]
-        networks = sorted({condition.architecture for condition in run})
-        bound["pretraining"] = {n: _pretraining(config["pretraining"], n) for n in networks}
+    config, about = plan.config, _quantity(plan, registration.quantity)
+    if registration.quantity:
+        bound = _of_quantity(plan, about) if about else {}
     else:
         comparison = config["comparisons"].get(registration.comparison, {})
-        network = registration.conditions["architecture"]
-        bound |= {"task": tasks[registration.task], "comparison": comparison.get("minus")}
-        bound["pretraining"] = _pretraining(config["pretraining"], network)
-    text = json.dumps(settled(bound), sort_keys=True)
-    kinds = dict.fromkeys(task["kind"] for task in tasks.values() if task)
+        bound = _of_jobs(plan, conditions(plan, registration)) | {
+            "task": config["tasks"].get(registration.task),
+            "comparison": comparison.get("minus"),
+            "pretraining": _pretraining(
+                config["pretraining"], registration.conditions["architecture"]
+            ),
+        }
+    names = {term.where["task"] for term in about.terms} if about else {registration.task}
+    tasks = [config["tasks"].get(name) for name in sorted(names)]
+    kinds = dict.fromkeys(task["kind"] for task in tasks if task)
     files = [file for kind in kinds for file in files_of("task", kind)]
     code = {
         name: digest
         for name, digest in sources("orla.tasks.episode", *files).items()
         if not name.startswith(_MAKING)
     }
+    checked = {name: _quantity(plan, name) for name in registration.checked}
+    read = {name: _of_quantity(plan, each) if each else None for name, each in checked.items()}
     return {
-        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "config_sha256": _digest(bound),
         "code_sha256": hash_of(code),
+        **({"checks_sha256": _digest(read)} if read else {}),
     }
 
 
+def _of_jobs(plan: Plan, run: Iterable[Condition]) -> dict[str, Any]:
+    jobs = [plan.job(condition) for condition in run]
+    return {
+        "jobs": [{k: v for k, v in job.items() if k not in _BESIDE} for job in jobs],
+        "stable_windows": plan.config.get("stable_windows"),
+        "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
+    }
+
+
+def _of_quantity(plan: Plan, about: Quantity) -> dict[str, Any]:
+    config, run = plan.config, _conditions(plan, about)
+    tasks = sorted({term.where["task"] for term in about.terms})
+    networks = sorted({condition.architecture for condition in run})
+    return _of_jobs(plan, run) | {
+        "tasks": {name: config["tasks"].get(name) for name in tasks},
+        "quantity": config["quantities"][about.name],
+        # What a probe measures of these models is the quantity itself.
+        "watched": [{k: plan.job(c)[k] for k in ("observers", "probes")} for c in run],
+        "pretraining": {n: _pretraining(config["pretraining"], n) for n in networks},
+    }
+
+
+def _digest(bound: Any) -> str:
+    text = json.dumps(settled(bound), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def sweeps(plan: Plan, registration: ClaimRegistration) -> list[str]:
-    """Paths below the results of the sweeps that a quantity is made of; [] of a gap."""
-    if not registration.quantity:
-        return []
-    return sorted(condition.path for condition in conditions(plan, registration))
+    """Paths below the results of the sweeps of all quantities that a registration reads."""
+    names = [name for name in (registration.quantity, *registration.checked) if name]
+    read = [about for name in names if (about := _quantity(plan, name))]
+    return sorted({condition.path for about in read for condition in _conditions(plan, about)})
 
 
 def of_all(
@@ -107,20 +130,23 @@ def of_all(
 
 def conditions(plan: Plan, registration: ClaimRegistration) -> list[Condition]:
     """The conditions of a plan that a registration compares, of all its pairs."""
-    if about := _quantity(plan, registration):
-        return [
-            condition
-            for condition in plan.conditions
-            if any(term.where.items() <= condition.keys.items() for term in about.terms)
-            and about.pair in ("", condition.pair)
-        ]
     if registration.quantity:
-        return []
+        about = _quantity(plan, registration.quantity)
+        return _conditions(plan, about) if about else []
     wanted = {k: v for k, v in registration.where.items() if k not in ("comparison", "estimand")}
     return [
         condition
         for condition in plan.conditions
         if condition.learner in registration.minus and wanted.items() <= condition.keys.items()
+    ]
+
+
+def _conditions(plan: Plan, about: Quantity) -> list[Condition]:
+    return [
+        condition
+        for condition in plan.conditions
+        if any(term.where.items() <= condition.keys.items() for term in about.terms)
+        and about.pair in ("", condition.pair)
     ]
 
 
@@ -138,8 +164,10 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
             f'{name}: study "{config["name"]}" is not among its studies '
             f"({', '.join(registration.studies)}); name the config that it is for"
         )
+    for quantity in registration.checked:
+        _demand_quantity(plan, registration, quantity)
     if registration.quantity:
-        _demand_quantity(plan, registration)
+        _demand_quantity(plan, registration, registration.quantity, registration.scale)
         return
     minus = config["comparisons"].get(registration.comparison, {}).get("minus")
     if minus != list(registration.minus):
@@ -158,35 +186,35 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
         )
 
 
-def _demand_quantity(plan: Plan, registration: ClaimRegistration) -> None:
-    name, about = f"registration {registration.name}", _quantity(plan, registration)
+def _demand_quantity(
+    plan: Plan, registration: ClaimRegistration, quantity: str, scale: str | None = None
+) -> None:
+    name, about = f"registration {registration.name}", _quantity(plan, quantity)
     if about is None:
         raise OrlaError(
-            f'{name}: the config has no quantity "{registration.quantity}"; '
-            f"{nearest(registration.quantity, plan.config.get('quantities', {}))}"
+            f'{name}: the config has no quantity "{quantity}"; '
+            f"{nearest(quantity, plan.config.get('quantities', {}))}"
         )
-    for what, has, wanted in (
-        ("unit", about.unit, registration.unit),
-        ("scale", about.scale, registration.scale),
-    ):
-        if has != wanted:
+    wanted = {"unit": registration.unit} | ({} if scale is None else {"scale": scale})
+    for what, registered in wanted.items():
+        if (has := getattr(about, what)) != registered:
             raise OrlaError(
-                f'{name}: {what} of {about.name} is "{has}" in the config, not "{wanted}"; '
+                f'{name}: {what} of {quantity} is "{has}" in the config, not "{registered}"; '
                 f'correct "{what}"'
             )
-    found = conditions(plan, registration)
+    found = _conditions(plan, about)
     pairs, seeds = {c.pair for c in found}, {c.seeds for c in found}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(
-            f"{name}: the config runs {len(pairs)} pairs with {sorted(seeds)} seeds, not "
-            f'{registration.pairs} with {registration.seeds}; correct "sample" or the config'
+            f"{name}: the config runs {quantity} on {len(pairs)} pairs with {sorted(seeds)} seeds, "
+            f'not {registration.pairs} with {registration.seeds}; correct "sample" or the config'
         )
 
 
-def _quantity(plan: Plan, registration: ClaimRegistration) -> Quantity | None:
-    """What a registration is about; None of a gap, or of a quantity that the config lacks."""
-    given = plan.config.get("quantities", {}).get(registration.quantity)
-    return quantity_of(registration.quantity, given) if given else None
+def _quantity(plan: Plan, name: str) -> Quantity | None:
+    """A quantity of the config; None where it has none of this name."""
+    given = plan.config.get("quantities", {}).get(name)
+    return quantity_of(name, given) if given else None
 
 
 def write(path: Path, hashes: Mapping[str, Any]) -> None:

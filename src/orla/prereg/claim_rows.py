@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from orla.errors import OrlaError
-from orla.prereg import guards, rows
+from orla.prereg import check_rows, guards, rows
 from orla.prereg.claimed import PAIR, RESULT, SEED, ClaimRegistration
 from orla.prereg.registration import check_columns
 from orla.prereg.rows import show
@@ -59,7 +59,7 @@ def read(
     tables
         Result -> its table.
     binding
-        `config_sha256` and `code_sha256` of the study, or None.
+        What `binding.of` says of the study, or None.
 
     Raises
     ------
@@ -72,9 +72,7 @@ def read(
     obstacles = of_binding(known, binding)
     table = tables[known.result]
     row = rows.one_row(table, known.where, known.name, known.result)
-    for check in known.checks:
-        assumed = rows.assuming(tables[check.result], check.where, known.assumed)
-        obstacles += rows.failures(check, assumed)
+    obstacles += check_rows.obstacles(known, tables)
     if row is None:
         text = rows.missing(known.result, known.where, table)
         return Reading(known, obstacles=(text, *obstacles))
@@ -106,12 +104,16 @@ def of_binding(known: ClaimRegistration, binding: Mapping[str, str] | None) -> l
         return ["it binds neither config nor code"]
     if binding is None:
         return ["the study does not say which config and code it ran"]
-    names = {"config_sha256": "config that its conditions depend on", "code_sha256": "task's code"}
+    names = {
+        "config_sha256": "config that its conditions depend on",
+        "checks_sha256": "config of the quantities that its manipulation checks read",
+        "code_sha256": "task's code",
+    }
     return [
         f"the {text} is not the one registered ({binding.get(name, 'none')[:9]}, registered "
         f"{known.binds[name][:9]}): run what was registered, or amend the registration"
         for name, text in names.items()
-        if binding.get(name) != known.binds[name]
+        if name in known.binds and binding.get(name) != known.binds[name]
     ]
 
 

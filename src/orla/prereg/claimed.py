@@ -127,6 +127,16 @@ class ClaimRegistration:
         return (*(Read(name, _READ[name]) for name in sorted(own)), *self.checks)
 
     @property
+    def checked(self) -> list[str]:
+        """Names of the quantities that manipulation checks read, sorted."""
+        return sorted(
+            str(name)
+            for check in self.checks
+            if check.result == QUANTITIES
+            for name in check.where["quantity"]
+        )
+
+    @property
     def assumed(self) -> dict[str, Value]:
         """Column -> value, for columns that a manipulation check does not name."""
         if self.quantity:
@@ -197,26 +207,36 @@ def read(path: Path) -> ClaimRegistration:
         max_diverged=exclusions["max_diverged"],
         max_failing=exclusions.get("max_failing", 0),
         checks=tuple(
-            check_of(check, f"{path}: manipulation_checks[{i}]")
+            _check(check, f"{path}: manipulation_checks[{i}]")
             for i, check in enumerate(document.get("manipulation_checks", []))
         ),
         **{name: document[name] for name in taken},
     )
 
 
+def _check(document: dict[str, Any], name: str) -> Check:
+    found = check_of(document, name)
+    if found.result == QUANTITIES and "quantity" not in found.where:
+        raise OrlaError(f'{name}.where: names no quantity; add "quantity"')
+    return found
+
+
 def _recovering(path: Path, document: Mapping[str, Any]) -> tuple[str, ...]:
     minus, kind = document.get("minus", []), next(iter(document["claim"]))
     named = document.get("must_recover", minus)
+    needed = {"more_than": minus[:1], "less_than": minus[1:]}.get(kind, minus)
     for learner in named:
         if learner not in minus:
             raise OrlaError(
                 f'{path}: "must_recover" has {learner}, which "minus" does not compare; '
                 f"{nearest(learner, minus)}"
             )
-    if kind == "equivalent_within" and len(named) < len(minus):
-        raise OrlaError(
-            f'{path}: two learners of which one fails are not equivalent; remove "must_recover"'
-        )
+    for learner in needed:
+        if learner not in named:
+            raise OrlaError(
+                f'{path}: "must_recover" lacks {learner}, which a claim of {kind} needs to be '
+                "shown to adapt; add it"
+            )
     return tuple(named)
 
 

@@ -36,6 +36,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     powering = commands.add_parser("power", help="power against the true gap, and units for 80 %%")
     powering.add_argument("file", type=Path, metavar="FILE")
     powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap in pp")
+    powering.add_argument(
+        "--failing", type=int, default=0, metavar="N", help="pairs that fail a guard; default: 0"
+    )
     powering.set_defaults(run=_power)
     for command in (locking, verifying, powering):
         command.add_argument(
@@ -112,10 +115,11 @@ def _power(arguments: argparse.Namespace) -> None:
         and set(each.studies) & set(known.studies)
     ]
     family = 1 if known.primary else max(1, len(others))
-    found = power.against_gap(known, sd, family)
+    found = power.against_gap(known, sd, family, failing=arguments.failing)
     first = found.iloc[0]
+    units = f"{'sound ' if arguments.failing else ''}{known.unit}s"
     print(
-        f"{known.name}: {known.claim.region.describe('pp')}, {first['n']} {known.unit}s, standard "
+        f"{known.name}: {known.claim.region.describe('pp')}, {first['n']} {units}, standard "
         f"deviation {sd:.3g} pp, alpha {first['alpha']:.3g}"
     )
     print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {known.unit + 's for 80 %':>14}")

@@ -35,10 +35,11 @@ def results(registration: Registration | ClaimRegistration, folder: Path) -> lis
 
 
 def _sweeps(registration: Registration | ClaimRegistration, folder: Path) -> Iterator[Path]:
-    if getattr(registration, "quantity", ""):
+    if isinstance(registration, ClaimRegistration):
         files = (folder / f"{path}.parquet" for path in registration.binds.get("sweeps", ()))
         yield from filter(Path.is_file, files)
-        return
+        if registration.quantity:
+            return
     given: dict[str, Any] = dict(registration.conditions)
     if isinstance(registration, ClaimRegistration):
         given |= {"learner": list(registration.minus)}

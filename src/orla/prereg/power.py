@@ -13,7 +13,7 @@ from orla.prereg.claimed import PAIR, Claim, ClaimRegistration
 COLUMNS = {
     "registration": "Its name.",
     "unit": "pair or seed.",
-    "n": "Units registered.",
+    "n": "Units registered, less the pairs that fail a guard, where such are assumed.",
     "sd_pp": "Standard deviation of a unit's gap that is assumed (pp).",
     "alpha": "Level, divided by the number of the family for one that is not primary.",
     "true_gap_pp": "True mean gap (pp).",
@@ -65,10 +65,13 @@ def against_gap(
     sd: float,
     family: int = 1,
     gaps: Sequence[float] | None = None,
+    failing: int = 0,
 ) -> pd.DataFrame:
     """Probability of each verdict of one registration, a row a true gap.
 
-    The guards, checks and counts are taken to hold.
+    The checks and counts are taken to hold, and the guards in all but `failing` pairs. A verdict
+    must be the same without those, so that it is computed over the rest: what it gives is a little
+    more than the probability that both agree.
 
     Parameters
     ----------
@@ -80,13 +83,17 @@ def against_gap(
         By how much alpha is divided.
     gaps
         True gaps in pp; if not given, from zero past the claim's number.
+    failing
+        Pairs that fail a guard.
 
     Raises
     ------
     OrlaError
         When `sd` is not positive, or there are fewer than two units.
     """
-    n = registration.pairs if registration.unit == PAIR else registration.seeds
+    n = (registration.pairs if registration.unit == PAIR else registration.seeds) - failing
+    if failing and registration.unit != PAIR:
+        raise OrlaError("power: guards are of pairs, and the unit is the seed; leave out --failing")
     if not (np.isfinite(sd) and sd > 0):
         raise OrlaError(f"power: the standard deviation is {sd}; give a positive number of pp")
     if n < 2:

@@ -7,13 +7,10 @@ import pandas as pd
 from scipy import stats
 
 from orla.errors import OrlaError
-from orla.prereg import guards, rows
+from orla.prereg import check_rows, rows
 from orla.prereg.claim_rows import SOUND, Estimate, Reading, near_its_interval, of_binding
 from orla.prereg.claimed import PAIR, QUANTITIES, ClaimRegistration
 from orla.prereg.registration import check_columns
-from orla.prereg.rows import show
-
-_COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
 
 
 def read(
@@ -24,9 +21,7 @@ def read(
     """Read the row of a quantity; arguments and errors as those of `claim_rows.read`."""
     check_columns(known, {name: list(table.columns) for name, table in tables.items()})
     obstacles = of_binding(known, binding)
-    for check in known.checks:
-        assumed = rows.assuming(tables[check.result], check.where, known.assumed)
-        obstacles += rows.failures(check, assumed)
+    obstacles += check_rows.obstacles(known, tables)
     table = tables[QUANTITIES]
     row = rows.one_row(table, known.where, known.name, QUANTITIES)
     if row is None:
@@ -36,10 +31,12 @@ def read(
     def number(column: str) -> float:
         return rows.number(row[column], column, known.name, QUANTITIES)
 
-    counts = {name: rows.count(number(name)) for name in _COUNTS}
+    counts = check_rows.counts_of(known, row)
     names = ("value", "standard_error", "dof", "t90_low", "t90_high")
     estimate = Estimate(*(number(name) for name in names))
-    obstacles += [*_of_sample(known, row, counts), *_of_guards(known, row, counts["n_failing"])]
+    if row["scale"] != known.scale:
+        obstacles.append(check_rows.other(row, "scale", known.scale))
+    obstacles += [*check_rows.of_sample(known, row), *check_rows.of_guards(known, row)]
     n = counts["n_pairs" if known.unit == PAIR else "n_seeds"] or 0
     if not np.isfinite(list(vars(estimate).values())).all() or not estimate.dof >= 1:
         obstacles.append(f"{known.quantity} has no finite t interval")
@@ -63,39 +60,3 @@ def read(
     other = Estimate(mean, float(error), left - 1, low, high)
     notes = (f"{failing} of {known.pairs} pairs fail a guard",)
     return Reading(known, estimate, n, {SOUND: other}, notes=notes)
-
-
-def _of_sample(
-    known: ClaimRegistration, row: pd.Series, counts: Mapping[str, int | None]
-) -> list[str]:
-    """How the row differs from what was registered."""
-    found = []
-    for column, wanted in (("scale", known.scale), ("unit", known.unit), ("alpha", known.alpha)):
-        if row[column] != wanted:
-            found.append(
-                f'{known.quantity} has {column} "{row[column]}", and "{wanted}" is registered'
-            )
-    if missing := [name for name, count in counts.items() if count is None]:
-        return [*found, f"{', '.join(missing)} of {known.quantity}: no count"]
-    pairs = known.pairs if known.unit == PAIR else 1
-    run = counts["n_pairs"] + counts["n_without_meaning"]
-    if run != pairs:
-        found.append(f"{run} pairs: not the {pairs} registered")
-    if counts["n_diverged"]:
-        found.append(f"{counts['n_diverged']} diverged, and a quantity has no value for them")
-    elif counts["n_seeds"] != known.seeds:
-        found.append(f"{counts['n_seeds']} seeds: not the {known.seeds} registered")
-    return found
-
-
-def _of_guards(known: ClaimRegistration, row: pd.Series, failing: int | None) -> list[str]:
-    """Guards of seeds, or too many pairs that have some."""
-    told = guards.split(row["guards"])
-    if known.unit != PAIR:
-        return told
-    if failing is not None and failing > known.max_failing:
-        return [
-            f"{failing} pairs fail a guard, more than the {known.max_failing} registered as the "
-            f"most: {show(told[0]) if told else 'none is told'}"
-        ]
-    return []

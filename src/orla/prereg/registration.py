@@ -42,20 +42,23 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Check:
-    """A manipulation check: a column that must lie in a region, or equal a value, on every row."""
+    """A manipulation check: what must lie in a region, or equal a value, on every row.
+
+    `ends` are one column, or the two ends of an interval that must lie in the region wholly.
+    """
 
     name: str
     why: str
     result: str
     where: Mapping[str, list[Value]]
-    column: str
+    ends: tuple[str, ...]
     region: Region | None
     equals: Value | None
 
     @property
     def columns(self) -> list[str]:
         """Every column of the result that is read."""
-        return [*self.where, self.column]
+        return [*self.where, *self.ends]
 
 
 @dataclass(frozen=True)
@@ -208,13 +211,15 @@ def _criterion(document: dict[str, Any], name: str) -> Criterion:
 
 def check_of(document: dict[str, Any], name: str) -> Check:
     """A manipulation check from its document; `name` names it in an error."""
-    wanted = document["region"]
+    wanted, column = document["region"], document["column"]
+    if "equals" in wanted and not isinstance(column, str):
+        raise OrlaError(f"{name}: an interval equals no value; name one column, or a region")
     return Check(
         name=document["name"],
         why=document["why"],
         result=document["result"],
         where={k: v if isinstance(v, list) else [v] for k, v in document["where"].items()},
-        column=document["column"],
+        ends=(column,) if isinstance(column, str) else tuple(column),
         region=None if "equals" in wanted else region.parse(wanted, name),
         equals=wanted.get("equals"),
     )

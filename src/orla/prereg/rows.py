@@ -1,6 +1,6 @@
 """Rows of results: found by their columns, read as numbers, and held against checks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -80,10 +80,10 @@ def failures(check: Check, table: pd.DataFrame) -> list[str]:
         if rows.empty:
             found.append(missing(check.result, where, table))
         found += [
-            f'manipulation check "{check.name}" fails: {check.column} is {show(value)} '
-            f"where {where_in_words(where)}, not {_wanted(check)}"
-            for value in rows[check.column].drop_duplicates()
-            if not _holds(check, value)
+            f'manipulation check "{check.name}" fails: {" to ".join(check.ends)} is '
+            f"{' to '.join(map(show, values))} where {where_in_words(where)}, not {_wanted(check)}"
+            for values in rows[list(check.ends)].drop_duplicates().itertuples(index=False)
+            if not _holds(check, values)
         ]
     return found
 
@@ -110,11 +110,12 @@ def show(value: Value | None) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _holds(check: Check, value: Value) -> bool:
+def _holds(check: Check, values: Sequence[Value]) -> bool:
     if check.region is None:
-        return bool(value == check.equals)
-    found = pd.to_numeric(pd.Series([value]), errors="coerce").iloc[0]
-    return bool(np.isfinite(found)) and check.region.contains(found, found)
+        return bool(values[0] == check.equals)
+    found = pd.to_numeric(pd.Series(list(values)), errors="coerce")
+    low, high = float(found.iloc[0]), float(found.iloc[-1])
+    return bool(np.isfinite([low, high]).all()) and low <= high and check.region.contains(low, high)
 
 
 def _wanted(check: Check) -> str:

@@ -40,7 +40,8 @@ class Quantities(Statistic, name="quantities"):
         "permutation_p": "Two-sided permutation p of a correlation along seeds or pairs.",
         "n_pairs": "Pairs with a value; 1 for a task without pairs.",
         "n_without_meaning": "Pairs without one, because recovery has no meaning there.",
-        "n_seeds": "Seeds with a finite value, in the pair that has the fewest.",
+        "n_seeds": "Seeds with a finite value, in the pair that has the fewest, also of those "
+        "without one.",
         "n_diverged": "Seeds of all pairs, those without a value included, of which a model "
         "diverged.",
         "other_rate_share": "Share of resamples in which a condition chooses another rate: that of "
@@ -72,7 +73,7 @@ def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[s
     row |= {
         "n_pairs": len(pairs),
         "n_without_meaning": len(found) - len(pairs),
-        "n_seeds": min((int(np.isfinite(p.values).sum()) for p in pairs), default=0),
+        "n_seeds": min((int(np.isfinite(p.values).sum()) for p in found), default=0),
         "n_diverged": sum(p.n_diverged for p in found),
         "n_failing": len(found) - len(sound),
         "guards": missing or "; ".join(guards),

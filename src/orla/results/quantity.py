@@ -136,9 +136,8 @@ def _found(quantity: Quantity, pair: str, run: Mapping[tuple, Grid], settings: S
     other = sums(quantity.x[0]) if quantity.x else np.full(len(seeds), np.nan)
     diverged = np.any([s.diverged[:, s.marked] for s in sides.values()], axis=0)
     share = _other_rates(list(sides.values()), seeds, settings)
-    of_recovery = any(term.column.startswith(_OF_RECOVERY) for term in quantity.terms)
-    denominator = moments(next(iter(sides.values())).denominator)
-    meaningless = guards.denominator_fails(denominator.mean, denominator.standard_error)
+    read = {_key(t.where) for t in quantity.terms if t.column.startswith(_OF_RECOVERY)}
+    of_recovery = [sides[key] for key in sides if key in read]
     return Found(
         name=pair,
         values=of_seeds,
@@ -150,8 +149,8 @@ def _found(quantity: Quantity, pair: str, run: Mapping[tuple, Grid], settings: S
         ),
         n_diverged=int(diverged.sum()),
         other_rate_share=share,
-        guards=_guards(list(sides.values()), share, of_recovery, settings),
-        has_meaning=not (of_recovery and meaningless),
+        guards=_guards(list(sides.values()), of_recovery, share, settings),
+        has_meaning=not any(guards.denominator_fails(*_denominator(s)) for s in of_recovery),
     )
 
 
@@ -169,20 +168,32 @@ def _other_rates(sides: list[Side], seeds: np.ndarray, settings: Settings) -> fl
     return max(float(s.other_rates(drawn).sum()) for s in sides)
 
 
-def _guards(sides: list[Side], share: float, of_recovery: bool, settings: Settings) -> str:
-    """Those of an estimate; the ones about recovery only where a term is one."""
-    denominator = moments(sides[0].denominator)
-    return guards.reasons(
-        updates=min(shared.finite_mean(s.at_marked("updates")) for s in sides),
-        price_pp=max((abs(s.price) for s in sides), default=0.0) if of_recovery else 0.0,
-        other_rate_share=share,
-        margin_pp=float(settings.margin_pp),
-        frozen_error=shared.finite_mean(sides[0].at_marked("frozen_heldout_error"))
-        if of_recovery
-        else 0.0,
-        constant_error=shared.finite_mean(sides[0].at_marked("constant_error"))
-        if of_recovery
-        else 0.0,
-        denominator=denominator.mean if of_recovery else np.inf,
-        denominator_se=denominator.standard_error if of_recovery else 0.0,
-    )
+def _guards(sides: list[Side], of_recovery: list[Side], share: float, settings: Settings) -> str:
+    """Those of an estimate; the ones about recovery of the conditions whose recovery is a term."""
+    told = {
+        "updates": min(shared.finite_mean(s.at_marked("updates")) for s in sides),
+        "other_rate_share": share,
+        "margin_pp": float(settings.margin_pp),
+    }
+    if not of_recovery:
+        none = {"price_pp": 0.0, "frozen_error": 0.0, "constant_error": 0.0}
+        return guards.reasons(**told, **none, denominator=np.inf, denominator_se=0.0)
+    told["price_pp"] = max(abs(s.price) for s in sides)
+    found: dict[str, None] = {}
+    for condition in of_recovery:
+        denominator, error = _denominator(condition)
+        text = guards.reasons(
+            **told,
+            frozen_error=shared.finite_mean(condition.at_marked("frozen_heldout_error")),
+            constant_error=shared.finite_mean(condition.at_marked("constant_error")),
+            denominator=denominator,
+            denominator_se=error,
+        )
+        found |= dict.fromkeys(text.split("; ") if text else ())
+    return "; ".join(found)
+
+
+def _denominator(of: Side) -> tuple[float, float]:
+    """Mean and standard error of the denominator of recovery."""
+    found = moments(of.denominator)
+    return found.mean, found.standard_error
