@@ -1,5 +1,6 @@
 import json
 import subprocess
+import sys
 
 import pytest
 import torch
@@ -51,3 +52,18 @@ def test_collect_is_json_repeats_itself_and_names_the_machine():
     assert first["versions"]["torch"] == torch.__version__
     assert first["cpu_capability"] == torch.backends.cpu.get_cpu_capability()
     assert first["threads"] == torch.get_num_threads()
+
+
+def test_a_process_without_pytorch_does_not_wait_for_it():
+    code = """
+import json, sys
+from orla.provenance import collect
+before = collect.collect()
+loaded = "torch" in sys.modules
+import torch
+print(json.dumps([sorted(before), loaded, sorted(collect.collect())]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    before, loaded, after = json.loads(done.stdout)
+    assert not loaded and {"code", "versions", "platform"} <= set(before)
+    assert set(after) - set(before) == {"cpu_capability", "threads"}

@@ -2,11 +2,10 @@
 
 import platform
 import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from orla.provenance.code import sources
 
@@ -34,8 +33,8 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
 
     Returns:
         JSON-ready, with ``code`` (commit or "unknown", dirty, and SHA-256 of each source file),
-        ``versions``, ``cpu_capability`` (the instruction set torch uses), ``platform``,
-        ``threads`` and `extra`.
+        ``versions``, ``platform`` and `extra`; where this process has loaded PyTorch, also the
+        instruction set and the number of threads that it uses, ``cpu_capability`` and ``threads``.
 
     Raises:
         OrlaError: A root is no module of orla.
@@ -43,11 +42,18 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
     return {
         "code": code() | {"files": sources(*roots)},
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "platform": platform.platform(),
-        "threads": torch.get_num_threads(),
+        **_of_pytorch(),
         **extra,
     }
+
+
+def _of_pytorch() -> dict[str, Any]:
+    # A job without it does not wait for its import.
+    if (torch := sys.modules.get("torch")) is None:
+        return {}
+    capability = torch.backends.cpu.get_cpu_capability()
+    return {"cpu_capability": capability, "threads": torch.get_num_threads()}
 
 
 def code(source: Path = Path(__file__)) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy  # its rooms load when they are first used: reports wait for none
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from orla.errors import OrlaError
 from orla.statistics import few
@@ -53,7 +53,7 @@ def mean_interval(
     if values.size**values.size <= resamples:
         low, high = few.percentile_interval(values, seed, resamples, confidence)
     else:
-        result = stats.bootstrap(
+        result = scipy.stats.bootstrap(
             (values,),
             np.mean,
             n_resamples=resamples,
@@ -124,7 +124,7 @@ def spearman(
         return Interval(estimate, np.nan, np.nan, "none")
     jackknife = [rank_correlation(np.delete(x, i), np.delete(y, i)) for i in range(x.size)]
     method: Literal["percentile", "BCa"] = "BCa" if np.ptp(jackknife) > 0 else "percentile"
-    result = stats.bootstrap(
+    result = scipy.stats.bootstrap(
         (x, y),
         rank_correlation,
         paired=True,
@@ -156,8 +156,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
     numpy.ndarray
         (...) correlations in [-1, 1].
     """
-    ranks_x = stats.rankdata(x, axis=axis)
-    ranks_y = stats.rankdata(y, axis=axis)
+    ranks_x = scipy.stats.rankdata(x, axis=axis)
+    ranks_y = scipy.stats.rankdata(y, axis=axis)
     ranks_x = ranks_x - ranks_x.mean(axis=axis, keepdims=True)
     ranks_y = ranks_y - ranks_y.mean(axis=axis, keepdims=True)
     norm = np.sqrt((ranks_x**2).sum(axis=axis) * (ranks_y**2).sum(axis=axis))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy  # its rooms load when they are first used: reports wait for none
 from numpy.typing import ArrayLike
-from scipy import special
 
 Ends = tuple[float, float]
 NO_ENDS: Ends = (np.nan, np.nan)
@@ -82,4 +82,4 @@ def prediction_interval(mean: float, sd: float, n: int, confidence: float = 0.95
 @lru_cache(maxsize=1024)
 def upper_t(probability: float, dof: float) -> float:
     """The quantile of Student's t with `dof` degrees of freedom."""
-    return float(special.stdtrit(dof, probability))
+    return float(scipy.special.stdtrit(dof, probability))
