@@ -1,12 +1,13 @@
 """What the memory model counts: against earlier formulas, and the tensors that the engine makes."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
 import torch
-from harness import fits
+from harness import fits, specified
 from programs.support import learner, loop, network, parameters, stream
 from torch.utils import _pytree as pytree
 
@@ -111,21 +112,26 @@ def test_a_model_that_is_not_made_is_counted_the_same(kind, name, monkeypatch):
 
 
 COUNTING = """
+import json
 import sys
 from orla import catalogue
 from orla.engine import memory
 from orla.engine.loop import loop_of
 from orla.losses.squared_error import SquaredError
 
-parts = {"network": {"kind": "lstm", "hidden": 64}, "learner": "rtrl", "optimizer": "adam"}
-parts |= {"observers": {}, "interventions": {}, "probes": {}}
-assert memory.batch_models(loop_of(parts, 40, 2, SquaredError()), most=5, precision="float64") == 1
-assert "torch" in sys.modules and "torch._dynamo" not in sys.modules
+for network in json.loads(sys.argv[1]):
+    for learner in ("rtrl", "immediate", "tbptt-200-200"):
+        parts = {"network": network, "learner": learner, "optimizer": "adam"}
+        memory.components(loop_of(parts, 40, 2, SquaredError()))
+        assert "torch" in sys.modules and "torch._dynamo" not in sys.modules, (network, learner)
 """
 
 
 def test_counting_a_small_model_loads_no_compiler():
-    done = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True)
+    networks = [{"kind": "lstm", "hidden": 64}]
+    networks += [specified(kind, 10) for kind in catalogue.parts("architecture")]
+    command = [sys.executable, "-c", COUNTING, json.dumps(networks)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert not done.returncode, done.stderr
 
 

@@ -4,6 +4,7 @@ import pytest
 from harness import specified
 
 from orla import catalogue
+from orla.engine import network
 from orla.engine.network import network_of
 from orla.errors import OrlaError
 
@@ -45,6 +46,15 @@ def made(tmp_path):
 def test_a_network_that_fits_is_made_even_where_it_looks_at_values(made):
     network = made(first="assert float(x.sum()) == 0.0")
     assert (network.hidden, network.n_in, network.n_out) == (4, 3, 2)
+
+
+def test_its_step_is_tried_with_its_own_parameters(made):
+    assert made(first='torch.linalg.solve(params["W_hh"], state)').hidden == 4
+
+
+def test_a_large_network_is_tried_without_numbers(made, monkeypatch):
+    monkeypatch.setattr(network, "_MADE", 0)
+    assert made(first="assert x.is_meta").hidden == 4
 
 
 @pytest.mark.parametrize(

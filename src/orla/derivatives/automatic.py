@@ -38,6 +38,10 @@ class AutomaticDerivatives(Derivatives):
         gradient, on_state = vmap(one)(recurrent, tape["state"], tape["x"], cotangent)
         return on_state, gradient
 
+    def local_like(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
+        # Not from derivatives, for which PyTorch loads its compiler.
+        return self.no_terms(params)
+
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}
 

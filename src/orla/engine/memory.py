@@ -1,8 +1,8 @@
 """How much memory a sweep job needs at its peak.
 
 Parameters and all that learners, optimizer, interventions and probes carry are counted from the
-objects that the engine makes, on PyTorch's meta device, whose tensors have a shape and no numbers.
-How many copies are alive at once, and what programs and libraries take, is measured
+objects that the engine makes: of a large model on PyTorch's meta device, whose tensors have a shape
+and no numbers. How many copies are alive at once, and what programs and libraries take, is measured
 (`python -m benchmarks memory` holds the sum to real jobs).
 """
 
@@ -43,7 +43,8 @@ _TEMPORARIES = 3
 _COPIES_IN_LOOK = 3
 
 # With at most so many numbers in the state times the recurrent parameters, a model is counted by
-# making it: on the meta device PyTorch loads its compiler, which takes longer than many a job.
+# making it: on the meta device PyTorch loads its compiler, which takes longer than many a job. An
+# intervention may hold much more than its model.
 _MADE = 2**22
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
@@ -134,7 +135,7 @@ def _one(loop: Loop, precision: str) -> dict[str, int]:
 
 def _without_numbers(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     network = loop.learner.architecture
-    if network.state_size * _recurrent(network) <= _MADE:
+    if network.state_size * _recurrent(network) <= _MADE and not loop.interventions:
         return _counted(loop, dtype, "cpu")
     try:
         return _counted(loop, dtype, "meta")
@@ -173,10 +174,11 @@ def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
 def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
     """Bytes that one model's steps leave for a learner, from one step and how many it looks at."""
     d, a = learner.derivatives, learner.architecture
-    moment = {name: network.new_zeros(n) for name, n in (("x", a.n_in), ("y", a.n_out))}
-    after, tape = d.forward(params, network, moment)
-    error, cotangent, readout = d.readout(SquaredError(), params, after, moment)
-    _, local = d.pull(params, tape, cotangent)
+    after, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
+    # As the cotangent, the error and the readout's gradient; to compute them takes longer.
+    cotangent, error = torch.zeros_like(after), network.new_zeros(1)
+    readout = {name: params[name] for name in a.readout_shapes()}
+    local = d.local_like(params, tape, cotangent)
     drawn = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
         # A block ends with every unit vector of the state pulled back through all of its steps.

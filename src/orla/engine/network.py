@@ -9,8 +9,11 @@ from typing import Any
 import torch
 
 from orla import catalogue
-from orla.architectures.base import Architecture
+from orla.architectures.base import Architecture, Parameters
 from orla.errors import OrlaError
+
+# Parameters of a network that is made to try its step.
+_MADE = 10**6
 
 
 def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Architecture:
@@ -23,8 +26,9 @@ def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Archite
     network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     file = sys.modules[type(network).__module__].__file__
     place, size = f"{file}: architecture {network.part.name}", network.state_size
+    params = _started(network)
     try:
-        before, after = _stepped(network)
+        before, after = _stepped(network, params)
     except RuntimeError as error:
         raise OrlaError(
             f"{place}: step fails on a state of {size} numbers ({error}); mend step, state_size or"
@@ -39,14 +43,21 @@ def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Archite
     return network
 
 
-def _stepped(network: Architecture) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shapes of the state before a step and after it.
+def _started(network: Architecture) -> Parameters:
+    """Parameters to step with: of a small network its initial ones, of a large one without numbers.
 
-    With numbers, not on the meta device: there PyTorch loads its compiler, which takes longer than
-    a job whose programs are kept.
+    Those without numbers are on the meta device, where PyTorch loads its compiler: that takes
+    longer than a small job whose programs are kept.
     """
-    params = {name: torch.zeros(shape) for name, shape in network.shapes().items()}
+    if network.parameter_count() <= _MADE:
+        return network.init(torch.Generator().manual_seed(0), torch.float32)
+    return {name: torch.zeros(s, device="meta") for name, s in network.shapes().items()}
+
+
+def _stepped(network: Architecture, params: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of the state before a step and after it."""
+    x = next(iter(params.values())).new_zeros(network.n_in)
     with torch.no_grad():
         state = network.initial_state(params)
-        after = network.step(params, state, torch.zeros(network.n_in))
+        after = network.step(params, state, x)
     return tuple(state.shape), tuple(after.shape)
