@@ -62,14 +62,49 @@ def test_horizons_are_the_results(text, results):
 
 
 def test_a_changed_result_changes_its_figure(results, simulated, text):
+    assert findings(results, PROVENANCE, simulated) == text
+    results = {**results, "over_pairs": results["over_pairs"].assign(n_pairs=2)}
+    text = findings(results, PROVENANCE, simulated)
     for name in ("gaps", "estimates", "over_pairs"):
         gaps = results[name].assign(gap_pp=results[name]["gap_pp"] + 55.5)
         assert findings({**results, name: gaps}, PROVENANCE, simulated) != text
-    assert findings(results, PROVENANCE, simulated) == text
 
 
 def test_recordings_are_not_called_simulated(results, recorded):
     assert "SIMULATED" not in findings(results, PROVENANCE, recorded)
+
+
+def test_what_is_simulated_is_said_table_by_table(results, simulated):
+    both = {
+        "heldout": pd.concat([results["heldout"], results["heldout"].assign(task="sine")]),
+        "estimates": results["estimates"].assign(task="sine"),
+        "selection_price": results["selection_price"],
+    }
+    text = findings(both, PROVENANCE, simulated)
+    assert "**Figures of tables marked SIMULATED come from" in text
+    assert "Other tasks are synthetic: these tell nothing of recordings." in text
+    assert "\n## Gradient and cadence, two by two\n" in text
+    assert "\n## The price of selecting on the test part (SIMULATED)\n" in text
+    whole = findings({**both, "heldout": results["heldout"]}, PROVENANCE, simulated)
+    assert "**All figures on this page come from SIMULATED" in whole
+
+
+def test_a_list_leads_to_every_table(text):
+    [listed] = re.findall(r"^Tables, long ones folded: (.*)\.$", text, re.MULTILINE)
+    anchors = re.findall(r"\]\(#([^)]*)\)", listed)
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    rule = [re.sub(r"[^a-z0-9_ -]", "", h.lower()).replace(" ", "-") for h in headings]
+    assert len(anchors) > 5 and set(anchors) <= set(rule)
+    assert "gradient-and-cadence-two-by-two-simulated" in anchors
+
+
+def test_long_tables_are_folded_whole(text):
+    for part in text.split("\n## ")[1:]:
+        shown = [line for line in part.splitlines() if re.match(r"\| (?!\*\*)", line)]
+        opened = part.count("<details>")
+        assert opened == part.count("</details>") <= 1
+        if opened:
+            assert f"Show the table: {len(shown) - 1} rows" in part and len(shown) > 12
 
 
 def test_little_and_nothing(results, simulated):

@@ -110,7 +110,15 @@ def test_cells_that_were_not_run_say_so(build_results, simulated):
 
 def test_a_study_without_a_square_says_so(results, simulated):
     table = build("two_by_two", results, replace(simulated, comparisons={}))
-    assert "form no two by two" in table.notes[0]
+    assert "form no two by two" in table.notes[0] and not table.ran
+
+
+def test_one_difference_is_no_two_by_two(results, simulated):
+    rows = results["estimates"]
+    lone = rows[rows["comparison"] == square(simulated).per_step].assign(architecture="gru")
+    table = build("two_by_two", {"estimates": pd.concat([rows, lone])}, simulated)
+    assert table.panels == build("two_by_two", results, simulated).panels and table.ran
+    assert not build("two_by_two", {"estimates": lone}, simulated).ran
 
 
 @pytest.fixture(scope="module")

@@ -242,7 +242,7 @@ def test_a_study_of_ones_own_is_not_called_a_reproduction(tmp_path, results, pic
     assert "Whether “exact RTRL, per step” recovers more than “immediate, per step”" in text
     for word in ("Shalev", "the paper", "The paper", "Claims"):
         assert word not in text
-    assert "The tasks are synthetic: this tells nothing of recordings." in text
+    assert "The tasks are synthetic: these tell nothing of recordings." in text
     told = opening_of(Outline(write(tmp_path, results, pictures, recorded)).text)
     assert "The sessions are recordings (" in told and "synthetic:" not in told
     study = replace(study, title="Does it keep up?")

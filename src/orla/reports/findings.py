@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -16,7 +17,7 @@ from orla.reports.chapters import CARDS, place
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.provenance import short
 from orla.reports.study import StudyFacts
-from orla.reports.table import Column
+from orla.reports.table import Column, TableDocument
 from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 
 
@@ -34,6 +35,7 @@ def findings(
     tables = [_table(part, results, study) for part in _answered(results)]
     return _template().render(
         study=study,
+        partly=study.partly_simulated(results.get("heldout")),
         tag=" (SIMULATED)" if study.simulated else "",
         provenance={"data": study.data, **short(provenance)},
         opening=opening.sentences(results, study),
@@ -47,7 +49,12 @@ def findings(
 
 def _template() -> Any:
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"cell": _cell, "header": _header}
+    environment.filters |= {
+        "cell": _cell,
+        "header": _header,
+        "heading": _heading,
+        "anchor": _anchor,
+    }
     return environment.from_string(
         (files(__package__) / "findings.md.jinja").read_text(encoding="utf-8")
     )
@@ -61,6 +68,15 @@ def _cell(text: str) -> str:
 
 def _header(column: Column) -> str:
     return f"{column.group}: {column.header}" if column.group else column.header
+
+
+def _heading(table: TableDocument) -> str:
+    return table.title + (" (SIMULATED)" if table.simulated else "")
+
+
+def _anchor(heading: str) -> str:
+    """Where a link to a heading leads, by GitHub's rule."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _answered(results: Mapping[str, pd.DataFrame]) -> list[type[Part]]:

@@ -203,14 +203,19 @@ def _streams(heldout: pd.DataFrame, study: StudyFacts) -> str:
 
 def _trust(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
     heldout = results.get("heldout")
-    recorded = heldout is None or heldout["task"].isin(study.recordings).any()
-    told = [
-        "The sessions are simulated: this shows what the study can tell, not what the brain does."
-        if study.simulated
-        else f"The sessions are recordings ({study.data})."
-        if recorded
-        else "The tasks are synthetic: this tells nothing of recordings."
-    ]
+    tasks = heldout["task"] if heldout is not None else pd.Series(dtype=str)
+    recorded = tasks.isin(study.recordings)
+    told = []
+    if study.simulated:
+        told.append(
+            "The sessions are simulated: this shows what the study can tell, not what the brain "
+            "does."
+        )
+    elif recorded.any() or tasks.empty:
+        told.append(f"The sessions are recordings ({study.data}).")
+    if not recorded.all():
+        rest = "Other" if recorded.any() else "The"
+        told.append(f"{rest} tasks are synthetic: these tell nothing of recordings.")
     pairs = 0 if heldout is None else len(heldout[["task", "pair"]].drop_duplicates())
     if 0 < pairs < _FEWEST_PAIRS:
         told.append(

@@ -23,11 +23,10 @@ from orla.reports.numbers import bind, number
 from orla.reports.paper import load
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts
+from orla.reports.table import TableDocument
 from orla.reports.tables.shared import FEW, FEW_UPDATES
 from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 
-# Tables with more rows than this are folded.
-_LONG = 12
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
     for name in (
@@ -64,6 +63,7 @@ def write(
     short, full = origin.short(provenance), origin.lines(provenance)
     page = _environment().get_template("page").render(
         study=study,
+        partly=study.partly_simulated(results.get("heldout")),
         title=opening.title(study),
         opening=opening.sentences(results, study),
         glossary=words.GLOSSARY,
@@ -152,7 +152,7 @@ def _chapters(
     names = {part.part.chapter for part in (*tables, *figures)}
     for name in sorted(names, key=place):
         shown = [_table(part, results, study) for part in tables if part.part.chapter == name]
-        shown = [table for table in shown if table["document"].ran]
+        shown = [table for table in shown if table.ran]
         drawn = [
             _figure(part, results, pictures, study)
             for part in figures
@@ -174,10 +174,8 @@ def _needed(part: type[Part], results: Mapping[str, pd.DataFrame]) -> list[pd.Da
 
 def _table(
     part: type[Part], results: Mapping[str, pd.DataFrame], study: StudyFacts
-) -> dict[str, Any]:
-    document = part().build(*_needed(part, results), study=study)
-    rows = sum(len(panel.rows) for panel in document.panels)
-    return {"document": document, "rows": rows, "folded": rows > _LONG}
+) -> TableDocument:
+    return part().build(*_needed(part, results), study=study)
 
 
 def _figure(

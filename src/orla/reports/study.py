@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ class StudyFacts:
 
     Attributes:
         name, label: short and full name of the data.
-        simulated: whether its sessions are simulated.
+        simulated: whether its sessions are simulated; a synthetic task stands in for none.
         title: the study's own question; made from its label where it has none.
         reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
             or on a synthetic task that the paper has.
@@ -78,6 +78,25 @@ class StudyFacts:
     def prefix(self) -> str:
         """First words of every caption where sessions are simulated, else ""."""
         return "SIMULATED sessions, no recording. " if self.simulated else ""
+
+    def simulates(self, tasks: pd.Series) -> pd.Series:
+        """Whether each of these tasks stands in for recordings."""
+        return tasks.isin(self.recordings) & self.simulated
+
+    def of(self, rows: pd.DataFrame) -> StudyFacts:
+        """The facts for a table or figure of these rows: simulated where one of their tasks is.
+
+        Rows that were not run do not count. Rows that name no task are of the whole study.
+        """
+        ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
+        if ran.empty or "task" not in ran:
+            return self
+        return replace(self, simulated=bool(self.simulates(ran["task"]).any()))
+
+    def partly_simulated(self, models: pd.DataFrame | None) -> bool:
+        """Whether some of these models, not all, adapted to simulated sessions."""
+        found = self.simulates(models["task"]) if models is not None else pd.Series(dtype=bool)
+        return bool(found.any() and not found.all())
 
     @property
     def data(self) -> str:

@@ -13,6 +13,8 @@ from orla.reports.latex import escape
 
 # LaTeX loses a float that is longer than a page, so longer tables continue in further floats.
 _LINES_PER_FLOAT = 44
+# Longer tables are folded where they are read on a screen.
+_LONG = 12
 # Not the double backslash, because \raggedright redefines it in a p column.
 _END = r" \tabularnewline"
 
@@ -50,6 +52,7 @@ class TableDocument:
         ran: whether the study ran any of its rows; the page leaves a table out where it did not.
         kept: in LaTeX, where there are more columns than `widest`, this many first ones are
             repeated in each of several floats.
+        simulated: whether it shows simulated sessions; its caption says so too.
     """
 
     slug: str
@@ -63,6 +66,17 @@ class TableDocument:
     ran: bool = True
     kept: int = 1
     widest: int = 12
+    simulated: bool = False
+
+    @property
+    def length(self) -> int:
+        """The number of its rows."""
+        return sum(len(panel.rows) for panel in self.panels)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is folded where it is read on a screen."""
+        return self.length > _LONG
 
     @property
     def groups(self) -> list[tuple[str, int]]:

@@ -73,7 +73,7 @@ class AdaptationTraces(
             figure.legend(
                 handles=_trace_legend(named), loc="outside lower center", ncols=3, columnspacing=1.2
             )
-            style.heading(figure, study.simulated, title)
+            style.heading(figure, study.of(rows).simulated, title)
             style.save(figure, *paths)
 
     def describe(self, traces: pd.DataFrame, *, study: StudyFacts) -> Caption:
@@ -81,7 +81,7 @@ class AdaptationTraces(
         by = ["learner", "optimizer", "split"]
         seeds = rows.groupby(by)["seed"].nunique() if len(rows) else []
         return self.captioned(
-            study,
+            study.of(rows),
             f"Error while learning, at the selected rates ({title}), per window of "
             f"{_window(rows)} steps, as a running mean over {_SMOOTHED_WINDOWS} windows. Lines: "
             "mean over the seeds still finite in that window; bands: ± 1 standard deviation "

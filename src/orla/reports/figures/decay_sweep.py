@@ -75,7 +75,7 @@ class DecaySweep(
                 say(axes, "not run")
             axes.set_xlabel("Trace decay")
             axes.set_ylabel("Held-out recovery (%)")
-            style.heading(figure, study.simulated, title.replace(", ", ",\n", 1))
+            style.heading(figure, study.of(rows).simulated, title.replace(", ", ",\n", 1))
             style.save(figure, *paths)
 
     def ran(self, models: pd.DataFrame, *, study: StudyFacts) -> bool:
@@ -105,7 +105,9 @@ class DecaySweep(
                 "grey band: the decays that it calls a safe plateau."
             )
         return self.captioned(
-            study, caption, f"Lines of recovery against decay, one a network. {seen or 'No data'}."
+            study.of(rows),
+            caption,
+            f"Lines of recovery against decay, one a network. {seen or 'No data'}.",
         )
 
 

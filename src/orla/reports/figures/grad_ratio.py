@@ -67,7 +67,7 @@ class GradRatio(
                     handles=_legend(rows, study), loc="outside lower center", ncols=4,
                     columnspacing=1.2,
                 )  # fmt: skip
-            style.heading(figure, study.simulated, title)
+            style.heading(figure, study.of(rows).simulated, title)
             style.save(figure, *paths)
 
     def ran(self, models: pd.DataFrame, *, study: StudyFacts) -> bool:
@@ -93,7 +93,7 @@ class GradRatio(
                 "five of its seven networks."
             )
         alt = "Dot plots, a row a network; medians of ratio and condition number."
-        return self.captioned(study, caption, f"{alt} {seen or 'No data'}.")
+        return self.captioned(study.of(rows), caption, f"{alt} {seen or 'No data'}.")
 
 
 def _shown(models: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame, str]:

@@ -70,7 +70,7 @@ class HorizonGap(
                     ncols=3,
                     columnspacing=1.2,
                 )
-            style.heading(figure, study.simulated)
+            style.heading(figure, study.of(gaps).simulated)
             style.save(figure, *paths)
 
     def describe(self, gaps: pd.DataFrame, *, study: StudyFacts) -> Caption:
@@ -90,7 +90,7 @@ class HorizonGap(
             ends = (number(band[end], 0, signed=True) for end in ("low_pp", "high_pp"))
             caption += f" Grey band: the range the paper gives for {whose} (its Figure 2)."
             alt += f" The paper's {whose} range is {' to '.join(ends)} pp."
-        return self.captioned(study, caption, alt)
+        return self.captioned(study.of(gaps), caption, alt)
 
 
 def _band(study: StudyFacts, keys: Mapping[str, str]) -> dict[str, Any] | None:

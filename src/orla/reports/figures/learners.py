@@ -76,7 +76,7 @@ class Learners(
             else:
                 say(grid[0, 0], "not run")
             told = title if across > 1 else title.replace(", ", ",\n", 1)
-            style.heading(figure, study.simulated, told)
+            style.heading(figure, study.of(rows).simulated, told)
             style.save(figure, *paths)
 
     def ran(self, learners: pd.DataFrame, *, study: StudyFacts) -> bool:
@@ -95,7 +95,7 @@ class Learners(
         )
         exact = references(rows, study) or "an exact learner"
         return self.captioned(
-            study,
+            study.of(rows),
             f"Cosine of each learner's gradient with that of {exact} against the bytes that it "
             f"holds of one model between updates, {title}. Mean over updates, then over seeds "
             f"(n = {seed_counts(rows)}); bars: 95 % t interval over seeds of one pair. A learner "

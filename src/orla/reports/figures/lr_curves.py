@@ -67,7 +67,7 @@ class LrCurves(
                 ncols=5,
                 columnspacing=1.2,
             )
-            style.heading(figure, study.simulated, title)
+            style.heading(figure, study.of(rows).simulated, title)
             style.save(figure, *paths)
 
     def describe(self, curves: pd.DataFrame, *, study: StudyFacts) -> Caption:
@@ -79,7 +79,7 @@ class LrCurves(
             for optimizer, part in chosen.groupby("optimizer", sort=False)
         )
         return self.captioned(
-            study,
+            study.of(rows),
             f"Held-out recovery against learning rate ({title}). Every model is a dot; the line "
             "is the mean over seeds, drawn through rates where none diverged. A ring marks the "
             "rate selected on the validation part, a cross a rate where models diverged "

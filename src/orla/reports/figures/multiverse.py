@@ -54,7 +54,7 @@ class Multiverse(
             grid[0, 0].set_ylabel("Gap (pp; R² and MSE:\nhundredths)")
             if shown:
                 figure.supxlabel("Specifications, by gap", fontsize=style.FONT_PT)
-            style.heading(figure, study.simulated)
+            style.heading(figure, study.of(rows).simulated)
             style.save(figure, *paths)
 
     def describe(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> Caption:
@@ -62,7 +62,7 @@ class Multiverse(
         seen = "; ".join(_seen(rows[rows["optimizer"] == name], study.called("optimizer", name))
                          for name in optimizers(rows, study))  # fmt: skip
         return self.captioned(
-            study,
+            study.of(rows),
             "The gap of full minus immediate under every choice, from the least to the greatest. "
             "Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its 95 % t "
             "interval over seeds of one pair; grey band: the margin of "

@@ -78,7 +78,7 @@ class Pairs(
                     axes.set_xlabel("Gap (pp)")
                 legend = _legend(study)
                 figure.legend(handles=legend, loc="outside lower center", ncols=4, columnspacing=1)
-            style.heading(figure, study.simulated, title)
+            style.heading(figure, study.of(over).simulated, title)
             style.save(figure, *paths)
 
     def describe(
@@ -99,7 +99,7 @@ class Pairs(
             for row in over.to_dict("records")
         )
         return self.captioned(
-            study,
+            study.of(over),
             f"Held-out gaps in pp by pair of sessions, {title}. Small dots: seeds; marks: mean of "
             "a pair (hollow where a guard fails). Below, the mean over pairs with its "
             f"{OVER_PAIRS}, and the 95 % prediction interval for a new pair. Grey band: the margin "

@@ -26,7 +26,9 @@ class PastMap(
         found = _found(profile, study)
         shown = list(panels(found, study))
         most = found.rows["value"].abs().max() if shown else 1.0
-        grid_of = grid(len(shown), study, found.title, paths, row_in=1.85, share=False)
+        grid_of = grid(
+            len(shown), study.of(found.rows), found.title, paths, row_in=1.85, share=False
+        )
         with grid_of as (figure, axes):
             image = None
             for here, (title, _, rows) in zip(axes, shown, strict=True):
@@ -53,7 +55,7 @@ class PastMap(
         )
         seed = f", seed {found.rows['seed'].iloc[0]}" if len(found.rows) else ""
         return self.captioned(
-            study,
+            study.of(found.rows),
             "Absolute numbers of u_1, the first left singular vector of the matrix of past "
             "gradients, on the recurrent weights (rows: the unit that is moved; columns: the unit "
             f"that it comes from), {found.title}{seed}.",

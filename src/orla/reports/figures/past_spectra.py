@@ -33,7 +33,10 @@ class PastSpectra(
     def draw(self, profile: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
         found = _found(profile, study)
         shown = list(panels(found, study))
-        with grid(len(shown), study, found.title, paths, row_in=1.6) as (figure, axes):
+        with grid(len(shown), study.of(found.rows), found.title, paths, row_in=1.6) as (
+            figure,
+            axes,
+        ):
             for here, (title, _, rows) in zip(axes, shown, strict=True):
                 here.set_title(title)
                 here.set_xscale("log")
@@ -66,7 +69,7 @@ class PastSpectra(
             for title, _, rows in panels(found, study)
         )
         return self.captioned(
-            study,
+            study.of(found.rows),
             "Singular values of the matrices of past gradients (G_past) and of immediate ones "
             f"(G_imm), a column a window, each over the sum of all, {found.title}. Thin lines: "
             f"seeds (n = {found.seeds}).",

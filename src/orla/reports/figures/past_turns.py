@@ -27,7 +27,10 @@ class PastTurns(
         found = _found(profile, study)
         shown = list(panels(found, study))
         looks = study.marks("optimizer", [optimizer for _, optimizer, _ in shown])
-        with grid(len(shown), study, found.title, paths, row_in=1.45) as (figure, axes):
+        with grid(len(shown), study.of(found.rows), found.title, paths, row_in=1.45) as (
+            figure,
+            axes,
+        ):
             for here, (title, optimizer, rows) in zip(axes, shown, strict=True):
                 here.set_title(title)
                 style.zero_line(here)
@@ -52,7 +55,7 @@ class PastTurns(
             for title, _, rows in panels(found, study)
         )
         return self.captioned(
-            study,
+            study.of(found.rows),
             "Cosine of the past gradient of a window and that of the next: 1 where its direction "
             f"stays, 0 where it turns by a right angle, {found.title}. Thin grey lines: seeds "
             f"(n = {found.seeds}); thick: their mean.",

@@ -70,7 +70,7 @@ class RatioGapPlane(
                     hollow = {"marker": "D", "markerfacecolor": "white", "linestyle": "none"}
                     handles.append(Line2D([], [], color=style.QUIET, label="the paper's", **hollow))
                 figure.legend(handles=handles, loc="outside right center")
-            style.heading(figure, study.simulated, title)
+            style.heading(figure, study.of(found).simulated, title)
             style.save(figure, *paths)
 
     def ran(self, ratios: pd.DataFrame, *, study: StudyFacts) -> bool:
@@ -86,7 +86,7 @@ class RatioGapPlane(
         )
         paper = " Hollow diamonds: the paper's Table 3." if _has_paper(found, study) else ""
         return self.captioned(
-            study,
+            study.of(found),
             f"Mean over updates of {_LABEL} under the comparison's first learner, and the "
             f"held-out recovery gap of {study.words(study.main)}, {title}, by optimizer. Bars: "
             "95 % percentile bootstrap intervals over seeds (n = "

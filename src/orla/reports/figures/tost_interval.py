@@ -53,7 +53,7 @@ class TostInterval(
             _tost_axes(axes, rows, study)
             handles = _tost_legend(study, any(theirs))
             figure.legend(handles=handles, loc="outside lower center", ncols=4)
-            style.heading(figure, study.simulated)
+            style.heading(figure, study.of(rows).simulated)
             style.save(figure, *paths)
 
     def describe(self, gaps: pd.DataFrame, seeds: pd.DataFrame, *, study: StudyFacts) -> Caption:
@@ -81,7 +81,7 @@ class TostInterval(
             low, high = _implied(load().headline)
             ends = estimate(load().headline["gap_pp"], low, high)
             alt += f" The paper, for the first of them: {ends} pp."
-        return self.captioned(study, caption, alt)
+        return self.captioned(study.of(rows), caption, alt)
 
 
 def _level(study: StudyFacts) -> str:

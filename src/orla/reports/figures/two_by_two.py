@@ -83,7 +83,7 @@ class TwoByTwo(
                 handles = _legend(looks, study)
                 spread = {"ncols": 4, "columnspacing": 1.2, "handlelength": 1}
                 figure.legend(handles=handles, loc="outside lower center", **spread)
-            style.heading(figure, study.simulated, title)
+            style.heading(figure, study.of(rows).simulated, title)
             style.save(figure, *paths)
 
     def describe(
@@ -98,7 +98,7 @@ class TwoByTwo(
             for row in rows.to_dict("records")
         )
         return self.captioned(
-            study,
+            study.of(rows),
             f"Recovery (%) of two gradients at two cadences, {title}: immediate (the past held "
             "fixed) and full, updated at each step and once a window. Below, what the gradient "
             "adds at one cadence (full − immediate), and what the cadence adds for one gradient "

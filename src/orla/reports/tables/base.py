@@ -39,7 +39,13 @@ class Table(Part, ABC):
         Args:
             study: names, comparisons and data of the study.
             caption: what it shows.
-            **given: further fields of `TableDocument`.
+            **given: further fields of `TableDocument`; ``data`` says of which tasks it is.
         """
-        name, title = self.part.name, self.part.label
-        return TableDocument(slug=name, title=title, caption=study.prefix + caption, **given)
+        study = study.of(given.get("data", pd.DataFrame()))
+        return TableDocument(
+            slug=self.part.name,
+            title=self.part.label,
+            caption=study.prefix + caption,
+            simulated=study.simulated,
+            **given,
+        )

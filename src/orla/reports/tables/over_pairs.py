@@ -22,11 +22,16 @@ class OverPairs(
     order=10,
     needs=("over_pairs",),
 ):
-    """Each gap's mean over pairs, its intervals, and the interval for a new pair."""
+    """Each gap's mean over pairs, its intervals, and the interval for a new pair.
+
+    A gap of one pair alone is not shown: it has none of these.
+    """
 
     def build(self, gaps: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         panels, records = [], []
-        shown = gaps.assign(pair="")
+        # A pair without a gap fails a guard.
+        several = gaps[["n_pairs", "n_failing"]].max(axis=1) > 1
+        shown = gaps[several].assign(pair="")
         for estimand in estimands(shown):
             part = shown[shown["estimand"] == estimand]
             for title, _, group in study.groups(part, "comparison"):
@@ -53,10 +58,14 @@ class OverPairs(
                 Column("Failing", "r"),
             ],
             panels=panels,
-            notes=guard_notes(records, panels),
+            notes=guard_notes(records, panels) if panels else [_ONE_PAIR],
             data=twin(records, gaps, study).drop(columns="pair", errors="ignore"),
             widest=6,
+            ran=bool(panels),
         )
+
+
+_ONE_PAIR = "No task has more than one pair of sessions with these learners."
 
 
 def _line(study: StudyFacts, row: dict[str, Any]) -> tuple[str, ...]:

@@ -189,6 +189,7 @@ def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.Data
     data = pd.DataFrame.from_records(records) if records else frame.copy()
     kinds = {c: frame[c].dtype for c in data if c in frame}
     data = data.astype(kinds)
-    data.insert(0, "simulated", study.simulated)
+    known = "task" in data
+    data.insert(0, "simulated", study.simulates(data["task"]) if known else study.simulated)
     data.insert(0, "dataset", study.name)
     return data

@@ -30,7 +30,10 @@ class TwoByTwo(
     order=10,
     needs=("estimates",),
 ):
-    """Recovery of two gradients at two cadences, and their four differences, by optimizer."""
+    """Recovery of two gradients at two cadences, and their four differences, by optimizer.
+
+    Of settings with one of the differences, which are no two by two, nothing is shown.
+    """
 
     def build(self, estimates: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         found = square(study)
@@ -39,6 +42,8 @@ class TwoByTwo(
         rows = rows[rows["estimand"].isin(OF_HELDOUT)]
         for estimand in estimands(rows):
             for title, _, group in study.groups(rows[rows["estimand"] == estimand]):
+                if group["comparison"].nunique() == 1:
+                    continue  # one difference stands among the gaps
                 lines = []
                 for optimizer, part in group.groupby("optimizer", sort=False):
                     cells = {row["comparison"]: row for row in part.to_dict("records")}
@@ -57,6 +62,7 @@ class TwoByTwo(
             data=twin(own, rows, study),
             kept=2 if found else 1,
             widest=6,
+            ran=bool(panels),
         )
 
 
