@@ -260,6 +260,19 @@ def test_a_program_computes_once_what_is_stored():
     assert stored(x) is x
 
 
+def test_zeros_without_memory_get_some():
+    def tangent(x):
+        zeros = torch._efficientzerotensor((3,), dtype=x.dtype)
+        return torch.cat([x, zeros.expand(3)]) + 1
+
+    graph, *_ = traced(lambda x: (tangent(x),), (torch.ones(2),))
+    parts = [m for m in graph.modules() if isinstance(m, torch.fx.GraphModule)]
+    names = [str(node.target) for part in parts for node in part.graph.nodes]
+    assert "aten.cat.default" in names and not any("zerotensor" in name for name in names)
+    compiling.configure(compile=True)
+    assert Compiled(tangent, "zeros")(torch.ones(2)).tolist() == [2.0, 2.0, 1.0, 1.0, 1.0]
+
+
 def test_off_means_the_function_itself():
     compiling.configure(compile=False)
     assert Compiled(cumulative, "test").program() is cumulative

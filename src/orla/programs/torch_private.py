@@ -37,9 +37,26 @@ def graph_of(function: Callable[..., list[Tensor]], leaves: Sequence[Tensor]) ->
 
     # Constants that an author's network holds are taken as they are.
     graph = make_fx(function, tracing_mode="fake", _allow_non_fake_inputs=True)(*leaves)
+    _give_zeros_memory(graph)
     _refuse_what_was_not_given(graph)
     _refuse_reading_what_a_loop_writes(graph)
     return graph
+
+
+def _give_zeros_memory(graph: GraphModule) -> None:
+    """Replace zeros without memory, the tangents of constants, by ordinary ones.
+
+    Stands for a compiler that knows them: Inductor's programs read them at address 0 and crash.
+    Whether tracing itself replaces them depends on what the process traced before. To try next: the
+    test of `torch.func.jvp` without this.
+    """
+    for part in graph.modules():
+        if not isinstance(part, GraphModule):
+            continue
+        for node in part.graph.nodes:
+            if node.target is torch.ops.aten._efficientzerotensor.default:
+                node.target = torch.ops.aten.zeros.default
+        part.recompile()
 
 
 def untraced() -> AbstractContextManager:
