@@ -5,6 +5,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_results import build
 
@@ -217,6 +218,12 @@ def test_opening_tells_what_exact_rtrl_leaves_where_recovery_has_no_meaning(
     some.loc[some["optimizer"] == "lars", "unreliable"] = False
     told = opening_of(Outline(write(tmp_path, given | {"estimates": some}, {}, simulated)).text)
     assert "LARS: " in told and "too near the reference" not in told
+    assert "(95 % over seeds)" not in told and "not run" not in told
+    both = pd.concat([heldout, heldout.assign(task="sine")])
+    given |= {"estimates": some, "heldout": both}
+    told = opening_of(Outline(write(tmp_path, given, {}, simulated)).text)
+    alone = re.search(r"recovers 100 %: sine[^;]* (\d+) \[", told)
+    assert alone and alone[1] == f"{mean:.0f}" and "LARS: " in told
 
 
 def test_failing_guards_are_counted_in_the_opening(tmp_path, results, simulated):

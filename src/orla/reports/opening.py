@@ -99,7 +99,8 @@ def _gaps(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
             for optimizer, part in rows.groupby("optimizer", sort=False)
         ]
         estimand = ESTIMANDS.get(own["estimand"].iloc[0], own["estimand"].iloc[0])
-        return [f"Differences of recovery in pp ({title}; {estimand}; 95 % {unit}).", *told]
+        first = f"Differences of recovery in pp ({title}; {estimand}; 95 % {unit})."
+        return [first, *told, *_against_rtrl(_synthetic(results.get("heldout"), study), study)]
     return ["No difference has been estimated."]
 
 
@@ -144,16 +145,18 @@ def _against_rtrl(heldout: pd.DataFrame | None, study: StudyFacts) -> list[str]:
     ]
 
 
+def _synthetic(models: pd.DataFrame | None, study: StudyFacts) -> pd.DataFrame | None:
+    return None if models is None else models[~models["task"].isin(study.recordings)]
+
+
 def _differences(rows: pd.DataFrame, names: tuple[str, ...], study: StudyFacts) -> str:
     cells = {row["comparison"]: row for row in rows.to_dict("records")}
     return "; ".join(
-        f"{study.called('comparison', name)} {_gap(cells.get(name))}" for name in names
+        f"{study.called('comparison', name)} {_gap(cells[name])}" for name in names if name in cells
     )
 
 
-def _gap(row: dict[str, Any] | None) -> str:
-    if row is None:
-        return "not run"
+def _gap(row: dict[str, Any]) -> str:
     if not has_meaning(row) or is_missing(row["gap_pp"]):
         return "without meaning"
     ends = interval(row["t95_low_pp"], row["t95_high_pp"])
