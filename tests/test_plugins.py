@@ -1,5 +1,6 @@
 """The parts of tests/plugins, each held to an oracle that shares no code with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -322,8 +323,11 @@ def test_the_table_has_a_line_a_row_in_the_order_of_learners(norms):
     from orla.reports.study import StudyFacts
 
     table = catalogue.part("table", "gradient_norms")()
-    document = table.build(norms.iloc[::-1], study=StudyFacts("s", simulated=True))
+    study = StudyFacts("s", simulated=True, recordings=("echo",))
+    document = table.build(norms.iloc[::-1], study=study)
     assert document.caption.startswith("SIMULATED")
+    synthetic = table.build(norms, study=replace(study, recordings=()))
+    assert "SIMULATED" not in synthetic.caption and not synthetic.data["simulated"].any()
     plain, clipped = sorted(document.panels, key=lambda panel: float(panel.rows[0][2]))
     assert plain.title != clipped.title
     assert [row[2:] for row in plain.rows] == [

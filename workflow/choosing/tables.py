@@ -73,7 +73,8 @@ def _scored() -> list[dict[str, str]]:
 
 def _options() -> list[dict[str, str]]:
     tasks = yaml.safe_load(OVERLAY.read_text(encoding="utf-8"))["tasks"]
-    chosen = {name: spec for name, spec in tasks.items() if spec is not None}
+    # What is recorded, or simulated in its place, was not chosen by the search.
+    chosen = {n: spec for n, spec in tasks.items() if spec and spec["kind"] != "recordings"}
     return [
         {
             "task": name,
