@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
     parser.add_argument("--learner", help="versions: one learner only")
     parser.add_argument("--repeats", type=int, default=7, help="the best of so many counts")
-    parser.add_argument("--largest", type=int, default=512, help="scaling: most hidden units")
+    parser.add_argument("--largest", type=int, default=1024, help="scaling: most hidden units")
     arguments = parser.parse_args()
     if (arguments.what == "versions") != bool(arguments.other):
         parser.error("versions, and nothing else, takes the folder of another checkout")

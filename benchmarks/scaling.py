@@ -11,10 +11,13 @@ import seaborn as sns
 
 from benchmarks import measure
 from benchmarks.engine import engine
+from benchmarks.memory import predicted_bytes
 from benchmarks.problem import Problem
 from orla.reports import style
 
-UNITS = (32, 64, 128, 256, 512)
+UNITS = (32, 64, 128, 256, 512, 1024)
+# Exact RTRL at 1,024 units needs more, and about a second a step: its memory alone is told.
+MOST_MB = 8000
 # (learner, optimizer, steps, models): steps hold whole blocks of exact RTRL.
 RUNS = (
     ("immediate", "adam", 400, 5),
@@ -29,22 +32,18 @@ def scaling(repeats: int, largest: int) -> None:
     rows = []
     for learner, optimizer, steps, models in RUNS:
         for hidden in (n for n in UNITS if n <= largest):
+            case = {"learner": learner, "optimizer": optimizer, "hidden": hidden, "models": models}
+            sizes = {"architecture": "rnn", "precision": "float64", "steps": steps}
+            rows.append(case | {"predicted_mb": predicted_bytes(case | sizes) / 1e6})
+            if rows[-1]["predicted_mb"] > MOST_MB:
+                print(f"{learner:>14}{hidden:>6} needs {rows[-1]['predicted_mb']:.0f} MB: not run")
+                continue
             run = engine(Problem("rnn", hidden, steps), models, learner, optimizer)
             run()
             (seconds,), load = measure.best_cpu_seconds([run], repeats)
-            rows.append(
-                {
-                    "learner": learner,
-                    "optimizer": optimizer,
-                    "hidden": hidden,
-                    "models": models,
-                    "us_per_model_and_step": seconds * 1e6 / steps / models,
-                    "load_average_most": max(load),
-                }
-            )
-            print(
-                f"{learner:>14}{hidden:>6}{rows[-1]['us_per_model_and_step']:>12.1f} us", flush=True
-            )
+            cost = seconds * 1e6 / steps / models
+            rows[-1] |= {"us_per_model_and_step": cost, "load_average_most": max(load)}
+            print(f"{learner:>14}{hidden:>6}{cost:>12.1f} us", flush=True)
     frame = pd.DataFrame(rows)
     frame["slope_64_to_256"] = frame["learner"].map(slopes(frame))
     print(frame.groupby("learner", sort=False)["slope_64_to_256"].first().round(2).to_string())
