@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 from report_results import build
 
 from orla.reports import estimates as told
-from orla.reports.multiverse import optimizers, specifications, varied
+from orla.reports.multiverse import of_what, optimizers, specifications, varied
 from orla.reports.square import square
 from orla.reports.study import Comparison
 
@@ -182,6 +182,27 @@ def test_the_multiverse_is_of_one_pair(many, simulated):
     more = own[own["pair"] == "array-05"].assign(freezing_step=100.0)
     rows = specifications(pd.concat([own, more]), simulated)
     assert set(rows["pair"]) == {"array-05"}
+    both = pd.concat([own, more])
+    assert of_what(rows, both, simulated) == " on " + ", ".join(
+        simulated.called(kind, rows[kind].iloc[0]) for kind in ("task", "pair")
+    )
+    assert of_what(rows, rows, simulated) == ""
+    assert (
+        of_what(rows, both, simulated)
+        in build("multiverse", {"multiverse": both}, simulated).caption
+    )
+    # Gaps that recovery has no meaning for do not count, and are not drawn.
+    known = own[own["pair"] == "array-07"].assign(freezing_step=100.0)
+    unmeant = more.assign(gap=more["gap"].where(more["metric"].isin(("r2", "error"))))
+    unknown = pd.concat([own, known, *[unmeant] * 4])
+    assert set(specifications(unknown, simulated)["pair"]) == {"array-07"}
+    some = own.copy()
+    some.loc[(some["optimizer"] == "adam") & (some["metric"] == "stable"), "gap"] = np.nan
+    figure, _ = draw("multiverse", {"multiverse": some}, simulated)
+    rows = specifications(some, simulated).query("optimizer == 'adam'")
+    points = figure.axes[0].collections[-1].get_offsets()
+    assert 0 < len(points) == rows["gap"].notna().sum() < len(rows)
+    assert figure.axes[0].get_title() == f"Adam, n = {len(points)}"
 
 
 def test_power_and_truth_controls_are_the_results(results, simulated):

@@ -24,8 +24,9 @@ CHOICES = {
 
 
 def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    """Each specification of the pair that has most, its choices in words, sorted by the gap.
+    """Each specification of one pair, its choices in words, sorted by the gap.
 
+    The pair is the one with most known gaps of recovery, then with most specifications.
     Differences of R2 and of the error are in hundredths, the error's with its sign reversed, so
     that positive says the same in every row. Of comparisons those of the gradient remain, with
     that of gradient and cadence at once.
@@ -34,8 +35,9 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         return multiverse.assign(**dict.fromkeys(CHOICES, ""))
     rows = multiverse[multiverse["comparison"].isin(_gradients(study))]
     rows = rows if len(rows) else multiverse
-    sizes = rows.groupby(["task", "pair"], sort=False).size()
-    task, pair = sizes.index[int(np.argmax(sizes))]
+    recovery = rows.assign(gap=rows["gap"].where(~rows["metric"].isin(("r2", "error"))))
+    known = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
+    task, pair = known.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
     rows = rows[(rows["task"] == task) & (rows["pair"] == pair)].copy()
     for metric, factor in (("r2", 100.0), ("error", -100.0)):
         own = rows["metric"] == metric
@@ -43,6 +45,14 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         low, high = np.sort(ends[:, 1:], axis=1).T if len(ends) else (ends[:, 1], ends[:, 2])
         rows.loc[own, "gap"], rows.loc[own, "low"], rows.loc[own, "high"] = ends[:, 0], low, high
     return rows.assign(**_choices(rows, study)).sort_values(["optimizer", "gap"], kind="stable")
+
+
+def of_what(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> str:
+    """ " on TASK", where specifications of other tasks or pairs are not shown; else ""."""
+    if rows.empty or len(multiverse[["task", "pair"]].drop_duplicates()) == 1:
+        return ""
+    shown = [(kind, rows[kind].iloc[0]) for kind in ("task", "pair")]
+    return " on " + ", ".join(study.called(kind, value) for kind, value in shown if value)
 
 
 def varied(rows: pd.DataFrame, study: StudyFacts) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import say, span
-from orla.reports.multiverse import CHOICES, optimizers, specifications, varied
+from orla.reports.multiverse import CHOICES, of_what, optimizers, specifications, varied
 from orla.reports.study import StudyFacts
 
 
@@ -26,7 +26,7 @@ class Multiverse(
     """The gap of Adam and of LARS over metric, cadence, split, freezing point and pretraining."""
 
     def draw(self, multiverse: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        rows = specifications(multiverse, study)
+        rows = _known(multiverse, study)
         shown = optimizers(rows, study)
         choices = varied(rows[rows["optimizer"].isin(shown)], study)
         lines = sum(len(values) for values in choices.values()) + 0.6 * len(choices)
@@ -58,17 +58,23 @@ class Multiverse(
             style.save(figure, *paths)
 
     def describe(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        rows = specifications(multiverse, study)
+        rows = _known(multiverse, study)
+        of = of_what(rows, multiverse, study)
         seen = "; ".join(_seen(rows[rows["optimizer"] == name], study.called("optimizer", name))
                          for name in optimizers(rows, study))  # fmt: skip
         return self.captioned(
             study.of(rows),
-            "The gap of full minus immediate under every choice, from the least to the greatest. "
-            "Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its 95 % t "
-            "interval over seeds of one pair; grey band: the margin of "
+            f"The gap of full minus immediate{of} under every choice, from the least to the "
+            "greatest. Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its "
+            "95 % t interval over seeds of one pair; grey band: the margin of "
             f"±{study.margin_pp:g} pp. Below, the choices that each gap is made with.",
             f"Specification curves with a grid of choices. {seen or 'No data'}.",
         )
+
+
+def _known(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    rows = specifications(multiverse, study)
+    return rows[rows["gap"].notna()]
 
 
 def _seen(rows: pd.DataFrame, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from orla.reports.estimates import METRICS
-from orla.reports.multiverse import CHOICES, specifications
+from orla.reports.multiverse import CHOICES, of_what, specifications
 from orla.reports.numbers import estimate
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
@@ -38,7 +38,8 @@ class Multiverse(
         ]
         return self.document(
             study,
-            "The gap of full minus immediate under each choice, from the least to the greatest: "
+            f"The gap of full minus immediate{of_what(rows, multiverse, study)} under each choice, "
+            "from the least to the greatest: "
             "recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets: 95 % t interval "
             "over seeds of one pair.",
             columns=[*(Column(CHOICES[name]) for name in kept), Column("Gap", "r")],
