@@ -108,6 +108,21 @@ def test_cells_that_were_not_run_say_so(build_results, simulated):
     assert [len(c.get_offsets()) for c in dots] == [3, 3, 3, 2]  # one model diverged
 
 
+def test_networks_without_a_meaningful_difference_are_named_not_drawn(build_results, simulated):
+    both = build_results(n_seeds=3, architectures=("rnn", "lstm"), splits=("80-20",))
+    whole, _ = draw("two_by_two", both, simulated)
+    lstm = both["estimates"]["architecture"] == "lstm"
+    both["estimates"] = both["estimates"].assign(unreliable=lstm)
+    figure, caption = draw("two_by_two", both, simulated)
+    assert 2 * len(figure.axes) == len(whole.axes)
+    assert "no meaning" not in [t.get_text() for t in texts(figure)]
+    assert "Recovery has no meaning on LSTM: see the table." in caption.caption
+    none = both | {"estimates": both["estimates"].assign(unreliable=True)}
+    figure, caption = draw("two_by_two", none, simulated)
+    assert len(figure.axes) == len(whole.axes) and "see the table" not in caption.caption
+    assert "no meaning" in [t.get_text() for t in texts(figure)]
+
+
 def test_a_study_without_a_square_says_so(results, simulated):
     table = build("two_by_two", results, replace(simulated, comparisons={}))
     assert "form no two by two" in table.notes[0] and not table.ran

@@ -46,13 +46,15 @@ class TwoByTwo(
 ):
     """Recoveries of the four cells and the four differences, networks by optimizers.
 
-    Of several splits, pairs and precisions the first is drawn.
+    Of several splits, pairs and precisions the first is drawn; of the networks those for which a
+    difference has a meaning, or all where none has.
     """
 
     def draw(
         self, estimates: pd.DataFrame, seeds: pd.DataFrame, *, paths: Paths, study: StudyFacts
     ) -> None:
-        found, rows, title, optimizers = _shown(estimates, study)
+        found, rows, title, _ = _shown(estimates, study)
+        optimizers = study.present(rows, "optimizer")
         networks = study.present(rows, "architecture")
         shape = (max(len(networks), 1) * 2, max(len(optimizers), 1))
         with style.house():
@@ -89,7 +91,11 @@ class TwoByTwo(
     def describe(
         self, estimates: pd.DataFrame, seeds: pd.DataFrame, *, study: StudyFacts
     ) -> Caption:
-        _, rows, title, _ = _shown(estimates, study)
+        _, rows, title, left_out = _shown(estimates, study)
+        others = ""
+        if left_out:
+            names = " and ".join(study.called("architecture", name) for name in left_out)
+            others = f" Recovery has no meaning on {names}: see the table."
         seen = "; ".join(
             f"{study.called('architecture', row['architecture'])}, "
             f"{study.called('optimizer', row['optimizer'])}, "
@@ -103,7 +109,7 @@ class TwoByTwo(
             "fixed) and full, updated at each step and once a window. Below, what the gradient "
             "adds at one cadence (full − immediate), and what the cadence adds for one gradient "
             f"(per window − per step). Bars: {OVER_SEEDS}; grey band: the margin of "
-            f"±{study.margin_pp:g} pp; dots: seeds, where there are at most {FEW_POINTS}.",
+            f"±{study.margin_pp:g} pp; dots: seeds, where there are at most {FEW_POINTS}.{others}",
             f"Dots with intervals, networks by optimizers. {seen or 'No data'}.",
         )
 
@@ -111,7 +117,7 @@ class TwoByTwo(
 def _shown(
     estimates: pd.DataFrame, study: StudyFacts
 ) -> tuple[Square | None, pd.DataFrame, str, list[str]]:
-    """The two by two, its rows in the first condition, that condition's title, its optimizers."""
+    """The two by two, rows of the first condition, its title, the networks that are left out."""
     found = square(study)
     rows = estimates[estimates["comparison"].isin(found or ())]
     known = [e for e in OF_HELDOUT if (rows["estimand"] == e).any()]
@@ -126,7 +132,11 @@ def _shown(
     title = f"{study.called('split', first['split'])}, {ESTIMANDS[known[0]]}"
     if estimates["pair"].nunique() > 1:
         title = f"{first['pair']}, {title}"
-    return found, rows, title, study.present(rows, "optimizer")
+    networks = study.present(rows, "architecture")
+    told = rows[rows.apply(has_meaning, axis=1) & rows["gap_pp"].notna()]
+    kept = study.present(told, "architecture") or networks
+    left_out = [name for name in networks if name not in kept]
+    return found, rows[rows["architecture"].isin(kept)], title, left_out
 
 
 def _cells(
