@@ -45,6 +45,13 @@ def test_equal_tables_give_equal_bytes_whatever_was_read_before(tmp_path):
     assert (tmp_path / "a.parquet").read_bytes() != (tmp_path / "c.parquet").read_bytes()
 
 
+def test_rows_that_were_picked_are_numbered_anew(tmp_path):
+    write_table(FRAME.iloc[::-1], tmp_path / "picked.parquet", PROVENANCE)
+    back = read_table(tmp_path / "picked.parquet")
+    pd.testing.assert_frame_equal(back, FRAME.iloc[::-1].reset_index(drop=True))
+    assert pq.read_table(tmp_path / "picked.parquet").column_names == list(FRAME)
+
+
 def test_missing_broken_and_foreign_files_are_named(tmp_path):
     with pytest.raises(OrlaError, match=r"none\.parquet: no such result"):
         read_table(tmp_path / "none.parquet")
