@@ -369,3 +369,50 @@ def test_an_entry_point_adds_a_part(monkeypatch, tmp_path):
     assert "pointed" in catalogue.parts("loss")
     del sys.modules["pointed_at_for_test"]
     catalogue._loaded.clear()
+
+
+# Declarations
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"name": "my part"}, "'my part' goes into files' names"),
+        ({"name": "my/part"}, "letters, digits"),
+        ({"name": "mine", "order": "70"}, "order is '70'; make it a number"),
+        ({"name": "mine", "mark": "#8a3b12"}, "make it Mark"),
+    ],
+)
+def test_a_declaration_of_the_wrong_kind_is_refused(declared, said):
+    with pytest.raises(TypeError, match=said):
+        type("Mine", (Sort,), {}, **declared)
+
+
+def test_a_marker_that_matplotlib_does_not_have_is_refused():
+    from matplotlib.lines import Line2D
+
+    assert set(catalogue.MARKERS) <= set(Line2D.markers)
+    with pytest.raises(TypeError, match="marker 'bogus'"):
+        Mark("#000000", "bogus")
+
+
+@pytest.mark.parametrize(
+    ("default", "limits"),
+    [(1.99, {"most": 1}), (-1, {"least": 0}), (0, {"above": 0}), ("c", {"choices": ["a", "b"]})],
+)
+def test_a_default_keeps_to_its_own_limits(default, limits):
+    with pytest.raises(TypeError, match="its own limits forbid its default"):
+        option(default, "A number.", **limits)
+
+
+def test_a_label_names_options_alone(plugins):
+    text = LOSS.format(cls="Mine", name="mine", order=1).replace("a plug-in", "a {wide} plug-in")
+    path = plugins("mine.py", text)
+    said = refusal(catalogue.parts, "loss")
+    assert (
+        said == f"{path}: the label of the loss mine names {{wide}}, which is none of its options"
+    )
+
+
+def test_plugins_are_a_list_of_folders(tmp_path):
+    assert "give a list of folders" in refusal(catalogue.use_plugins, str(tmp_path))

@@ -13,6 +13,13 @@ class OrlaError(Exception):
     """A mistake that the user can correct: one line with the file, the variable and what to do."""
 
 
+def told(error: Exception, file: str) -> str:
+    """An exception in one line: its kind and words, and the last line of `file` that it came by."""
+    words = " ".join(str(error).split())
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return f"{type(error).__name__}: {words}" + (f", in line {lines[-1]}" if lines else "")
+
+
 @contextmanager
 def naming(place: str | Path) -> Iterator[None]:
     """Put `place`, such as a file, before the message of an `OrlaError` of the block."""

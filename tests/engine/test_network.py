@@ -64,7 +64,10 @@ def test_a_large_network_is_tried_without_numbers(made, monkeypatch):
             {"size": "8", "of": "[:4]"},
             "step gives a state of shape (4,), and state_size is 8; make",
         ),
-        ({"size": "self.hidden + 1"}, "step fails on a state of 5 numbers (The size of tensor a"),
+        (
+            {"size": "self.hidden + 1"},
+            "step fails on a state of 5 numbers (RuntimeError: The size of tensor a",
+        ),
     ],
 )
 def test_another_is_refused(made, tmp_path, change, message):

@@ -1,44 +1,15 @@
 """Parts that do not take one another are refused as the config is read, in their own words."""
 
-import copy
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-import yaml
+from one_task import BLOCK, CONFIG, config, refusal
 
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.study.config import checked
-
-CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
-BLOCK = {
-    "name": "one",
-    "tasks": ["wave"],
-    "networks": ["rnn"],
-    "learners": ["immediate"],
-    "optimizers": ["sgd"],
-    "splits": ["shift"],
-    "seeds": 1,
-}
-
-
-def config(*blocks, **sections):
-    """The default config with one synthetic task and these blocks, each a change of `BLOCK`."""
-    made = copy.deepcopy(CONFIG)
-    made["tasks"]["wave"] = {"kind": "sine"}
-    made["horizons"]["tasks"], made["comparisons"] = [], {}
-    made["conditions"] = [BLOCK | block for block in blocks]
-    return made | sections
-
-
-def refusal(*blocks, **sections):
-    with pytest.raises(OrlaError) as raised:
-        checked(config(*blocks, **sections))
-    [line] = str(raised.value).splitlines()
-    return line
 
 
 @pytest.fixture(autouse=True)

@@ -15,11 +15,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Formatter
 from typing import Any, ClassVar
 
 from orla.catalogue import plugins
 from orla.catalogue.options import option as option
-from orla.catalogue.options import values
+from orla.catalogue.options import options_of, values
 from orla.errors import OrlaError
 from orla.schema import nearest
 
@@ -38,14 +39,27 @@ ROOMS = {
     "figure": "reports.figures",
 }
 
+# Matplotlib's markers of one letter.
+MARKERS = tuple(".,ov^<>12348spP*hH+xXDd|_")
+
 
 @dataclass(frozen=True)
 class Mark:
-    """Colour, marker and line (a name or an on-off pattern) of a series in figures."""
+    """Colour, marker and line of a series in figures, as Matplotlib writes them.
+
+    Raises:
+        TypeError: The marker is none of Matplotlib's one-letter markers.
+    """
 
     color: str
     marker: str
     line: Any = "-"
+
+    def __post_init__(self) -> None:
+        if self.marker not in MARKERS:
+            raise TypeError(
+                f"a mark has the marker {self.marker!r}; it is one of {' '.join(MARKERS)}"
+            )
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Mark:
@@ -102,7 +116,19 @@ class Part:
         for word in sorted(declared.keys() - own):
             near = nearest(word, sorted(own | more.keys()))
             raise TypeError(f"{cls.__name__}: {word!r} is not declared; {near}")
+        _check_declared(cls.__name__, name, declared)
         cls.part = Declaration(name=name, more=more, **({"label": name} | declared))
+
+
+def _check_declared(cls: str, name: str, declared: Mapping[str, Any]) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise TypeError(
+            f"{cls}: the name {name!r} goes into files' names; write it in letters, digits, - and _"
+        )
+    if not isinstance(order := declared.get("order", 0), (int, float)):
+        raise TypeError(f"{cls}: order is {order!r}; make it a number")
+    if not isinstance(mark := declared.get("mark"), Mark | None):
+        raise TypeError(f"{cls}: mark is {mark!r}; make it Mark(colour, marker, line)")
 
 
 _plugins: list[Path] = []
@@ -114,6 +140,8 @@ def use_plugins(folders: Sequence[str | Path]) -> None:
     Raises:
         OrlaError: A folder does not exist.
     """
+    if isinstance(folders, (str, Path)):
+        raise OrlaError(f"use_plugins was given {folders}; give a list of folders")
     found = [Path(folder).resolve() for folder in folders]
     for folder, given in zip(found, folders, strict=True):
         if not folder.is_dir():
@@ -158,8 +186,19 @@ def _collected(kind: str) -> dict[str, type[Part]]:
                 f"two parts of the kind {kind} are called {name!r}: {' and '.join(files)};"
                 " rename one"
             )
+        _check_label(part)
         found[name] = part
     return dict(sorted(found.items(), key=lambda item: (item[1].part.order, item[0])))
+
+
+def _check_label(part: type[Part]) -> None:
+    named = {word for _, word, _, _ in Formatter().parse(part.part.label) if word is not None}
+    for word in sorted(named - {f.name for f in options_of(part)}):
+        file = sys.modules[part.__module__].__file__
+        raise OrlaError(
+            f"{file}: the label of the {part.kind} {part.part.name} names {{{word}}}, which is none"
+            " of its options"
+        )
 
 
 def _belongs(part: type[Part]) -> bool:

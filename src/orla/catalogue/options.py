@@ -33,6 +33,9 @@ def option(
         parts: The kind of parts that it is a list of, each a short form or a mapping of ``kind``
             and options; `least` and `most` are then its lengths. The part makes them itself, by
             `catalogue.make`.
+
+    Raises:
+        TypeError: The default is not among the allowed values.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
     if parts:
@@ -40,6 +43,13 @@ def option(
     limits["enum"] = None if choices is None else list(choices)
     meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
     meta["parts"] = parts
+    if default not in (None, dataclasses.MISSING):
+        try:
+            validate(default, meta["limits"], "its default")
+        except OrlaError:
+            raise TypeError(
+                f"option {text!r}: its own limits forbid its default {default!r}"
+            ) from None
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=meta)
     return dataclasses.field(default=default, metadata=meta)

@@ -10,7 +10,7 @@ import torch
 
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
-from orla.errors import OrlaError
+from orla.errors import OrlaError, told
 
 # Parameters of a network that is made to try its step.
 _MADE = 10**6
@@ -21,18 +21,22 @@ def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Archite
 
     Raises:
         OrlaError: It is unknown, an option is out of range, or a step does not lead from a state of
-            `state_size` numbers to another one.
+            `state_size` numbers to another one, or changes the state that it is given.
     """
     network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
     file = sys.modules[type(network).__module__].__file__
     place, size = f"{file}: architecture {network.part.name}", network.state_size
+    if not isinstance(size, int):
+        raise OrlaError(f"{place}: state_size is no number; write @property above it")
     params = _started(network)
     try:
-        before, after = _stepped(network, params)
-    except RuntimeError as error:
+        before, after = _stepped(network, params, place)
+    except OrlaError:
+        raise
+    except Exception as error:
         raise OrlaError(
-            f"{place}: step fails on a state of {size} numbers ({error}); mend step, state_size or"
-            " recurrent_shapes"
+            f"{place}: step fails on a state of {size} numbers ({told(error, file)}); mend step,"
+            " state_size or recurrent_shapes"
         ) from error
     for word, shape in (("initial_state", before), ("step", after)):
         if shape != (size,):
@@ -54,10 +58,17 @@ def _started(network: Architecture) -> Parameters:
     return {name: torch.zeros(s, device="meta") for name, s in network.shapes().items()}
 
 
-def _stepped(network: Architecture, params: Parameters) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _stepped(
+    network: Architecture, params: Parameters, place: str
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes of the state before a step and after it."""
     x = next(iter(params.values())).new_zeros(network.n_in)
     with torch.no_grad():
         state = network.initial_state(params)
+        changes = state._version
         after = network.step(params, state, x)
+    if not isinstance(after, torch.Tensor):
+        raise OrlaError(f"{place}: step answers {type(after).__name__}; answer the next state")
+    if state._version != changes:
+        raise OrlaError(f"{place}: step changes its state in place; make a new one")
     return tuple(state.shape), tuple(after.shape)

@@ -1,7 +1,8 @@
 """Whether the parts of every condition take one another, asked before anything runs.
 
-The parts answer themselves, in their own words: they are made as a job makes them. Their answers
-are kept, so that PyTorch is imported for a new question alone.
+The parts answer themselves, in their own words: they are made as a job makes them, and where one of
+them is from outside of the package, go through one update. Their answers are kept, so that PyTorch
+is imported for a new question alone.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _answer(question: Question) -> Refusal | None:
             except OrlaError as error:
                 return key, name, str(error)
     try:
-        _join(made)
+        _join(question, made)
     except OrlaError as error:
         return "", "", str(error)
     return None
@@ -118,21 +119,29 @@ def _made(kind: str, spec: Mapping[str, Any], made: Mapping[str, Mapping[str, An
     from orla.engine.network import network_of
 
     if kind == "architecture":
-        return network_of(spec, 1, 1)  # the data tell how many inputs and outputs there are
+        # The data tell how many inputs and outputs there are; an axis of one would broadcast.
+        return network_of(spec, 3, 2)
     if kind == "learner":
         [network] = made["networks"].values()
         return catalogue.make(kind, spec, architecture=network)
     return catalogue.make(kind, spec)
 
 
-def _join(made: Mapping[str, Mapping[str, Any]]) -> None:
-    """Make a loop of the parts, as any optimizer would have it."""
+def _join(question: Question, made: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make a loop of the parts, as any optimizer would have it, and try those from outside."""
     from orla.engine.loop import Loop
     from orla.losses.squared_error import SquaredError
     from orla.optimizers.sgd import SGD
+    from orla.study import trial
 
+    specs = [(_KINDS[key], spec) for key, named in question.items() for spec in named.values()]
+    outside = any(True for kind, spec in specs for _ in trial.from_outside(kind, spec))
+    for optimizer in made.get("optimizers", {}).values() if outside else ():
+        trial.try_optimizer(optimizer)
+    for start in made.get("starts", {}).values() if outside else ():
+        trial.try_start(start)
     for learner in made.get("learners", {}).values():
-        Loop(
+        loop = Loop(
             learner,
             SGD(),
             SquaredError(),
@@ -141,6 +150,8 @@ def _join(made: Mapping[str, Mapping[str, Any]]) -> None:
             probes=list(made.get("probes", {}).values()),
             segment=learner.stride,
         )
+        if outside:
+            trial.try_loop(loop)
 
 
 def _told(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:

@@ -1,0 +1,37 @@
+"""The default config with conditions on one synthetic task, and what its refusal says."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from orla.errors import OrlaError
+from orla.study.config import checked
+
+CONFIG = yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text())
+BLOCK = {
+    "name": "one",
+    "tasks": ["wave"],
+    "networks": ["rnn"],
+    "learners": ["immediate"],
+    "optimizers": ["sgd"],
+    "splits": ["shift"],
+    "seeds": 1,
+}
+
+
+def config(*blocks, **sections):
+    """The default config with one synthetic task and these blocks, each a change of `BLOCK`."""
+    made = copy.deepcopy(CONFIG)
+    made["tasks"]["wave"] = {"kind": "sine"}
+    made["horizons"]["tasks"], made["comparisons"] = [], {}
+    made["conditions"] = [BLOCK | block for block in blocks]
+    return made | sections
+
+
+def refusal(*blocks, **sections):
+    with pytest.raises(OrlaError) as raised:
+        checked(config(*blocks, **sections))
+    [line] = str(raised.value).splitlines()
+    return line
