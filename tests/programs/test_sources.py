@@ -39,6 +39,14 @@ def test_a_plug_ins_helper_is_part_of_it(plugins):
     assert digest() == changed
 
 
+def test_what_stands_beside_a_module_under_its_name_is_part_of_it(plugins):
+    before = digest()
+    (plugins / "other.css").touch()
+    assert digest() == before
+    (plugins / "part.css").touch()
+    assert digest() != before
+
+
 def test_without_plug_ins_it_is_another(plugins):
     within = digest()
     catalogue.use_plugins([])
@@ -49,7 +57,7 @@ def test_every_source_of_the_package_is_read(monkeypatch):
     read, sha256 = [], sources.files.sha256
     monkeypatch.setattr(sources.files, "sha256", lambda f: read.append(f.name) or sha256(f))
     digest()
-    for name in ("kernels.cpp", "kernels.py", "loop.py", "rnn.py", "plugins.py"):
+    for name in ("kernels.cpp", "kernels.py", "loop.py", "rnn.py", "plugins.py", "page.css"):
         assert name in read
     assert len(read) > 100 and orla.__file__.endswith("__init__.py")
 

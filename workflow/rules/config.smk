@@ -3,6 +3,7 @@ import re
 from functools import cache
 
 from orla.errors import one_line
+from orla.programs import store
 from orla.provenance.code import code_hash, files_of
 from orla.study.config import checked, settled
 from orla.study.keys import DEFAULTS
@@ -35,8 +36,11 @@ def code(*modules, parts=()):
 
 @cache
 def code_of(modules, parts):
-    files = [file for kind, name in parts for file in files_of(kind, name)]
-    return code_hash(*modules, *files)
+    def answer():
+        return code_hash(*modules, *(f for kind, name in parts for f in files_of(kind, name)))
+
+    # Kept between runs, for as long as no source changes: the files of each rule are many.
+    return store.remembered("code", [modules, parts], answer)
 
 
 wildcard_constraints:

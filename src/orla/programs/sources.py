@@ -18,7 +18,8 @@ _SUFFIXES = (".py", ".cpp")
 def digest() -> str:
     """SHA-256 over this package, the plug-in folders in use and the packages of entry points.
 
-    It is worked out once a process and set of folders: a file that changes later is not seen.
+    Their Python and C++ files count, and what stands beside a module under its name, such as
+    page.css beside page.py. It is worked out once a process and set of folders: a file that changes later is not seen.
     """
     return _digest(tuple(catalogue.plugin_folders()))
 
@@ -30,7 +31,7 @@ def _digest(plugins: tuple[Path, ...]) -> str:
         f"{files.sha256(file)}  {file.relative_to(root)}"
         for root in roots
         for file in sorted(root.rglob("*") if root.is_dir() else [root])
-        if file.suffix in _SUFFIXES and file.is_file()
+        if (file.suffix in _SUFFIXES or file.with_suffix(".py").is_file()) and file.is_file()
     ]
     return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
