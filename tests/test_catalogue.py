@@ -416,3 +416,10 @@ def test_a_label_names_options_alone(plugins):
 
 def test_plugins_are_a_list_of_folders(tmp_path):
     assert "give a list of folders" in refusal(catalogue.use_plugins, str(tmp_path))
+
+
+def test_a_part_of_the_package_is_found_without_importing_plug_ins(plugins):
+    plugins("mine.py", "raise RuntimeError('imported')\n")
+    assert catalogue.part("loss", "squared_error").part.name == "squared_error"
+    assert "RuntimeError: imported" in refusal(catalogue.part, "loss", "mine")
+    assert "RuntimeError: imported" in refusal(catalogue.parts, "loss")

@@ -8,6 +8,7 @@ orders in figures, tables of the docs and tests are made from these declarations
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import pkgutil
 import re
@@ -166,12 +167,26 @@ def parts(kind: str) -> dict[str, type[Any]]:
         OrlaError: Two parts have one name, or a plug-in cannot be imported.
     """
     if kind not in _loaded:
-        room = importlib.import_module(f"orla.{ROOMS[kind]}")
-        for module in pkgutil.iter_modules(room.__path__):
-            importlib.import_module(f"{room.__name__}.{module.name}")
+        _import_room(kind)
         plugins.import_all(_plugins)
         _loaded[kind] = _collected(kind)
     return _loaded[kind]
+
+
+def _import_room(kind: str) -> str:
+    """Import all modules of the package that may hold parts of a kind; answers the package."""
+    room = importlib.import_module(f"orla.{ROOMS[kind]}")
+    for module in pkgutil.iter_modules(room.__path__):
+        importlib.import_module(f"{room.__name__}.{module.name}")
+    return room.__name__
+
+
+@functools.cache
+def _own(kind: str) -> dict[str, type[Part]]:
+    """The package's parts of a kind, by name."""
+    room = f"{_import_room(kind)}."
+    found = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
+    return {part.part.name: part for part in found if part.__module__.startswith(room)}
 
 
 def _collected(kind: str) -> dict[str, type[Part]]:
@@ -220,9 +235,14 @@ def _subclasses(root: type) -> Iterator[type]:
 def part(kind: str, name: str) -> type[Any]:
     """The part of a kind that is called `name`.
 
+    For a part of the package no plug-in is imported: these may need PyTorch, which the job of a
+    table or figure does without.
+
     Raises:
         OrlaError: There is none; the nearest is named.
     """
+    if kind not in _loaded and (own := _own(kind).get(name)):
+        return own
     known = parts(kind)
     if name not in known:
         raise OrlaError(f"{kind} {name!r} is unknown; {nearest(name, known)}")
