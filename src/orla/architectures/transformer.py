@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from orla.architectures.base import Architecture, Parameters, matvec
+from orla.architectures.base import Architecture, Parameters
 from orla.catalogue import option
 from orla.errors import OrlaError
 
@@ -121,8 +121,12 @@ _BLOCK = (
 
 
 def _each(W: Tensor, tokens: Tensor) -> Tensor:
-    """W times each token: (rows, columns) x (tokens, columns) -> (tokens, rows)."""
-    return matvec(W, tokens[:, None])
+    """W times each token: (rows, columns) x (tokens, columns) -> (tokens, rows).
+
+    A matrix product, which keeps tiles in the cache. Each model of a batch has one of its own, so
+    that its rounding does not depend on the batch.
+    """
+    return tokens @ W.T
 
 
 def _norm(scale: Tensor, shift: Tensor, z: Tensor) -> Tensor:
