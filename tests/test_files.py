@@ -69,6 +69,14 @@ def test_a_full_disk_is_recognised_when_a_library_wraps_it():
     assert is_disk_full(RuntimeError("HDF5: errno = 28, error message = 'No space left on device'"))
 
 
+def test_a_full_disk_is_recognised_behind_an_error_of_the_handling(tmp_path):
+    with pytest.raises(OrlaError, match="no space left"), atomic(tmp_path / "x.bin"):
+        try:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            {}["lost"]
+
+
 def test_another_io_error_is_not_taken_for_a_full_disk(tmp_path):
     assert not is_disk_full(PermissionError(errno.EACCES, "Permission denied"))
     with pytest.raises(OSError, match="Unable"), atomic(tmp_path / "a"):

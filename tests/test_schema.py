@@ -63,6 +63,17 @@ def test_a_misspelt_key_is_named_before_the_key_it_leaves_missing():
         validate({"part": {}}, SCHEMA, "c")
 
 
+def test_of_several_mistakes_the_misspelt_key_is_told():
+    with pytest.raises(OrlaError, match='"parts.zut" is not a known key'):
+        validate({"grid": [], "parts": {"zut": 1}}, SCHEMA, "c")
+
+
+def test_the_key_that_is_missing_is_named_and_not_one_that_is_there():
+    two = SCHEMA | {"required": ["parts", "grid"]}
+    with pytest.raises(OrlaError, match='"grid" is missing; add it'):
+        validate({"parts": {}}, two, "c")
+
+
 def test_a_right_document_passes():
     validate({"parts": {"cut": 200, "fraction": 0.5}, "splits": {"50-50": 0.5}}, SCHEMA, "c")
 

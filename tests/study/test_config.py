@@ -122,6 +122,11 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
             "immediate-200 updates every 200 steps and a window of recordings has 100; make",
         ),
         (
+            ["tasks", "recordings", "parts", "cut"],
+            333,
+            "immediate-200 updates every 200 steps and a window of recordings has 333; make",
+        ),
+        (
             ["probes"],
             {"update_ratio": {"kind": "condition_number", "stride": 300}},
             "update_ratio measures every 300 steps and a window of recordings has 200; give",
@@ -180,6 +185,7 @@ def test_a_mistake_is_one_line_that_names_the_key(path, value, message):
     ("layers", "message"),
     [
         (["rn"], '"networks.deep.layers[0]" cannot be "rn"; the nearest is "rnn"'),
+        (["xrnn"], '"networks.deep.layers[0]" cannot be "xrnn"; the nearest is "rnn"'),
         (["rnn", {"kind": "rnnn"}], '"networks.deep.layers[1].kind" cannot be "rnnn"; the nearest'),
         (
             [{"kind": "rnn", "hidden": 0}],

@@ -191,6 +191,13 @@ def test_horizons_concern_one_task_its_split_and_the_named_learners():
     blocks = [BLOCK, BLOCK | {"tasks": ["wave"], "splits": ["shift"]}]
     scored = {c.path for c in plan(*blocks).conditions if plan(*blocks).horizons(c)}
     assert scored == {"days/sweeps/small/rtrl/adam/80-20"}
+    other = plan(*blocks, horizons=CONFIG["horizons"] | {"split": "shift"})
+    assert not any(other.horizons(c) for c in other.conditions), "a task that horizons do not name"
+
+
+def test_a_recording_has_its_splits_and_the_stationary_control():
+    assert plan().variants("days") == ["50-50", "80-20", "stationary"]
+    assert plan().variants("wave") == ["shift", "stationary"]
 
 
 def test_a_named_network_may_be_pretrained_differently():
