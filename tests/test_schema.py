@@ -64,7 +64,7 @@ def test_a_misspelt_key_is_named_before_the_key_it_leaves_missing():
 
 
 def test_of_several_mistakes_the_misspelt_key_is_told():
-    with pytest.raises(OrlaError, match='"parts.zut" is not a known key'):
+    with pytest.raises(OrlaError, match=r'"parts.zut" is not a known key'):
         validate({"grid": [], "parts": {"zut": 1}}, SCHEMA, "c")
 
 

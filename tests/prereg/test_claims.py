@@ -95,6 +95,7 @@ def more_seeds(given):
         (drop(3), "11 pairs: not the 12 registered"),
         (more_seeds, "pair pair-0: 500 seeds and 0 diverged: not the 3 registered"),
         (put("estimates", "n_seeds", 2, 4), "pair pair-4: 2 seeds and 0 diverged: not the 3 reg"),
+        (put("estimates", "n_diverged", 1, 4), "pair pair-4: 3 seeds and 1 diverged: not the 3"),
         (put("estimates", "n_diverged", np.nan, 4), "pair pair-4: n_seeds or n_diverged is no co"),
         (put("over_pairs", "alpha", 0.45), "over_pairs was made at alpha 0.45, and 0.05 is"),
         (put("over_pairs", "learner_full", "tbptt-200-200"), "per_step is tbptt-200-200 minus im"),
@@ -145,6 +146,15 @@ def test_a_learner_that_is_claimed_to_fail_need_not_recover(judged):
 def test_another_config_or_code_makes_it_untestable(judged, binding, reason):
     verdict = judged(document(), tables(gaps(0.5)), binding)
     assert verdict.outcome == "untestable" and reason in verdict.reason
+
+
+def test_the_config_of_what_its_checks_read_is_bound_too(judged):
+    given, checked = document(binds=BINDS | {"checks_sha256": "d" * 64}), tables(gaps(0.5))
+    for binding, outcome in ((BINDS, "untestable"), (given["binds"], "supported")):
+        verdict = judged(given, checked, binding)
+        assert verdict.outcome == outcome
+    verdict = judged(given, checked, BINDS | {"checks_sha256": "e" * 64})
+    assert "config of the quantities that its manipulation checks read" in verdict.reason
 
 
 def test_a_registration_that_binds_nothing_is_untestable(judged):
@@ -219,6 +229,11 @@ def test_a_pair_without_a_gap_fails(judged):
     assert judged(document(), given).outcome == "supported"
     verdict = judged(document(exclusions={"max_diverged": 2, "max_failing": 0}), given)
     assert verdict.outcome == "untestable" and "lost: no meaning" in verdict.reason
+    # Without a guard's words too, a gap that is missing is no sound one.
+    given["estimates"]["guards"] = ""
+    given["over_pairs"]["n_failing"] = 0
+    verdict = judged(document(exclusions={"max_diverged": 2, "max_failing": 0}), given)
+    assert verdict.outcome == "untestable" and "1 pairs fail a guard" in verdict.reason
 
 
 def test_a_verdict_that_depends_on_failing_pairs_is_inconclusive(judged):

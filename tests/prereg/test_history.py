@@ -146,3 +146,20 @@ def test_lines_of_a_repositorys_first_commit_were_copied_there(write, document):
 def test_outside_git_nothing_is_checked(write, document):
     lock.write(write.folder, [write(document)], DAY)
     assert state(write.folder) == {"small-gap": "not checked"}
+
+
+def test_what_was_committed_after_a_removal_stays_too(repository):
+    lock_file = repository.folder / "LOCK"
+    repository.locked("one")
+    repository.commit()
+    text = lock_file.read_text()
+    lock_file.unlink()
+    repository.commit()
+    lock_file.write_text(text)
+    repository.locked("two")
+    repository.commit()
+    assert state(repository.folder) == {"one": "git", "two": "git"}
+    lock_file.write_text(text)
+    repository.locked("two", DAY + datetime.timedelta(days=1))
+    with pytest.raises(OrlaError, match="is not the beginning of the present one"):
+        lock.verify(repository.folder)

@@ -144,6 +144,15 @@ def test_what_was_registered_as_least_and_most_is_enough(judged, tables):
     assert (verdict.outcome, verdict.n) == ("supported", 18)
 
 
+def test_without_a_count_of_the_diverged_none_may_be_added_either(judged, tables, document):
+    del document["criteria"][0]["columns"]["diverged"]
+    assert judged().outcome == "supported"
+    put("gaps", 0, "n_seeds", 21)(tables)
+    verdict = judged()
+    assert verdict.outcome == "untestable"
+    assert "n = 21, more than the 20 registered, and none is added" in verdict.reason
+
+
 def test_every_value_of_a_check_counts_not_the_first_alone(judged, tables):
     """Two rows of one condition: the first holds, the second fails."""
     rows = tables["conditions"]
@@ -407,7 +416,9 @@ def test_on_simulated_data_the_words_say_so(document, write, tables, outcome, in
     set_interval(tables, *interval)
     known = registration.read(write(document))
     locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, datetime.date(2026, 11, 21))}
-    data = {"mine/indy/50-50": {"simulated": True}, "real/indy/50-50": {"simulated": False}}
-    for task, words in (("mine", shown), ("real", outcome)):
+    real, made_up = {"simulated": False}, {"simulated": True}
+    data = {"mine/indy/50-50": made_up, "real/indy/50-50": real}
+    data |= {"both/indy/50-50": {"mixed": [real, made_up]}}
+    for task, words in (("mine", shown), ("real", outcome), ("both", shown)):
         table = verdicts([known], tables, locks, {"task": task}, datasets=data)
         assert (table["outcome"][0], table["words"][0]) == (outcome, words)
