@@ -65,6 +65,9 @@ def test_what_the_results_depend_on_is_bound(config, known, path, value):
     assert before["code_sha256"] == after["code_sha256"]
 
 
+OF_A_HORIZON = {"learners": ["immediate"], "split": "80-20"}
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -74,6 +77,7 @@ def test_what_the_results_depend_on_is_bound(config, known, path, value):
         (("conditions", 0, "seeds"), 7),
         (("conditions", -1, "name"), "another"),
         (("horizons", "steps"), [5000]),
+        (("horizons",), {"tasks": ["many-arrays"], "steps": [2000, 4000]} | OF_A_HORIZON),
         (("statistics", "main"), "per_step"),
         (("comparisons", "paper", "label"), "x"),
         (("pathvars", "reports"), "elsewhere"),

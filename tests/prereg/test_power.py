@@ -24,6 +24,7 @@ def test_equivalence_has_the_exact_power(n, gap, sd):
     ("claim", "gap"),
     [
         (WITHIN, 4.5),
+        (WITHIN, -4.5),
         (WITHIN, 0.0),
         (Claim("more_than", 10.0), 12.0),
         (Claim("more_than", 10.0), 8.5),
