@@ -1,5 +1,6 @@
 """Programs on disk: by what they are made of, for this machine, whole or made again."""
 
+import runpy
 from dataclasses import dataclass
 
 import pytest
@@ -149,3 +150,30 @@ def test_what_a_function_holds_is_part_of_its_name():
     assert name(adding(1.0)) != name(adding(2.0))
     assert name(adding(torch.ones(1))) is None
     assert name(adding({1: 2})) is None
+
+    def by_default(number):
+        def add(x, other=number):
+            return x + other
+
+        return add
+
+    def by_keyword(number):
+        def add(x, *, other=number):
+            return x + other
+
+        return add
+
+    for made in (by_default, by_keyword):
+        assert name(made(1.0)) == name(made(1.0))
+        assert name(made(1.0)) != name(made(2.0))
+
+
+def test_the_file_of_a_function_is_part_of_its_name(tmp_path):
+    script = tmp_path / "script.py"
+
+    def name(text):
+        script.write_text(f"def twice(x):\n    return {text}\n")
+        return programs.path("twice", "shapes", [runpy.run_path(str(script))["twice"]])
+
+    assert name("2 * x") == name("2 * x")
+    assert name("2 * x") != name("x + x")

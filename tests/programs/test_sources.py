@@ -47,6 +47,12 @@ def test_what_stands_beside_a_module_under_its_name_is_part_of_it(plugins):
     assert digest() != before
 
 
+def test_a_source_in_cpp_is_part_of_it_whatever_stands_beside_it(plugins):
+    before = digest()
+    (plugins / "alone.cpp").touch()
+    assert digest() != before
+
+
 def test_without_plug_ins_it_is_another(plugins):
     within = digest()
     catalogue.use_plugins([])

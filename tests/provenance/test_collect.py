@@ -1,11 +1,14 @@
+import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 from orla.provenance import collect as provenance
+from orla.tasks import base
 
 
 @pytest.fixture
@@ -52,6 +55,13 @@ def test_collect_is_json_repeats_itself_and_names_the_machine():
     assert first["versions"]["torch"] == torch.__version__
     assert first["cpu_capability"] == torch.backends.cpu.get_cpu_capability()
     assert first["threads"] == torch.get_num_threads()
+
+
+def test_collect_names_the_source_of_its_roots():
+    files = provenance.collect("orla.tasks.base")["code"]["files"]
+    source = Path(base.__file__).read_bytes()
+    assert files["orla/tasks/base.py"] == hashlib.sha256(source).hexdigest()
+    assert "orla/tasks/sine.py" not in files
 
 
 def test_a_process_without_pytorch_does_not_wait_for_it():

@@ -16,6 +16,12 @@ def test_networks_come_back_in_their_precision(tmp_path):
         assert back[name].dtype == tensor.dtype and torch.equal(back[name], tensor)
 
 
+def test_a_transposed_view_comes_back_as_it_was(tmp_path):
+    view = NETWORKS["W_hh"].transpose(1, 2)
+    networks.save({"W_hh": view}, tmp_path / "n.safetensors", {})
+    assert torch.equal(networks.load(tmp_path / "n.safetensors")["W_hh"], view)
+
+
 def test_the_first_seeds_can_be_asked_for_but_not_more_than_there_are(tmp_path):
     networks.save(NETWORKS, tmp_path / "n.safetensors", {})
     assert torch.equal(networks.load(tmp_path / "n.safetensors", 2)["W_hh"], NETWORKS["W_hh"][:2])

@@ -59,7 +59,7 @@ def test_a_stretch_begins_where_an_array_changes_or_the_counter_jumps(tmp_path, 
         tmp_path,
         counts=np.ones((8, 2)),
         vel=np.ones((8, 2)),
-        trial=np.array([1, 1, 1, 2, 2, 9, 9, 9]),
+        trial=np.array([1, 1, 1, 2, 2, 0, 0, 0]),
         label=np.array([0, 0, 0, 4, 4, 4, 5, 5]),
         timestep=np.array([0, 1, 3, 0, 1, 2, 3, 4], dtype=np.uint8),
     )
@@ -69,6 +69,12 @@ def test_a_stretch_begins_where_an_array_changes_or_the_counter_jumps(tmp_path, 
     assert starts is None and np.flatnonzero(~scored).tolist() == begins[1:]
     scored, starts = recording.masks("reset")
     assert scored is None and np.flatnonzero(starts).tolist() == begins
+
+
+def test_a_counter_of_one_byte_that_starts_again_begins_a_stretch(tmp_path):
+    path = saved(tmp_path, timestep=np.array([254, 255, 0, 1], dtype=np.uint8))
+    recording = read(path, Source(boundaries=Boundaries(counter="timestep")))
+    assert np.flatnonzero(recording.begins).tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(

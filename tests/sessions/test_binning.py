@@ -32,6 +32,11 @@ def test_edges_start_at_the_first_sample_and_end_within_the_last():
     assert len(short) == 20
 
 
+def test_a_time_base_that_ends_a_rounding_error_short_of_an_edge_holds_that_bin():
+    # 0.3 / 0.1 is 2.9999999999999996
+    np.testing.assert_allclose(bin_edges(np.array([0.0, 0.3]), 0.1), [0.0, 0.1, 0.2, 0.3])
+
+
 def test_a_lag_keeps_the_bins_whose_target_exists():
     time_s = np.arange(0.0, 1.0001, 0.004)
     np.testing.assert_allclose(bin_edges(time_s, 0.1, 0.25), 0.1 * np.arange(8))

@@ -11,6 +11,10 @@ def test_ties_in_variance_go_to_the_earlier_channel():
     assert top_channels(counts, 3).tolist() == [0, 1, 3]
 
 
+def test_a_channel_of_many_steady_counts_is_not_preferred():
+    assert top_channels(np.array([[9, 0, 1], [9, 2, 1]]), 1).tolist() == [1]
+
+
 def test_columns_of_the_same_channels_are_found_by_name():
     a, b = session("day a"), session("day b", names=["M1 003", "M1 001", "M1 004", "x"])
     assert same_channels(a, b, ["M1 001", "M1 003"]) == [1, 0]

@@ -39,6 +39,7 @@ def test_days_with_other_columns_become_components():
     a, b = binned_days()
     streams = made(a, b)
     assert streams.a.X.shape == (900, 5) and streams.b.X.shape == (510, 5)
+    assert streams.bin_s == 0.1
     np.testing.assert_allclose(streams.a.X[:630].std(0), 1.0)
     assert "first 320 steps" in streams.dataset["features"]["fitted_on"]
     assert streams.dataset["kept"] == {
@@ -49,6 +50,14 @@ def test_days_with_other_columns_become_components():
     for stream, z in ((streams.a, a.targets), (streams.b, b.targets[320:])):
         fit, *_ = np.linalg.lstsq(stream.X[:, :2], z - z.mean(0), rcond=None)
         assert np.corrcoef((stream.X[:, :2] @ fit).T, z.T)[:2, 2:].diagonal().min() > 0.8
+
+
+def test_targets_of_both_days_are_scaled_by_the_pretraining_part_of_a():
+    a, b = binned_days()
+    streams = made(a, b)
+    mean, sd = a.targets[:630].mean(0), a.targets[:630].std(0)
+    np.testing.assert_allclose(streams.a.Y * sd + mean, a.targets, atol=1e-9)
+    np.testing.assert_allclose(streams.b.Y * sd + mean, b.targets[320:], atol=1e-9)
 
 
 @pytest.mark.parametrize("columns", ["different", "same"])

@@ -63,6 +63,26 @@ def test_nothing_is_fitted_on_the_tail_of_a_or_on_b():
     assert np.abs(changed.b.X - plain.b.X).max() > 0.1
 
 
+def test_how_long_b_is_changes_nothing_of_a():
+    plain, other = make(), make(b=session("day b", 2, seconds=45.0))
+    assert (len(plain.b), len(other.b)) == (1200, 900)
+    np.testing.assert_array_equal(other.a.X, plain.a.X)
+    np.testing.assert_array_equal(other.a.Y, plain.a.Y)
+
+
+def without_crossings(s: Session) -> Session:
+    pairs = zip(s.unit_spikes, s.unit_sorted, strict=True)
+    return replace(s, unit_spikes=[x if is_sorted else np.empty(0) for x, is_sorted in pairs])
+
+
+def test_sorted_units_alone_are_counted_where_asked():
+    days = session("day a", 1), session("day b", 2)
+    chosen = make(*days, units="sorted")
+    expected = make(*map(without_crossings, days))
+    np.testing.assert_array_equal(chosen.a.X, expected.a.X)
+    np.testing.assert_array_equal(chosen.b.X, expected.b.X)
+
+
 def test_electrodes_are_matched_by_name():
     b = session("day b", 2)
     reversed_b = Session(

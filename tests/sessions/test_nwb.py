@@ -242,6 +242,13 @@ def test_a_step_too_long_or_too_short_ends_a_stretch(path):
     np.testing.assert_allclose(read.time_s, np.arange(61) / 100)
 
 
+def test_a_sample_without_one_of_its_coordinates_ends_a_stretch(path):
+    data = np.ones((101, 2))
+    data[80, 0] = np.nan
+    read = nwb.read_session(save(with_series(cursor(data=data)), path), trim=True)
+    np.testing.assert_allclose(read.time_s, np.arange(80) / 100)
+
+
 def test_less_than_half_of_a_recording_is_refused(path):
     trials = [[0.1 * i, 0.1 * i + 0.08] for i in range(10)]
     file = with_series(cursor(), spikes=())
@@ -414,6 +421,17 @@ def test_series_on_other_times_are_left_out(path):
     assert list(read.behavior) == ["cursor_pos"]
 
 
+def test_a_series_with_a_rate_begins_at_its_starting_time(path):
+    series = cursor(timestamps=None, rate=100.0, starting_time=5.0)
+    read = nwb.read_session(save(with_series(series, spikes=[[5.5]]), path))
+    np.testing.assert_allclose(read.time_s, 5 + np.arange(101) / 100)
+
+
+def test_events_at_one_time_are_in_order(path):
+    read = nwb.read_session(save(with_series(cursor(), spikes=[[0.25, 0.5, 0.5]]), path))
+    np.testing.assert_array_equal(read.unit_spikes[0], [0.25, 0.5, 0.5])
+
+
 def test_conversion_and_offset_are_applied_before_the_unit(path):
     series = cursor(conversion=2.0, offset=3.0)
     read = nwb.read_session(save(with_series(series), path))
@@ -434,14 +452,15 @@ def test_channel_names_and_sorting_of_others_are_kept(path):
     file.add_electrode_column("label", "name")
     for name in ("elec 7", "elec 9"):
         file.add_electrode(location="PMd", group=group, label=name)
-    add_unit_table(file, [[0.5], [0.25]], electrodes=[[1, 0], [0]], sorted=[False, True])
+    add_unit_table(file, [[0.5], [0.25]], electrodes=[[1, 0], [1]], sorted=[False, True])
     read = nwb.read_session(save(file, path))
     assert (read.channels, read.areas) == (["elec 7", "elec 9"], ["PMd", "PMd"])
-    np.testing.assert_array_equal(read.unit_channel, [1, 0])
+    np.testing.assert_array_equal(read.unit_channel, [1, 1])
     np.testing.assert_array_equal(read.unit_sorted, [False, True])
 
 
 GAP = np.concatenate([np.arange(50), np.arange(60, 111)]) / 100
+SHORT = np.concatenate([np.arange(50), 49.2 + np.arange(51)]) / 100
 BAD_FILES = {
     "no units": (lambda: with_series(cursor(), spikes=()), "units: no unit with spike_times"),
     "no series": (lambda: with_series(), "There are: none; use a file that has one"),
@@ -460,6 +479,10 @@ BAD_FILES = {
         lambda: with_series(cursor(timestamps=GAP)),
         r"behavior: the time base has 1 gaps: after 0\.49 s it advances by 110 ms, not 10 ms",
     ),
+    "short step": (
+        lambda: with_series(cursor(timestamps=SHORT)),
+        r"behavior: the time base has 1 gaps: after 0\.49 s it advances by 2 ms, not 10 ms",
+    ),
     "one sample": (lambda: with_series(cursor(k=1)), "cursor_pos has 1 samples and 1 times"),
 }
 
@@ -473,10 +496,13 @@ def test_bad_files_are_one_line_that_names_file_and_variable(path, make, message
     assert "\n" not in str(e.value)
 
 
-def test_a_file_without_any_recorded_stretch_cannot_be_trimmed(path):
-    save(with_series(cursor(data=np.full((101, 2), np.nan))), path)
-    with pytest.raises(OrlaError, match="no stretch in which position and all units"):
-        converted(path, path.with_name("ours.nwb"))
+def test_a_file_without_two_recorded_samples_in_a_row_cannot_be_trimmed(path):
+    data = np.full((101, 2), np.nan)
+    for recorded in (0, 1):
+        data[:recorded] = 1.0
+        save(with_series(cursor(data=data)), path)
+        with pytest.raises(OrlaError, match="no stretch in which position and all units"):
+            converted(path, path.with_name("ours.nwb"))
     assert list(path.parent.iterdir()) == [path]
 
 

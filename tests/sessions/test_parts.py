@@ -49,6 +49,8 @@ def test_sizes_may_be_fractions():
 def test_a_fraction_that_rounds_badly_keeps_its_step():
     # 0.29 * 100 is 28.999999999999996
     assert pretraining_steps(100, 0.29) == 71
+    split = parts(9_000, 100, Sizes(1, splits={"s": 0.29})).splits["s"]
+    assert split.adapt == slice(0, 29)
 
 
 @pytest.mark.parametrize(

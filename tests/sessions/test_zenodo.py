@@ -1,10 +1,12 @@
 """Downloads from a real HTTP server on loopback that serves, stalls, truncates and refuses."""
 
+import gzip
 import hashlib
 import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,6 +34,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(mode, b"", {"Retry-After": server.retry_after})
         if mode == "wrong":
             return self.answer(200, body[::-1], {})
+        if mode == "compress":
+            return self.answer(200, gzip.compress(body), {"Content-Encoding": "gzip"})
         if mode == "silent":
             return server.released.wait(5)
         if mode == "superscript":
@@ -207,6 +211,15 @@ def test_a_long_file_over_a_poor_line_may_break_more_often_than_retries(server, 
     assert len(server.seen) > 3
 
 
+def test_a_line_that_breaks_for_good_after_a_megabyte_ends_in_one_error(server, target):
+    server.body = BODY * 10
+    # A server that came back at last would not be asked any more.
+    server.kept, server.modes = 1_200_000, ["truncate", 503, 503, "serve"]
+    with pytest.raises(OrlaError, match="failed 3 times, at last: HTTP 503"):
+        fetch(server, target, md5=hashlib.md5(server.body).hexdigest(), retries=2)
+    assert len(server.seen) == 3
+
+
 @pytest.mark.parametrize("status", [403, 404, 410])
 def test_a_refusal_is_one_clear_error_without_retry(server, target, status):
     server.modes = [status]
@@ -228,6 +241,19 @@ def test_a_server_that_stays_busy_ends_in_one_error(server, target):
     with pytest.raises(OrlaError, match="failed 4 times, at last: HTTP 503"):
         fetch(server, target)
     assert len(server.seen) == 4
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "pauses"), [(None, [30.0, 60.0, 120.0, 120.0]), ("900", [120.0] * 4)]
+)
+def test_pauses_double_and_none_is_longer_than_two_minutes(
+    server, target, monkeypatch, retry_after, pauses
+):
+    slept = []
+    monkeypatch.setattr(zenodo, "time", SimpleNamespace(sleep=slept.append))
+    server.modes, server.retry_after = [503, 503, 503, 503, "serve"], retry_after
+    fetch(server, target, retries=4, backoff_s=30.0)
+    assert slept == pauses
 
 
 def test_honours_retry_after(server, target):
@@ -253,6 +279,13 @@ def test_a_wrong_checksum_is_retried_once_from_the_beginning(server, target):
     fetch(server, target)
     assert target.read_bytes() == BODY
     assert ranges(server) == [None, None]
+
+
+def test_a_body_that_is_compressed_unasked_is_not_taken(server, target):
+    server.modes = ["compress"]
+    with pytest.raises(OrlaError, match=rf"failed 1 times, at last: {len(BODY)} of \d+ bytes"):
+        fetch(server, target, retries=0)
+    assert not target.exists()
 
 
 def test_a_partial_file_of_other_content_is_discarded_after_one_try(server, target):

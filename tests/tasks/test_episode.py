@@ -72,6 +72,7 @@ REFUSED = {
     ),
     "other inputs": (dict(heldout=stream(3, n_in=3)), "heldout has X (3, 3)"),
     "other outputs": (dict(heldout=stream(3, n_out=2)), "targets of 2 values, and n_out is 1"),
+    "fewer outputs": (dict(n_out=2), "adapt has targets of 1 values, and n_out is 2"),
     "other seeds": (
         dict(adapt=stream(6, seeds=2), heldout=stream(3, seeds=3)),
         "heldout has X (3, 3, 2), Y float64 and adapt has X (2, 6, 2)",

@@ -154,6 +154,11 @@ def test_a_pair_has_its_label_and_its_own_seed(tmp_path):
     assert all(x != y for x, y in zip(written["first"], written["other"], strict=True))
 
 
+def test_zero_is_a_seed_of_a_pair():
+    made = task(pairs={"first": PAIRS["day2"] | {"seed": 0}, "other": PAIRS["day2"]})
+    assert (made.seed("first"), made.seed("other")) == (0, 1)
+
+
 def test_simulated_sessions_become_streams(tmp_path):
     small = {"task": {"duration_a_s": 61.0, "duration_b_s": 41.0}, "array": {"n_channels": 12}}
     made = task(
@@ -211,6 +216,22 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
         replace(made, preparation=replace(made.preparation, bin_s=0.05)).streams(
             "day2", paths["one"], paths["two"]
         )
+
+
+def test_inputs_that_are_no_counts_are_read_where_nothing_transforms_them(tmp_path):
+    random = np.random.default_rng(0)
+    events = random.normal(size=(900, 4))
+    paths = {name: str(tmp_path / f"{name}.npz") for name in ("one", "two")}
+    for path in paths.values():
+        np.savez(path, counts=events, vel=random.normal(size=(900, 2)), bin_s=0.1)
+    found = task(
+        source="binned",
+        binned={"files": paths, "columns": "same"},
+        preparation={"bin_s": 0.1, "transform": "none", "features": {"count": 4}},
+        parts={"cut": 20, "tail_steps": 0.3, "tail_stream_steps": 0.5},
+    ).streams("day2", *paths.values())
+    fitted = events[:630]
+    np.testing.assert_allclose(found.a.X * fitted.std(0) + fitted.mean(0), events, atol=1e-12)
 
 
 def recorded(folder, file_a, file_b, binned, preparation, sizes):

@@ -33,6 +33,8 @@ def test_the_target_is_a_later_input(ahead):
         episode = task.episode(variant, [1, 2])
         for part in (episode.pretraining, episode.whole):
             assert np.array_equal(part.Y[:, :-ahead], part.X[:, ahead:])
+        # The unchanged stream goes on where pretraining ends.
+        assert np.array_equal(episode.pretraining.Y[:, -ahead:], episode.reference.X[:, :ahead])
 
 
 def test_variance_is_one_and_phases_are_spread():

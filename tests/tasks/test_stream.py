@@ -27,7 +27,7 @@ REFUSED = {
     "values without outputs": (dict(X=X, Y=Y[:, 0]), "do not fit"),
     "categories in int32": (dict(X=X, Y=WORDS.astype(np.int32)), "Y int32 (6,) do not fit"),
     "categories with outputs": (dict(X=X, Y=WORDS[:, None]), "do not fit"),
-    "category below 0": (dict(X=X, Y=WORDS - 2), "category -2"),
+    "category below 0": (dict(X=X, Y=WORDS - 1), "category -1"),
     "NaN in X": (dict(X=spoiled(X, (4, 1), np.nan), Y=Y), "X is not finite at (4, 1)"),
     "infinite X": (dict(X=spoiled(X, (0, 2), -np.inf), Y=Y), "X is not finite at (0, 2)"),
     "NaN in Y": (dict(X=X, Y=spoiled(Y, (5, 0), np.nan)), "Y is not finite at (5, 0)"),

@@ -98,7 +98,8 @@ def _described(thing: Any) -> str:
         return _with_parts(type(thing), [getattr(thing, f.name) for f in dataclasses.fields(thing)])
     if inspect.isfunction(thing):
         cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        return _with_parts(thing, [*cells, *(thing.__defaults__ or ())])
+        by_keyword = sorted((thing.__kwdefaults__ or {}).items())
+        return _with_parts(thing, [*cells, *(thing.__defaults__ or ()), *by_keyword])
     if hasattr(thing, "__dict__") and not isinstance(thing, (type, torch.Tensor)):
         return _with_parts(type(thing), sorted(vars(thing).items()))
     raise TypeError(f"{thing!r} cannot be described")

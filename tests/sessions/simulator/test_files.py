@@ -38,6 +38,15 @@ def test_files_have_the_layout_of_the_recordings(tmp_path):
         assert np.all(np.diff(row[0]) >= 0) and t[0] <= row[0][0] and row[0][-1] <= t[-1]
 
 
+def test_day_b_has_its_own_length_and_its_own_reaches(tmp_path):
+    targets = []
+    for path in write(tmp_path):
+        with h5py.File(path) as file:
+            targets.append(file["target_pos"][()])
+    assert [shown.shape for shown in targets] == [(2, 10_001), (2, 7_501)]
+    assert not np.array_equal(targets[0][:, :7_501], targets[1])
+
+
 def test_a_seed_names_its_files(tmp_path):
     first, again = write(tmp_path / "1"), write(tmp_path / "2")
     other = write(tmp_path / "3", seed=1)

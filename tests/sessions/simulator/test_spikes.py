@@ -67,6 +67,22 @@ def test_a_flat_unit_is_poisson():
     assert intervals.std() / intervals.mean() == pytest.approx(1.0, abs=0.05)
 
 
+def test_no_unit_fires_faster_than_300_hz():
+    times = spikes_of(one_unit(log_rate=np.log([3000.0])), reaching(20.0), still())
+    assert len(times) == pytest.approx(300 * 20, abs=4 * np.sqrt(300 * 20))
+
+
+def test_each_unit_of_a_channel_has_a_cell_of_its_own():
+    two = Units(**{name: np.repeat(of, 2, axis=0) for name, of in vars(one_unit()).items()})
+    ((first, second, *others),) = simulate_spikes(
+        two, reaching(20.0), still(), np.random.SeedSequence(3)
+    )
+    for times in (first, second):
+        assert len(times) == pytest.approx(20 * 20, abs=4 * np.sqrt(20 * 20))
+    assert not np.array_equal(first, second)
+    assert not any(times.size for times in others)
+
+
 @pytest.mark.parametrize("lag_s", [0.0, 0.12])
 def test_tuning_is_recovered_from_the_spikes(lag_s):
     behavior = reaching(600.0)

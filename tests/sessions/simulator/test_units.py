@@ -3,13 +3,14 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from orla.sessions.simulator.settings import ArraySettings, DriftSettings
+from orla.sessions.simulator.settings import ArraySettings, DriftSettings, Settings
 from orla.sessions.simulator.units import (
     Units,
     draw_units,
     drifted,
     silenced,
     silent_channels,
+    units_of_both_days,
 )
 
 
@@ -107,3 +108,12 @@ def test_silent_channels_record_noise_alone():
     assert not any(np.any(getattr(heard, name)[gone]) for name in ("depth", "speed", "position"))
     np.testing.assert_array_equal(heard.depth[~gone], units.depth[~gone])
     np.testing.assert_array_equal(heard.log_rate[~gone], units.log_rate[~gone])
+
+
+def test_each_day_has_silent_channels_of_its_own():
+    # All five channels with neurons are lost, and the five others gain some.
+    settings = Settings(array=ArraySettings(n_channels=10, silent=0.5), drift=only(lost=1.0))
+    days = units_of_both_days(settings, *np.random.SeedSequence(0).spawn(3))
+    silent_a, silent_b = (day.depth[~day.is_sorted] == 0 for day in days)
+    assert silent_a.sum() == 5
+    np.testing.assert_array_equal(silent_b, ~silent_a)
