@@ -65,6 +65,15 @@ def test_a_table_that_differs_from_its_declaration_is_refused(statistics):
         base.build("first", {"models": pd.DataFrame()}, settings())
 
 
+def test_columns_in_another_order_than_declared_are_refused(statistics):
+    statistics(first=("models",))
+    first = catalogue.part("statistic", "first")
+    first.columns = {"rows": "R.", "cols": "C."}
+    first.table = lambda self, *tables, settings: pd.DataFrame({"cols": [1], "rows": [2]})
+    with pytest.raises(OrlaError, match="differ in the order of its columns"):
+        base.build("first", {"models": pd.DataFrame()}, settings())
+
+
 def test_the_studys_own_need_what_sweeps_make_and_each_other():
     assert {name: base.needs(name) for name in base.in_order()} == {
         "conditions": ("models",),

@@ -497,6 +497,9 @@ def test_an_optimizer_that_always_diverges_leaves_the_ordering():
     lost = (frame["optimizer"] == "sgd") & (frame["learner"] == "tbptt-200-200")
     frame.loc[lost, ["recovery_heldout_percent", "update_ratio"]] = np.nan
     assert one(table("ratio_gap_order", frame))["n_optimizers"] == 3
+    first = (frame["optimizer"] == "adam") & (frame["seed"] == 0)
+    frame.loc[first, ["recovery_heldout_percent", "update_ratio"]] = np.nan
+    assert one(table("ratio_gap_order", frame))["n_seeds"] == 4, "the fewest of any optimizer"
     frame = frame[frame["optimizer"].isin(["sgd", "adam", "lars"])]
     assert table("ratio_gap_order", frame).empty
 
@@ -511,6 +514,15 @@ def test_horizon_gaps():
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
     assert list(found["gap_pp"]) == pytest.approx([gap.mean(), gap.mean() + 7])
     assert (found["n_seeds"] == 5).all()
+
+
+def test_horizons_of_one_setting_stand_together():
+    frame = models(["immediate", "tbptt-200-200"])
+    both = pd.concat([frame, frame.assign(optimizer="sgd")])
+    given = {"horizon": pd.concat([horizon(both, 11000), horizon(both, 5000)])}
+    found = base.build("horizon_gaps", given, settings())
+    steps = found.groupby("optimizer", sort=False)["horizon_steps"].apply(list)
+    assert found["optimizer"].is_monotonic_increasing and (steps.map(tuple) == (5000, 11000)).all()
 
 
 def test_bad_tables_are_named():

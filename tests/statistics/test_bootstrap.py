@@ -10,7 +10,6 @@ from orla.errors import OrlaError
 from orla.statistics.bootstrap import (
     mean_interval,
     ordering_interval,
-    paired_mean_interval,
     rank_correlation,
     spearman,
 )
@@ -70,34 +69,12 @@ def test_one_value_has_no_interval():
     assert np.isnan([interval.low, interval.high]).all()
 
 
-def test_paired_interval_resamples_pairs():
-    generator = np.random.default_rng(0)
-    shared = generator.normal(0, 10, 20)
-    first, second = shared + generator.normal(1, 0.1, 20), shared
-    paired = paired_mean_interval(first, second)
-    assert paired == mean_interval(first - second)
-    assert paired.high - paired.low < 0.2
-    reference = stats.bootstrap(
-        (first, second),
-        lambda a, b, axis=-1: np.mean(a, axis) - np.mean(b, axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=10_000,
-        method="percentile",
-        rng=np.random.default_rng(9),
-    ).confidence_interval
-    assert (paired.low, paired.high) == pytest.approx(tuple(reference), abs=0.01)
-    # Breaking the pairs must show: the interval becomes as wide as the spread between units.
-    broken = paired_mean_interval(first, np.roll(second, 1))
-    assert broken.high - broken.low > 2
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda: mean_interval([]), "at least one"),
         (lambda: mean_interval([1.0, np.nan]), "1 of 2 values are not finite"),
-        (lambda: paired_mean_interval([1, 2], [1]), "2 and 1 values"),
+        (lambda: spearman([1, 2], [1]), "2 and 1 values"),
         (lambda: spearman([1, 2, 3], [1, 2, np.inf]), "not finite"),
         (lambda: ordering_interval(np.ones((2, 3)), np.ones((2, 3))), "three groups"),
         (lambda: ordering_interval(np.ones((3, 3)), np.ones((3, 2))), "shapes"),
@@ -145,6 +122,11 @@ def test_a_constant_side_orders_nothing():
     assert (interval.estimate, interval.low, interval.high) == (0.0, 0.0, 0.0)
 
 
+def test_three_pairs_have_an_interval_and_two_have_none():
+    assert spearman([1, 2, 3], [1, 3, 2]).method != "none"
+    assert spearman([1, 2], [2, 1]).method == "none"
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_perfect_order_has_a_finite_interval(sign):
     interval = spearman(np.arange(8), sign * np.arange(8) ** 3)
@@ -153,7 +135,7 @@ def test_perfect_order_has_a_finite_interval(sign):
     assert np.isfinite([interval.low, interval.high]).all()
 
 
-def ordering_by_loops(x, y, resamples, seed):
+def ordering_by_loops(x, y, resamples, seed, ends=(2.5, 97.5)):
     """Resample units one resample at a time: slow, and independent of the vectorised form."""
     draws = np.random.default_rng(seed).integers(0, x.shape[1], size=(resamples, x.shape[1]))
     rhos = []
@@ -162,7 +144,7 @@ def ordering_by_loops(x, y, resamples, seed):
         if np.isnan(a).all(axis=1).any():
             continue
         rhos.append(stats.spearmanr(np.nanmean(a, axis=1), np.nanmean(b, axis=1)).statistic)
-    return np.percentile(rhos, [2.5, 97.5])
+    return np.percentile(rhos, ends)
 
 
 @pytest.mark.parametrize("holes", [[], [(0, 1)], [(1, 0), (1, 1), (3, 4)]])
@@ -177,6 +159,21 @@ def test_ordering_interval_matches_plain_loops(holes):
     assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-9)
     mean_x, mean_y = np.nanmean(x, axis=1), np.nanmean(y, axis=1)
     assert interval.estimate == pytest.approx(stats.spearmanr(mean_x, mean_y).statistic)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.6])
+def test_ordering_of_many_groups_matches_plain_loops(confidence):
+    """Fifteen groups have many rank correlations, so that any other draw gives other ends."""
+    generator = np.random.default_rng(5)
+    x, y = generator.normal(0, 1, (2, 15, 4)) + np.linspace(0, 1, 15)[:, None]
+    x[0, 1:] = y[1, :3] = y[2, 0] = np.nan
+    given = dict.fromkeys(zip(*np.where(np.isnan(x + y)), strict=True), np.nan)
+    lone = [np.where(np.isnan(x + y), np.nan, each) for each in (x, y)]
+    assert len(given) == 7
+    interval = ordering_interval(x, y, resamples=40, seed=6, confidence=confidence)
+    tail = 50 * (1 - confidence)
+    expected = ordering_by_loops(*lone, 40, 6, [tail, 100 - tail])
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-9)
 
 
 def test_ordering_draws_seeds_jointly():

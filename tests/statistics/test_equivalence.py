@@ -1,5 +1,7 @@
 """TOST and its power against published values, statsmodels, simulation and known past bugs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -202,6 +204,16 @@ def test_zero_variance_is_a_comparison_of_numbers(value, margins, p_lower, p_upp
     assert not np.isnan([test.t_lower, test.t_upper]).any()
 
 
+def test_a_p_of_alpha_is_not_below_it():
+    test = tost_paired([0.0, 1.0, 2.0], -3, 3)
+    assert not replace(test, p_lower=0.01, p_upper=0.05, alpha=0.05).equivalent
+    assert replace(test, p_lower=0.01, p_upper=0.0499, alpha=0.05).equivalent
+
+
+def test_the_number_of_pairs_follows_from_the_degrees_of_freedom():
+    assert tost_from_moments(0.1, 0.2, 64, -1, 1).n == 65
+
+
 def test_one_pair_shows_nothing():
     test = tost_paired([0.0], -3, 3)
     assert test.p_lower == test.p_upper == 1.0 and not test.equivalent
@@ -215,7 +227,9 @@ def test_one_pair_shows_nothing():
         ([1, np.nan, 2], (-3, 3), 0.05, "1 of 3 differences are not finite"),
         ([1, np.inf], (-3, 3), 0.05, "leave diverged pairs out"),
         ([1, 2], (3, -3), 0.05, "the first must be smaller"),
+        ([1, 2], (3, 3), 0.05, "the first must be smaller"),
         ([1, 2], (-3, 3), 0.5, "between 0 and 0.5"),
+        ([1, 2], (-3, 3), 0.0, "between 0 and 0.5"),
     ],
 )
 def test_bad_input_is_one_clear_line(values, margins, alpha, words):

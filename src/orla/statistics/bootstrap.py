@@ -65,32 +65,6 @@ def mean_interval(
     return Interval(float(values.mean()), float(low), float(high), "percentile")
 
 
-def paired_mean_interval(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    confidence: float = 0.95,
-) -> Interval:
-    """Percentile bootstrap interval of mean(first - second), resampling pairs.
-
-    Parameters
-    ----------
-    first, second
-        (n,) two measures of the same n units, in the same order.
-    seed, resamples, confidence
-        As in `mean_interval`.
-
-    Raises
-    ------
-    OrlaError
-        On arrays of different lengths, on no value, or on a NaN or infinite one.
-    """
-    first, second = _pair(first, second, "paired_mean_interval")
-    return mean_interval(first - second, seed=seed, resamples=resamples, confidence=confidence)
-
-
 def spearman(
     x: ArrayLike,
     y: ArrayLike,
