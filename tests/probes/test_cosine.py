@@ -145,7 +145,7 @@ def test_by_hand():
 def test_the_summary_leaves_out_updates_without_a_cosine():
     series = {
         "cosine with a of b": np.array([[np.nan, 0.5, -0.1, 0.2], [np.nan] * 4]),
-        "norm against a of b": np.array([[np.inf, 1.0, 4.0, 2.5], [np.nan, 0.0, 2.0, np.nan]]),
+        "norm against a of b": np.array([[np.inf, 1.0, 9.0, 2.5], [np.nan, 0.0, 2.0, np.nan]]),
     }
     found = Cosine(against="a").by_observer(series)["b"]
     np.testing.assert_allclose(found["cosine"], [0.2, np.nan])
