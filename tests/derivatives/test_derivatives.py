@@ -10,6 +10,7 @@ from harness import (
     N_IN,
     N_OUT,
     NETWORKS,
+    SQUARED_ERROR,
     Normalised,
     all_learn,
     distance,
@@ -153,3 +154,28 @@ def test_pushing_forward_is_the_jacobian_times_a_tangent(kind, starts):
     squares = torch.cat(gathered, 1).square().sum(1)
     torch.testing.assert_close(d.gathered_square(*window), squares, rtol=1e-12, atol=0.0)
     assert (squares > 1e-3).all()
+
+
+@pytest.mark.parametrize("scored", [None, True, False])
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "lru"])
+def test_the_readouts_gradient_is_autograds(kind, scored):
+    architecture, _ = NETWORKS[kind]
+    params, drawn = networks(architecture), torch.Generator().manual_seed(3)
+    state = torch.randn(2, architecture.state_size, generator=drawn, dtype=torch.float64)
+    moment = {"x": torch.zeros(N_IN, dtype=torch.float64), "y": torch.ones(N_OUT).double()}
+    if scored is not None:
+        moment["scored"] = torch.tensor(scored)
+    error, on_outputs, pull = derivatives(architecture).outputs(
+        SQUARED_ERROR, params, state, moment
+    )
+    on_state, gradient = pull(on_outputs)
+    for i in range(2):
+        leaves = {name: p[i].clone().requires_grad_() for name, p in params.items()}
+        h = state[i].clone().requires_grad_()
+        loss = ((architecture.readout(leaves, h) - moment["y"]) ** 2).mean()
+        loss = loss * (1.0 if scored is None else float(scored))
+        loss.backward()
+        assert torch.allclose(error[i], loss.detach(), rtol=1e-12, atol=0)
+        assert torch.allclose(on_state[i], h.grad, rtol=1e-12, atol=1e-15)
+        for name, g in gradient.items():
+            assert torch.allclose(g[i], leaves[name].grad, rtol=1e-12, atol=1e-15), name

@@ -225,3 +225,31 @@ def test_a_run_too_short_for_a_look_has_none():
     assert list(found) == list(ConditionNumber.part.more["columns"])
     series = {n: np.array([[1.0, 3.0], [np.nan, 5.0]]) for n in found}
     assert ConditionNumber().summary(series)["condition_number"].tolist() == [2.0, 5.0]
+
+
+@dataclass(frozen=True)
+class Twins(Architecture):
+    """Two units that are one, but for rounding."""
+
+    @property
+    def state_size(self):
+        return 2
+
+    def recurrent_shapes(self):
+        return {"W": (self.n_in,)}
+
+    def step(self, params, state, x):
+        one = (params["W"] * x).sum()
+        return torch.stack([one, 10 * (params["W"] * (0.1 * x)).sum()])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_differs_by_rounding_alone_has_no_rank(dtype):
+    architecture = Twins(2, 30, 1)
+    drawn = torch.Generator().manual_seed(0)
+    x = torch.randn(30, generator=drawn).to(dtype)
+    assert (10 * (0.1 * x) != x).any()
+    params = {"W": torch.ones(30, dtype=dtype)}
+    found = ConditionNumber().look(architecture, params, torch.zeros(2, dtype=dtype), x)
+    assert float(found["condition_rank"]) == 0.5
+    assert float(found["condition_number"]) == pytest.approx(1.0, abs=1e-6)
