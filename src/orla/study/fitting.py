@@ -135,13 +135,9 @@ def _join(question: Question, made: Mapping[str, Mapping[str, Any]]) -> None:
     from orla.study import trial
 
     specs = [(_KINDS[key], spec) for key, named in question.items() for spec in named.values()]
-    outside = any(True for kind, spec in specs for _ in trial.from_outside(kind, spec))
-    for optimizer in made.get("optimizers", {}).values() if outside else ():
-        trial.try_optimizer(optimizer)
-    for start in made.get("starts", {}).values() if outside else ():
-        trial.try_start(start)
-    for learner in made.get("learners", {}).values():
-        loop = Loop(
+    outside = [part for kind, spec in specs for part in trial.from_outside(kind, spec)]
+    loops = [
+        Loop(
             learner,
             SGD(),
             SquaredError(),
@@ -150,8 +146,17 @@ def _join(question: Question, made: Mapping[str, Mapping[str, Any]]) -> None:
             probes=list(made.get("probes", {}).values()),
             segment=learner.stride,
         )
-        if outside:
+        for learner in made.get("learners", {}).values()
+    ]
+    if not outside:
+        return
+    tries = {"optimizers": trial.try_optimizer, "starts": trial.try_start}
+    with trial.in_one_line(outside):
+        for loop in loops:
             trial.try_loop(loop)
+        for key, tried in tries.items():
+            for part in made.get(key, {}).values():
+                tried(part)
 
 
 def _told(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
