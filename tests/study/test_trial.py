@@ -134,3 +134,23 @@ def test_a_network_that_would_take_long_is_not_tried(folder, monkeypatch):
     block, sections = block_and_sections("networks", folder, broken)
     monkeypatch.setattr(trial, "_MOST", 0)
     checked(config(block, **sections))
+
+
+PROBE = '''
+from orla.probes.update_ratio import UpdateRatio
+
+
+class Watching(UpdateRatio, name="watching"):
+    """A probe with a mistake."""
+
+    def measure(self, state, update):
+        return state, missing
+'''
+
+
+def test_of_several_parts_from_outside_the_one_that_fails_is_named(folder):
+    (folder / "a_network.py").write_text(HEAD + NETWORK)
+    (folder / "z_probe.py").write_text(PROBE)
+    block = {"networks": ["mine"], "probes": ["watching"]}
+    line = refusal(block, plugins=[str(folder)], **OF_A_NETWORK)
+    assert f"{folder / 'z_probe.py'}: one update fails (NameError" in line
