@@ -1,9 +1,11 @@
 """The list of careless edits fits the source as it stands; `python -m tests.mutants` runs it."""
 
 import ast
+from types import SimpleNamespace
 
 import pytest
 
+from tests.mutants.__main__ import CasesInTurn
 from tests.mutants.edits import ROOT, read
 
 EDITS = read()
@@ -31,3 +33,10 @@ def test_named_tests_are_there():
 def test_no_edit_stands_twice():
     seen = [(edit.file, edit.old, edit.new) for edit in EDITS]
     assert len(seen) == len(set(seen))
+
+
+def test_tests_run_case_by_case_in_turn():
+    names = ["f::a[1]", "f::a[2]", "f::b", "g::a[x]", "f::a[3]", "g::a[y]"]
+    items = [SimpleNamespace(nodeid=name) for name in names]
+    CasesInTurn().pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == [names[i] for i in (0, 2, 3, 1, 5, 4)]

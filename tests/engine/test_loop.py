@@ -291,12 +291,12 @@ def test_a_snapshot_is_a_shorter_run_and_the_start_stays_as_it_was(name):
     params = networks(NETWORKS["rnn"][0], models=3)
     before = {n: p.clone() for n, p in params.items()}
     own = loop(name, "rnn")
-    whole = adapt(own, params, RATES, X, Y, snapshots=[24, 48])
-    assert set(whole.snapshots) == {24, 48}
+    whole = adapt(own, params, RATES, X, Y, snapshots=[24, 48, STEPS])
+    assert set(whole.snapshots) == {24, 48, STEPS}
     for steps, (kept, network) in whole.snapshots.items():
         short = adapt(own, params, RATES, X[:steps], Y[:steps]).state
         assert same(short.params, kept) and torch.equal(short.network, network)
-        assert not same(whole.state.params, kept)
+        assert same(whole.state.params, kept) == (steps == STEPS)
     assert same(params, before)
 
 

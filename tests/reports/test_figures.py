@@ -138,6 +138,22 @@ def test_mean_line_stops_where_a_seed_diverged(results, drawn):
     assert np.isnan(line.get_ydata()[lost]).all() and lost.any()
 
 
+def test_a_trace_goes_on_with_the_seeds_that_are_still_finite(made, simulated):
+    results = dict(made["two seeds"])
+    traces = results["traces"].copy()
+    steps = np.unique(traces["step"])
+    lost = (traces["seed"] == 1) & (traces["step"] >= steps[3])
+    traces.loc[lost, "error"] = np.nan
+    figure, _ = draw("adaptation_traces", results | {"traces": traces}, simulated)
+    own = traces.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
+    by_seed = own.pivot(index="step", columns="seed", values="error")
+    look = simulated.marks("learner", ["immediate"])["immediate"]
+    [line] = [line for line in figure.axes[0].lines if line.get_color() == look.color]
+    assert np.isnan(by_seed[1][3:]).all() and not np.isnan(by_seed[1][:3]).any()
+    first = by_seed[0].iloc[1:6].mean()  # of five windows about the first one without seed 1
+    np.testing.assert_allclose(line.get_ydata()[3], first)
+
+
 def test_tost_row_of_the_paper_is_its_interval(results, drawn):
     figure, caption = drawn["tost_interval"]
     axes = figure.axes[0]

@@ -306,6 +306,12 @@ def test_nwb_files_of_others_give_streams_in_their_unit(study):
     read = Streams.load(study.folder / "results/own/recordings/streams.npz")
     tiny = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
     assert np.allclose(read.a.X, tiny.a.X)
+    other = study.changed(
+        tasks={"recordings": {"source": "nwb", "nwb": source | {"cursor": "elbow_pos"}}},
+        pathvars={"results": "results/other", "reports": "reports/other"},
+    )
+    line = other.refused(f"results/other/recordings/sessions/{SESSIONS[0]}.nwb")
+    assert "elbow_pos" in line and "finger_pos" in line
 
 
 def positions(file):
