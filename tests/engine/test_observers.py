@@ -1,5 +1,7 @@
 """Learners that watch: what they answer, that they never drive, and what the loop refuses."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -25,6 +27,7 @@ from harness import (
 from orla import catalogue
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
+from orla.interventions.base import Intervention
 from orla.interventions.match_norm import MatchNorm
 from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
@@ -85,6 +88,35 @@ def test_an_intervention_does_drive():
         for chain in ([], [Smoothing()])
     ]
     assert not same(*ran)
+
+
+@dataclass(frozen=True)
+class Plus(Intervention):
+    """Adds to every entry of a gradient."""
+
+    added: float
+
+    def update(self, gradients, state, params):
+        return {name: g + self.added for name, g in gradients.own.items()}, state
+
+
+def test_an_intervention_is_given_what_the_one_before_it_answered():
+    architecture, _ = NETWORKS["rnn"]
+    X, Y = stream(STEPS)
+    learner, params = make_learner("immediate", architecture), networks(architecture)
+    chain = [Plus(1.0), Plus(10.0), Plus(100.0)]
+    watched = watch(learner, params, X, Y, rate=0.001, interventions=chain)
+    for given, learned in zip(watched.gradients, watched.series("learned"), strict=True):
+        for name, g in given.items():
+            torch.testing.assert_close(g, learned[name] + 111.0)
+
+
+@pytest.mark.parametrize(("observer", "apart"), [("tbptt-6-1", True), ("rtrl", False)])
+def test_gradient_and_update_are_compiled_apart_where_any_learner_loops(observer, apart):
+    architecture, _ = NETWORKS["rnn"]
+    observers = {"full": make_learner(observer, architecture)}
+    step = make_learner("immediate", architecture)
+    assert Loop(step, Adam(), SQUARED_ERROR, observers=observers).apart is apart
 
 
 def test_compiled_observers_never_drive():

@@ -217,6 +217,8 @@ def nan_at(shape, *index):
         ({}, {"data": {"X": None}}, "s.npz: X is missing"),
         ({}, {"data": {"Y": np.zeros(STEPS)}}, f"s.npz: Y has shape ({STEPS},)"),
         ({}, {"data": {"Y": np.zeros((3, N_OUT))}}, f"X has {STEPS} steps and Y has 3"),
+        ({}, {"data": {"Y": np.zeros((60, N_OUT))}}, f"X has {STEPS} steps and Y has 60"),
+        ({}, {"data": {"X": np.full((STEPS, N_IN), np.inf)}}, "s.npz: X is not finite at (0, 0)"),
         ({}, {"data": {"X": nan_at((STEPS, N_IN), 7, 1)}}, "s.npz: X is not finite at (7, 1)"),
         ({}, {"data": {"X": np.zeros((0, N_IN)), "Y": np.zeros((0, N_OUT))}}, "at least one"),
     ],
