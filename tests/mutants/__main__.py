@@ -83,7 +83,7 @@ def _pytest(scratch, tests):
 
 
 class CasesInTurn:
-    """Runs one case of every test, then another of every test: most edits fail in the first turn."""
+    """Runs one case of each test, then another of each: most edits fail in the first turn."""
 
     def pytest_collection_modifyitems(self, items):
         seen, turn = Counter(), {}
