@@ -30,6 +30,12 @@ def test_figure_is_the_rows(results):
     assert text == f"gap: +{row['gap_pp']:.1f} pp (95 % {ends}, n = 5)"
 
 
+def test_one_seed_has_no_interval():
+    gaps = pd.DataFrame({"gap_pp": [4.04], "low_pp": [3.1], "high_pp": [5.2], "n_seeds": [1]})
+    part = {**GAP, "where": {}, "low": "low_pp", "high": "high_pp", "interval": "95 %"}
+    assert answer({**part, "n": "n_seeds"}, {"gaps": gaps}) == "gap: +4.0 pp (n = 1)"
+
+
 def test_absent_result_or_row_reads_not_run(results):
     assert answer({**GAP, "where": WHERE}, {}) == "gap: not run"
     assert answer({**GAP, "where": {**WHERE, "optimizer": "lion"}}, results) == "gap: not run"
@@ -54,6 +60,14 @@ def test_range_and_difference(results):
         "digits": 2,
     }
     assert answer(spec, results) == "d: 0.67"
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "text"), [("mean", "gap: +4.0 pp"), ("range", "gap: −2.0 to +9.0 pp")]
+)
+def test_aggregates_leave_out_what_diverged(aggregate, text):
+    gaps = pd.DataFrame({"gap_pp": [5.0, float("nan"), 9.0, -2.0]})
+    assert answer({**GAP, "where": {}, "aggregate": aggregate}, {"gaps": gaps}) == text
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,12 @@ def test_a_changed_result_changes_its_figure(results, simulated, text):
         assert findings({**results, name: gaps}, PROVENANCE, simulated) != text
 
 
+def test_figures_of_simulated_sessions_are_marked_in_headings(text):
+    for heading in ("The paper's claims", "Every registration", "Gap against adapt horizon"):
+        assert f"\n## {heading} (SIMULATED)\n" in text
+    assert "| claim | the paper's figure | ours (SIMULATED) | verdict (SIMULATED) |" in text
+
+
 def test_recordings_are_not_called_simulated(results, recorded):
     assert "SIMULATED" not in findings(results, PROVENANCE, recorded)
 

@@ -18,6 +18,8 @@ from orla.reports.numbers import MISSING, bind, count, estimate, interval, numbe
         (-0.04, True, "0.0"),
         (0.0, True, "0.0"),
         (-123456.0, False, "−1.2×10⁵"),
+        (99_999.0, False, "99999.0"),
+        (100_000.0, False, "10⁵"),
     ],
 )
 def test_number(value, signed, text):
@@ -35,7 +37,14 @@ def test_missing_is_a_dash_everywhere(value):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1e-4, "10⁻⁴"), (3e-3, "3×10⁻³"), (0.1, "10⁻¹"), (3.1623e-4, "3.2×10⁻⁴"), (1.0, "10⁰")],
+    [
+        (1e-4, "10⁻⁴"),
+        (3e-3, "3×10⁻³"),
+        (0.1, "10⁻¹"),
+        (3.1623e-4, "3.2×10⁻⁴"),
+        (1.0, "10⁰"),
+        (0.0, "0"),
+    ],
 )
 def test_rate(value, text):
     assert rate(value) == text
@@ -44,6 +53,14 @@ def test_rate(value, text):
 def test_one_seed_has_no_interval():
     assert estimate(1.0, 1.0, 1.0, n=1) == "1.0"
     assert estimate(1.0, 0.5, 1.5, n=2) == "1.0 [0.5,\u00a01.5]"
+
+
+def test_an_interval_has_the_digits_of_its_estimate():
+    assert estimate(1.234, 0.5, 1.567, digits=2) == "1.23 [0.50,\u00a01.57]"
+
+
+def test_a_count_is_whole():
+    assert (count(7.0), count(0), count(np.int64(12))) == ("7", "0", "12")
 
 
 def test_bind_keeps_numbers_with_their_units():
