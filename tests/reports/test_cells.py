@@ -121,6 +121,34 @@ def test_heldout(simulated):
     assert "(4,321 updates)" in table.panels[0].title
     [note] = [note for note in table.notes if "MSE" in note]
     assert "1.13 frozen, 0.57 reference, 4,321 steps" in note
+    data = table.data.set_index(["learner", "optimizer"])
+    assert data.loc[("immediate", "adam"), "paper_learning_rate"] == 3e-4
+
+
+def test_the_csv_of_held_out_recovery_has_the_networks_mean_errors(simulated):
+    models = [{**MODEL, "learner": "immediate", "optimizer": "adam", "seed": n} for n in range(3)]
+    errors = zip((1.0, 1.1, 1.5), (0.3, 0.4, 0.8), strict=True)
+    for model, (frozen, reference) in zip(models, errors, strict=True):
+        model |= {"frozen_heldout_error": frozen, "reference_error": reference}
+    results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
+    data = build("heldout", results, simulated).data.query("run").iloc[0]
+    assert data["frozen_heldout_error"] == pytest.approx(1.2)
+    assert data["reference_error"] == pytest.approx(0.5)
+
+
+def test_an_edge_that_is_not_known_is_not_marked(simulated):
+    assert ours(heldout(simulated, edge=True))[1] == "2×10⁻³*"
+    assert ours(heldout(simulated, edge=float("nan")))[1] == "2×10⁻³"
+
+
+def test_errors_are_means_over_networks_and_steps_those_of_the_finest_cadence(simulated):
+    rows = [("immediate", 0, 1.0, 0.2, 4321), ("immediate", 1, 1.5, 0.3, 4321),
+            ("tbptt-200-200", 0, 1.0, 0.2, 21)]  # fmt: skip
+    names = ("learner", "seed", "frozen_heldout_error", "reference_error", "updates")
+    models = [{"optimizer": "adam", **dict(zip(names, row, strict=True))} for row in rows]
+    table = build("heldout", {"conditions": frame(CONDITION), "heldout": frame(*models)}, simulated)
+    note = "held-out MSE 1.25 frozen, 0.25 reference, 4,321 steps adapted to."
+    assert [n for n in table.notes if "MSE" in n] == [f"RNN, float64, 80/20: {note}"]
 
 
 def test_few_updates_are_marked(simulated):
@@ -129,6 +157,11 @@ def test_few_updates_are_marked(simulated):
     assert title.endswith("(2 updates§)") and any(n.startswith("§") for n in table.notes)
     assert any("400 steps adapted to" in note for note in table.notes)
     assert not any(note.startswith("§") for note in heldout(simulated).notes)
+    titles = [heldout(simulated, updates=n).panels[0].title for n in (19, 20)]
+    assert [title.split(": ")[1] for title in titles] == [
+        "immediate, per step (19 updates§)",
+        "immediate, per step (20 updates)",
+    ]
 
 
 @pytest.mark.parametrize(("architecture", "paper"), [("rnn", "32.9"), ("lstm", "66.4")])
@@ -161,6 +194,30 @@ def test_bci_gap(simulated):
         "window − step: full": "+4.4\n[4.2,\u00a04.7]" + more,
         "the paper's diagonal: ours": "−5.5\n[−5.7,\u00a0−5.2]" + more,
         "the paper's diagonal: paper": "−9.9\n[−16.4,\u00a0−3.5]",
+    }
+
+
+def test_bci_gap_counts_the_seeds_of_the_least_and_the_fullest_comparison(simulated):
+    counts = {"per_step": 5, "per_window": 9, "paper": 7}
+    rows = [{**GAP, "comparison": name, "n_seeds": n} for name, n in counts.items()]
+    assert ours(gaps(simulated, *rows))[1] == "5–9"
+    assert ours(gaps(simulated, rows[2]))[1] == "7"
+
+
+def test_the_papers_gap_is_that_of_the_rows_precision(simulated):
+    row = {**GAP, "comparison": "paper", "optimizer": "adafactor"}
+    assert ours(gaps(simulated, {**row, "precision": "float32"}))[3] == "+5.3"
+    assert "−6.7" in ours(gaps(simulated, row))[3]
+
+
+def test_the_papers_gap_stands_beside_networks_frozen_at_the_end_alone(simulated):
+    row = {**GAP, "comparison": "paper"}
+    table = gaps(simulated, row, {**row, "estimand": "adapt"}, {**row, "estimand": "stable"})
+    shown = {p.title.split(": ")[1]: {r[0]: r for r in p.rows}["SGD"][3] for p in table.panels}
+    assert shown == {
+        "mean of the last ten freezing points": "–",
+        "frozen once, at the end": "−9.9\n[−16.4,\u00a0−3.5]",
+        "over the adapt part, while learning": "–",
     }
 
 
@@ -197,6 +254,12 @@ def test_the_papers_gap_stands_only_beside_its_learners(learners, simulated):
     other = {"paper": Comparison("diagonal", *learners)}
     table = gaps(replace(simulated, comparisons=other), {**GAP, "comparison": "paper"})
     assert heads(table) == ["Optimizer", "n", "diagonal"]
+
+
+def test_exact_rtrls_gap_per_step_is_not_the_papers(simulated):
+    table = gaps(replace(simulated, main="per_step"), {**GAP, "comparison": "per_step"})
+    assert heads(table) == ["Optimizer", "n", "full − immediate: per step"]
+    assert [row[0] for row in table.panels[0].rows] == ["SGD"]
 
 
 def test_no_paper_column_beside_other_tasks(simulated):
@@ -241,6 +304,24 @@ def test_ratio_gap(simulated):
     assert "−0.31 [−0.82,\u00a00.13]" in table.notes[0] and "over 4 opt" in table.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("changed", "gap"),
+    [
+        ({"architecture": "lstm"}, "–"),
+        ({"split": "50-50"}, "within CI of 0"),
+        ({"precision": "float32"}, "−7.2"),
+    ],
+)
+def test_the_papers_ratios_stand_beside_one_condition_alone(changed, gap, simulated):
+    ratio = {"update_ratio": 7.77, "update_ratio_low": 6.66, "update_ratio_high": 8.88}
+    rows = frame({**GAP, **ratio}, {**GAP, **ratio, **changed})
+    table = build("ratio_gap", {"ratio_gap": rows, "ratio_gap_order": rows[:0]}, simulated)
+    shown = {panel.title: {row[0]: row[2::2] for row in panel.rows} for panel in table.panels}
+    assert shown["RNN, float64, 80/20"]["SGD"] == ("4.30", "−10")
+    [other] = shown.keys() - {"RNN, float64, 80/20"}
+    assert shown[other]["SGD"] == ("–", gap)
+
+
 def test_selection_price(simulated):
     table = build("selection_price", {"selection_price": frame(PRICE)}, simulated)
     assert dict(zip(heads(table), ours(table), strict=True)) == {
@@ -254,7 +335,7 @@ def test_selection_price(simulated):
     }
 
 
-def test_verdict(simulated):
+def test_verdict(simulated, recorded):
     table = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, simulated)
     assert ours(table) == (
         "one title",
@@ -264,6 +345,9 @@ def test_verdict(simulated):
         "8",
         "+20 pp (Table 3); +25.1 pp local, +15.9 pp Kaggle",
     )
+    words = "shows that the study works, not what the brain does."
+    real = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, recorded)
+    assert table.caption.endswith(words) and words not in real.caption
 
 
 def test_rows_of_the_paper_that_were_not_run_say_so(simulated):

@@ -142,9 +142,17 @@ def test_ratio_gap_shows_the_papers_table_only_for_its_condition(results, simula
 
 
 def test_verdicts_in_the_order_of_the_claims(results, simulated):
-    shuffled = results["verdicts"].sort_values("title")
-    table = build("verdict", {"verdicts": shuffled}, simulated)
-    assert table.data["registration"].tolist()[:2] == ["adam-equivalence", "lars-advantage"]
+    turned = results["verdicts"].iloc[::-1]
+    own = turned.iloc[:1].assign(registration="own", title="one's own")
+    table = build("verdict", {"verdicts": pd.concat([own, turned])}, simulated)
+    assert table.data["registration"].tolist() == [
+        "adam-equivalence",
+        "lars-advantage",
+        "immediate-lars-fails",
+        "sgd-gap",
+        "ratio-gap-ordering",
+        "own",
+    ]
     rows = table.panels[0].rows
     assert rows[0][1:3] == ("shown in simulation", "−0.30 [−2.70,\u00a02.10]")
     assert rows[1][0].endswith("†") and any("amended" in note for note in table.notes)
