@@ -10,10 +10,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from drawing import beyond, draw, overlapping, texts
 from matplotlib import colors
 from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+from report_results import KEYS
 
 from orla import catalogue
 from orla.reports import style
@@ -121,6 +124,17 @@ def test_horizon_lines_are_the_data(results, drawn, simulated):
     assert (band.get_y(), band.get_y() + band.get_height()) == (17, 27)
 
 
+@pytest.mark.parametrize(
+    "other", [{"architecture": "lstm"}, {"precision": "float32"}, {"split": "50-50"}]
+)
+def test_the_papers_range_of_horizons_is_of_one_condition(other, results, simulated):
+    gaps = results["horizon_gaps"].query("optimizer == 'lars'")
+    both = pd.concat([gaps, gaps.assign(**other)])
+    figure, _ = draw("horizon_gap", {"horizon_gaps": both}, simulated)
+    bands = {axes.get_title(loc="left"): len(axes.patches) for axes in figure.axes}
+    assert bands.pop("RNN, float64, 80/20") == 1 and list(bands.values()) == [0]
+
+
 def test_every_model_is_a_dot(results, drawn):
     figure, _ = drawn["lr_curves"]
     drawn = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
@@ -136,6 +150,27 @@ def test_mean_line_stops_where_a_seed_diverged(results, drawn):
     line = next(line for line in figure.axes[0].lines if len(line.get_xdata()) == len(means))
     np.testing.assert_allclose(line.get_ydata()[~lost], means[~lost])
     assert np.isnan(line.get_ydata()[lost]).all() and lost.any()
+
+
+def test_means_under_the_axis_are_left_out_and_the_ring_is_at_the_rate_validation_chose(
+    made, simulated
+):
+    curves = made["two seeds"]["lr_curves"].query("learner == 'rtrl' and optimizer == 'sgd'")
+    rates = sorted(curves["learning_rate"].unique())
+    recovery = curves["recovery_heldout_percent"].where(curves["learning_rate"] > rates[1], -500.0)
+    curves = curves.assign(
+        recovery_heldout_percent=recovery,
+        selected=curves["learning_rate"] == rates[2],
+        selected_on_test=curves["learning_rate"] == rates[3],
+    )
+    figure, _ = draw("lr_curves", {"lr_curves": curves}, simulated)
+    [axes] = figure.axes
+    [means] = [line for line in axes.lines if len(line.get_xdata()) == len(rates)]
+    np.testing.assert_allclose(means.get_xdata(), rates)
+    assert np.isnan(means.get_ydata()).tolist()[:4] == [True, True, False, False]
+    [ring] = [line for line in axes.lines if to_hex(line.get_markeredgecolor()) == style.RING]
+    chosen = recovery[curves["selected"]].mean()
+    np.testing.assert_allclose(ring.get_xydata(), [[rates[2], chosen]])
 
 
 def test_a_trace_goes_on_with_the_seeds_that_are_still_finite(made, simulated):
@@ -154,6 +189,26 @@ def test_a_trace_goes_on_with_the_seeds_that_are_still_finite(made, simulated):
     np.testing.assert_allclose(line.get_ydata()[3], first)
 
 
+def test_traces_have_the_frozen_models_and_tell_the_last_window(results, simulated):
+    keys = results["traces"].iloc[0][KEYS].to_dict()
+    errors = {("immediate", 0): 0.111, ("immediate", 1): 0.333, ("rtrl", 0): 0.222}
+    traces = pd.DataFrame(
+        keys
+        | {"learner": learner, "seed": seed, "step": 200 * n, "frozen_error": float(n)}
+        | {"error": 0.9 if n < 6 else last}
+        for (learner, seed), last in errors.items()
+        for n in range(1, 7)
+    )
+    figure, caption = draw("adaptation_traces", {"traces": traces}, simulated)
+    frozen = figure.axes[0].lines[0]
+    assert frozen.get_color() == figure.legends[0].get_lines()[-1].get_color()
+    # Running mean over five windows, fewer at both ends.
+    np.testing.assert_allclose(frozen.get_ydata(), [2, 2.5, 3, 4, 4.5, 5])
+    told = "80/20: frozen 6.00; immediate, per step 0.11 to 0.33; exact RTRL, per step 0.22."
+    assert caption.alt.endswith(told)
+    assert "per window of 200 steps" in caption.caption and "(n = 1 to 2)" in caption.caption
+
+
 def test_tost_row_of_the_paper_is_its_interval(results, drawn):
     figure, caption = drawn["tost_interval"]
     axes = figure.axes[0]
@@ -167,6 +222,21 @@ def test_tost_row_of_the_paper_is_its_interval(results, drawn):
     ours = ours[ours["comparison"] == "paper"][["t90_low_pp", "t90_high_pp"]].to_numpy()[0]
     np.testing.assert_allclose(axes.containers[0].lines[2][0].get_segments()[0][:, 0], ours)
     assert "Adam, RNN, float64, 50/50" in caption.alt
+
+
+def test_the_papers_gaps_lie_under_their_rows(results, simulated):
+    [axes] = draw("tost_interval", results, simulated)[0].axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    marks = [bars.lines[0] for bars in axes.containers]
+    marks = [mark for mark in marks if mark.get_markerfacecolor() == "white"]
+    found = {labels[int(-mark.get_ydata()[0])]: mark.get_xdata()[0] for mark in marks}
+    assert found == {
+        "Adam, 50/50": -0.3,
+        "SGD, 80/20": -9.93,
+        "Adafactor, 80/20": -6.67,
+        "Adam, 80/20": -0.34,
+        "LARS, 80/20": 25.09,
+    }
 
 
 SERIES = {
