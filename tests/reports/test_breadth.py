@@ -76,6 +76,17 @@ def test_a_row_a_learner_in_declared_order_with_what_it_declares():
     assert data.loc[("gated", "t1"), "exactness"] == "biased"
 
 
+def test_learners_stand_in_the_order_they_declare_whatever_their_names():
+    named = {"learner": {"a-trace": {"kind": "trace", "decay": 0.25}}}
+    study = replace(STUDY, instances=STUDY.instances | named)
+    points = {"a-trace": (0.7, 55_000), "rtrl": (1.0, 3_440_640), "immediate": (0.9, 0)}
+    result = {"learners": learners(points)}
+    wanted = ["immediate, per step", "exact RTRL, per step", "trace, decay 0.25, per step"]
+    assert [row[0] for row in build("learners", result, study).panels[0].rows] == wanted
+    figure, _ = draw("learners", result, study)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == wanted
+
+
 def test_declared_costs_stand_in_the_table_once_there_are_such(monkeypatch):
     known = declared()
     part = known["learner"]["trace"]

@@ -176,6 +176,9 @@ def test_long_tables_go_on_in_a_second_float(build_results, simulated):
     latex = to_latex(build("heldout", many, simulated))
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") > 1
     assert latex.count(r"\label{") == 1
+    notes = r"\ensuremath{^{\mathrm{p}}} the paper's float32 pilot"
+    assert latex.count(notes) == 1
+    assert latex.index(notes) > latex.rindex(r"\end{tabular}")
 
 
 @pytest.mark.parametrize(
