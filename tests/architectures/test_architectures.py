@@ -18,7 +18,7 @@ from harness import (
 )
 
 from orla import catalogue
-from orla.architectures.base import LinearGates
+from orla.architectures.base import LinearGates, rows_along_memory
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
 from orla.errors import OrlaError
@@ -176,3 +176,13 @@ def test_units_that_are_called_independent_are(kind):
 @pytest.mark.parametrize("wrong", [Normalised, SometimesNormalised])
 def test_a_wrong_yes_is_noticed(wrong):
     assert wrong(HIDDEN, N_IN, N_OUT).units_independent and units_meet(wrong(HIDDEN, N_IN, N_OUT))
+
+
+def test_rows_of_every_matrix_are_innermost_in_memory():
+    shapes = {"W": (2, 3, 4), "W_of_blocks": (2, 5, 3, 4), "b": (2, 3)}
+    params = {name: torch.randn(shape) for name, shape in reversed(shapes.items())}
+    laid_out = rows_along_memory(params)
+    assert list(laid_out) == list(shapes)
+    for name, p in laid_out.items():
+        assert torch.equal(p, params[name])
+        assert (p if name == "b" else p.mT).is_contiguous()

@@ -47,7 +47,7 @@ def rows_along_memory(params: Parameters) -> Parameters:
     They come in the order of their names, because a compiled program serves one order alone.
     """
     return {
-        name: p.transpose(-1, -2).contiguous().transpose(-1, -2) if p.dim() == 3 else p
+        name: p.transpose(-1, -2).contiguous().transpose(-1, -2) if p.dim() > 2 else p
         for name, p in sorted(params.items())
     }
 

@@ -9,6 +9,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -38,6 +39,9 @@ class Derivatives(ABC):
     """Forward and backward through one step of `architecture`."""
 
     architecture: Architecture
+
+    # Whether `gather` answers one step's gradient as outer products, written as such.
+    outer_products: ClassVar[bool] = False
 
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         """The next state (models, state_size) and the step's tape.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ class StructuredDerivatives(Derivatives):
     """
 
     architecture: LinearGates
+    outer_products: ClassVar[bool] = True
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         x = moment["x"]

@@ -128,12 +128,13 @@ class Updating:
     def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
         """The gradient, in the memory layout of the parameters where that is faster.
 
-        Where an update depends on each number alone, the layout is left to the compiler, which may
-        fuse the gradient into the update. Elsewhere the gradient is laid out as the parameters.
+        Outer products are left to the compiler where an update depends on each number alone: it
+        fuses them into the update. Elsewhere the gradient is laid out as the parameters.
         """
         plain = not (self.observers or self.interventions)
         apart = self.learner.loops or self.learner.block_length
-        if self.optimizer.elementwise and plain and not apart:
+        outer = self.learner.derivatives.outer_products
+        if outer and self.optimizer.elementwise and plain and not apart:
             return gradient
         return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
 
