@@ -11,6 +11,9 @@ from orla import catalogue
 from orla.architectures.base import Architecture, Pattern, matvec
 from orla.architectures.elementwise import ElementWise
 from orla.architectures.rnn import RNN
+from orla.derivatives import derivatives
+from orla.derivatives.automatic import AutomaticDerivatives
+from orla.derivatives.structured import StructuredDerivatives
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.interventions.base import Intervention
@@ -29,6 +32,7 @@ OPTIONS = {
     "stack": {"layers": [{"kind": "lstm", "hidden": 2}, "rnn"]},
     "block_gru": {"blocks": HIDDEN, "units": 3, "mlp": 1},
     "low_rank_rnn": {"rank": 2},
+    "retnet": {"keys": 3},
     "transformer": {"context": 2, "heads": 1, "layers": 1, "feedforward": 1},
 }
 
@@ -212,6 +216,14 @@ LEARNERS = {
 PLAIN, USUAL = ("rnn", "lstm", "another"), ("immediate",)
 
 
+# Networks with derivatives of their own, in which exact RTRL has sensitivities of their own.
+OF_THEIR_OWN = [
+    kind
+    for kind, (network, _) in NETWORKS.items()
+    if type(derivatives(network)) not in (AutomaticDerivatives, StructuredDerivatives)
+]
+
+
 def fits(network, learner):
     """Whether the learner called so takes the network."""
     try:
@@ -236,7 +248,8 @@ def make_learner(name, architecture):
 def _tested(kind, name):
     # A learner that none of the plain networks suits is tested on those that it takes.
     elsewhere = not any(name in taking(plain) for plain in PLAIN)
-    return name in taking(kind) and (kind in PLAIN or name in USUAL or elsewhere)
+    own = name == "rtrl" and kind in OF_THEIR_OWN
+    return name in taking(kind) and (kind in PLAIN or name in USUAL or elsewhere or own)
 
 
 # (network, learner), without those that the learner refuses.

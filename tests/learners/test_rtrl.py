@@ -3,7 +3,17 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, PLAIN, all_learn, distance, initial, networks, stream, watch
+from harness import (
+    NETWORKS,
+    OF_THEIR_OWN,
+    PLAIN,
+    all_learn,
+    distance,
+    initial,
+    networks,
+    stream,
+    watch,
+)
 
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
@@ -23,7 +33,7 @@ def products(request):
     return request.param
 
 
-@pytest.fixture(params=PLAIN)
+@pytest.fixture(params=[*PLAIN, *OF_THEIR_OWN])
 def network(request):
     return NETWORKS[request.param]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from orla.architectures.base import Architecture, Parameters, matvec
+from orla.architectures.base import Parameters, matvec
+from orla.architectures.retention import Retention
 from orla.catalogue import option
 from orla.errors import OrlaError
 
@@ -16,7 +17,7 @@ EPSILON = 1e-5  # of the group norm, as torch.nn.GroupNorm
 
 
 @dataclass(frozen=True)
-class RetNet(Architecture, name="retnet", label="RetNet", order=38):
+class RetNet(Retention, name="retnet", label="RetNet", order=38):
     """Multi-scale retention (Sun et al. 2023, eqs. 6 and 8) of u = W_in x + b_in.
 
     With q = W_q u, k = W_k u / sqrt(keys) and v = W_v u, a head has the state
@@ -31,8 +32,6 @@ class RetNet(Architecture, name="retnet", label="RetNet", order=38):
     and the scale of xPos, for which gamma stands. `W_in` and b_in are in the place of embeddings.
     """
 
-    heads: int = option(1, "Heads; `hidden` is a multiple of them.", least=1)
-    keys: int = option(0, "Keys a head; 0 for as many as its values, hidden / heads.", least=0)
     rotation: bool = option(False, "Whether keys turn with their age, as in xPos.")
 
     def __post_init__(self) -> None:
@@ -53,18 +52,8 @@ class RetNet(Architecture, name="retnet", label="RetNet", order=38):
             )
 
     @property
-    def value_size(self) -> int:
-        """Values a head."""
-        return self.hidden // self.heads
-
-    @property
-    def key_size(self) -> int:
-        """Keys a head."""
-        return self.keys or self.value_size
-
-    @property
-    def state_size(self) -> int:
-        return self.hidden * (1 + self.key_size)
+    def only_fades(self) -> bool:
+        return not self.rotation
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         n, keys = self.hidden, self.heads * self.key_size
@@ -79,22 +68,16 @@ class RetNet(Architecture, name="retnet", label="RetNet", order=38):
         }
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        u = matvec(params["W_in"], x) + params["b_in"]
-        q, k, v = (matvec(params[name], u).view(self.heads, -1) for name in ("W_q", "W_k", "W_v"))
-        k = k / math.sqrt(self.key_size)
-        S = state[self.hidden :].view(self.heads, self.value_size, self.key_size)
+        u, v, k = self.written(params, x)
+        q = matvec(params["W_q"], u).view(self.heads, -1)
+        S = self.memories(state)
         if self.rotation:
             S = self._turned(S)
-        S = self._gamma(S)[:, None, None] * S + v[:, :, None] * k[:, None, :]
+        S = self.gamma(S)[:, None, None] * S + v[:, :, None] * k[:, None, :]
         o = matvec(S, q[:, None, :])
         gate = torch.nn.functional.silu(matvec(params["W_g"], u))
         h = matvec(params["W_o"], gate * self._normalised(o).flatten())
         return torch.cat([h, S.flatten()])
-
-    def _gamma(self, like: Tensor) -> Tensor:
-        """The decay of each head (heads,)."""
-        head = torch.arange(self.heads, dtype=like.dtype, device=like.device)
-        return 1.0 - torch.exp2(-5.0 - head)
 
     def _turned(self, S: Tensor) -> Tensor:
         """S with each pair of keys turned back by its angle."""

@@ -1,8 +1,10 @@
 """Forward and backward through one step of a network."""
 
 from orla.architectures.base import Architecture, LinearGates
+from orla.architectures.retention import Retention
 from orla.derivatives.automatic import AutomaticDerivatives
 from orla.derivatives.base import Derivatives
+from orla.derivatives.retention import RetentionDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 
 
@@ -10,4 +12,6 @@ def derivatives(architecture: Architecture) -> Derivatives:
     """Structured derivatives where the architecture has them, automatic ones elsewhere."""
     if isinstance(architecture, LinearGates):
         return StructuredDerivatives(architecture)
+    if isinstance(architecture, Retention) and architecture.only_fades:
+        return RetentionDerivatives(architecture)
     return AutomaticDerivatives(architecture)

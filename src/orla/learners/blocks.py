@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import LinearGates, Parameters
 from orla.derivatives.base import Derivatives, Tape
+from orla.derivatives.retention import RetentionDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -171,8 +172,47 @@ class KernelBlocks(Blocks):
         kernels.rebuild(sensitivity["P"], slots)
 
 
+@dataclass(frozen=True)
+class RetentionBlocks(PulledBlocks):
+    """For networks whose memories only fade: how much, is known without pulling back."""
+
+    derivatives: RetentionDerivatives
+
+    def gradient(
+        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
+    ) -> Parameters:
+        at = length_of(slots) - stored
+        newest = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], slots)
+        before, own = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
+        on_S = self.derivatives.architecture.memories(before)
+        share = self._share(slots, at + 1)
+        past = self.derivatives.past(sensitivity, on_S, share, slots["weights"], slots["tape"])
+        return {name: g + past[name] if name in past else g for name, g in own.items()}
+
+    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+        share = self._share(slots, torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64))
+        self.derivatives.faded(sensitivity, share, slots["weights"], slots["tape"])
+
+    def _share(self, slots: Slots, newest: Tensor) -> Tensor:
+        """By how much S has faded since each step from slot `newest` on, and since the block began.
+
+        (steps + 1, models, heads). 0 for slots before `newest`, and for steps before the start of
+        a trial that came later.
+        """
+        keep = slots["tape"]["keep"]
+        steps = torch.arange(len(keep) + 1, device=keep.device)
+        age = steps - newest
+        later = (steps[:-1] >= newest) & (steps[:-1] < steps[:, None])
+        started = ((1.0 - keep) * later[:, :, None]).sum(1)
+        there = (age >= 0)[:, None] & (started == 0)
+        gamma = self.derivatives.architecture.gamma(keep)
+        return there[..., None] * gamma ** age.clamp(min=0)[:, None, None]
+
+
 def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
+    if isinstance(derivatives, RetentionDerivatives):
+        return RetentionBlocks(derivatives)
     architecture = derivatives.architecture
     alone = isinstance(architecture, LinearGates) and architecture.units_independent
     serve = alone and kernels.serve(params["W_hh"])
@@ -181,4 +221,6 @@ def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
 
 def blocks_of(derivatives: Derivatives, slots: Slots) -> Blocks:
     """The blocks that `slots` were made for."""
+    if isinstance(derivatives, RetentionDerivatives):
+        return RetentionBlocks(derivatives)
     return KernelBlocks(derivatives) if "on_gates" in slots else PulledBlocks(derivatives)
