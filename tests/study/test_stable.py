@@ -4,6 +4,7 @@ import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from drifting import (
     ADAPT,
@@ -137,6 +138,15 @@ def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
         held = own.Y[HELDOUT][own.scored[HELDOUT]]
         assert row.constant_error == pytest.approx(held.var(0).mean(), rel=1e-12)
     assert rows[COLUMNS[:2] + ["constant_error"]].nunique().eq(SEEDS).all()
+
+
+def test_a_condition_takes_the_first_of_more_streams_than_it_has_seeds(study):
+    whole = study.episode.whole
+    X, Y = (np.stack([a, a[::-1], 2.0 * a]) for a in (whole.X, whole.Y))
+    more = dataclasses.replace(study, episode=make_episode(Stream(X, Y)))
+    as_many = dataclasses.replace(study, episode=make_episode(Stream(X[:SEEDS], Y[:SEEDS])))
+    rows, expected = (sweep.sweep(s, [0.03], growth=0).models for s in (more, as_many))
+    pd.testing.assert_frame_equal(rows, expected)
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -89,9 +89,11 @@ class Study:
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_trace" (seeds, windows).
         """
-        constant = scores.constant_errors(self.loss, self.episode.heldout, self.episode.n_out)
+        heldout = self.episode.heldout
+        constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
+        stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
         frozen = in_batches(self.seeds, self.batch_models, self._frozen)
-        return frozen | {"constant_error": np.broadcast_to(constant, (self.seeds,))}
+        return frozen | {"constant_error": constant[stream]}
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params = self.episode, self.batch(seed)
