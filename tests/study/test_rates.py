@@ -33,6 +33,8 @@ def scores(**means):
 def test_the_best_has_the_lowest_mean_over_seeds():
     measured = {0: np.array([1.0, 3.0]), 1: np.array([0.1, 3.5]), 2: np.array([1.9, 1.9])}
     assert rates.best(measured) == 1
+    # Means 2 and 1.5; the medians, 1 and 1.5, order them the other way.
+    assert rates.best({0: np.array([1.0, 1.0, 4.0]), 1: np.array([1.5, 1.5, 1.5])}) == 1
     assert rates.best({0: np.array([2.0]), 1: np.array([2.0])}) == 0
 
 

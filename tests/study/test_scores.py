@@ -32,10 +32,10 @@ def test_a_small_denominator_is_unreliable():
 
 
 def test_the_step_of_a_divergence():
-    errors = np.ones((6, 4))
-    errors[1, 2], errors[2, 1], errors[4, 0] = np.nan, 2e6, 1e6
-    heldout = np.array([1.0, 1.0, 1.0, np.inf, 1.0, np.nan])
-    assert scores.diverged_steps(errors, heldout).tolist() == [-1, 2, 1, 4, -1, 4]
+    errors = np.ones((7, 4))
+    errors[1, 2], errors[2, 1], errors[4, 0], errors[6, 3] = np.nan, 2e6, 1e6, np.inf
+    heldout = np.array([1.0, 1.0, 1.0, np.inf, 1.0, np.nan, np.nan])
+    assert scores.diverged_steps(errors, heldout).tolist() == [-1, 2, 1, 4, -1, 4, 3]
 
 
 def test_windows():
@@ -93,3 +93,19 @@ def test_further_scores_are_the_losss_own_on_the_part(name):
     for column in found:
         assert np.array_equal(found[column], direct[column])
         assert not np.array_equal(found[column], whole[column])
+
+
+def test_unscored_steps_leave_further_scores_as_they_are():
+    outputs, y = np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.0, 3.0, 5.0, -9.0])
+    moments = {
+        "x": torch.zeros(4, 1),
+        "y": torch.as_tensor(y)[:, None],
+        "scored": torch.tensor([True, True, True, False]),
+    }
+    found = scores.further(
+        SQUARED_ERROR, torch.as_tensor(outputs)[None, :, None], moments, slice(None)
+    )
+    # Residuals 0, 1, 1; the scored targets lie 2, 0, 2 from their mean.
+    assert {name: values.tolist() for name, values in found.items()} == {
+        name: [1 - 2 / 8] for name in SQUARED_ERROR.columns()
+    }

@@ -24,7 +24,7 @@ from drifting import (
 )
 from harness import taking
 
-from orla import progress
+from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.study import rates, sweep
 from orla.study.batches import initial_parameters
@@ -184,10 +184,35 @@ def test_everything_may_diverge(study):
     assert (rows[rows.selected].learning_rate == 300.0).all() and rows.edge.all()
 
 
-def test_a_model_that_diverges_after_the_selection_part_begins_keeps_its_score(study):
-    far = sweep.sweep(changed(study, SELECTING, 1e4), [0.03], growth=0).models
-    assert far.diverged.all() and (far.diverged_step >= SELECTION).all()
-    assert np.isfinite(far.validation_error).all() == (far.validation_error <= 1e6).all()
+@pytest.mark.parametrize(
+    "part, kept",
+    [
+        (slice(SELECTION - 1, SELECTION), False),
+        (slice(SELECTION, SELECTION + 1), True),
+        (SELECTING, False),
+    ],
+)
+def test_selection_scores_are_lost_by_a_divergence_before_the_part_or_on_its_mean(
+    study, part, kept
+):
+    """Targets 2000 off make errors of 4e6, and one such step of forty a mean of 1e5."""
+    rows = sweep.sweep(changed(study, part, 2e3), [1e-10], growth=0).models
+    assert (rows.diverged_step == part.start).all()
+    assert (np.isfinite(rows[["validation_error", "validation_stable_error"]]) == kept).all(
+        axis=None
+    )
+
+
+def test_a_mean_error_at_the_limit_itself_is_no_divergence(study):
+    """Networks of zeros learn nothing from targets of zero; 1000 squared is the limit."""
+    whole = study.episode.whole
+    Y = np.zeros_like(whole.Y)
+    Y[SELECTING] = 1000.0
+    zeros = {name: torch.zeros_like(p) for name, p in study.networks.items()}
+    other = dataclasses.replace(study, networks=zeros, episode=make_episode(Stream(whole.X, Y)))
+    rows = sweep.sweep(other, [1e-10], growth=0).models
+    assert (rows[["validation_error", "validation_stable_error"]] == 1e6).all(axis=None)
+    assert not rows.diverged.any()
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])
@@ -328,20 +353,25 @@ def test_unreliable_is_of_the_heldout_part(study, heldout, adapt, expected):
     assert (rows.unreliable == expected).all()
 
 
-def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_back(study):
+@pytest.mark.parametrize("step", [0, 100])
+def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_back(
+    study, swept, step
+):
     """Its held-out error would be a finite one."""
-    rows = sweep.sweep(changed(study, slice(100, 101), 1e5), [1e-10], growth=0).models
-    assert (rows.diverged_step == 100).all() and rows.diverged.all()
+    rows = sweep.sweep(changed(study, slice(step, step + 1), 1e5), [1e-10], growth=0).models
+    assert (rows.diverged_step == step).all() and rows.diverged.all()
     gone = [
         "validation_error",
+        "validation_stable_error",
         "adapt_error",
         "heldout_error",
+        "heldout_stable_error",
         "update_ratio",
         *study.loss.columns(),
     ]
     assert rows[gone].isna().all().all()
     assert np.isfinite(rows[["frozen_heldout_error", "reference_error"]]).all().all()
-    calm = sweep.sweep(study, [1e-10], growth=0).models
+    calm = swept.models[swept.models.learning_rate == 0.03]
     assert np.isfinite(calm[gone]).all().all()
 
 
@@ -363,6 +393,44 @@ def test_the_update_ratio_is_the_mean_over_all_updates(study, swept):
     rows = swept.models[swept.models.learning_rate == 0.03].sort_values("seed")
     np.testing.assert_allclose(rows.update_ratio, series.mean(1), rtol=1e-12)
     assert not np.allclose(rows.update_ratio, series[:, -1], rtol=1e-2)
+
+
+def test_an_unscored_step_counts_in_no_mean_and_a_window_without_others_has_none(study):
+    whole, scored = study.episode.whole, np.random.default_rng(5).random(STEPS) < 0.8
+    scored[2 * WINDOW : 3 * WINDOW] = False
+    stream = Stream(whole.X, whole.Y, scored)
+    other = dataclasses.replace(study, episode=make_episode(stream))
+    result = sweep.sweep(other, [0.03], growth=0)
+    windows = [slice(start, start + WINDOW) for start in range(0, ADAPT, WINDOW)]
+    for row in result.models.itertuples():
+        for stop, name, mean in (
+            (ADAPT, "error", row.adapt_error),
+            (0, "frozen_error", row.frozen_adapt_error),
+        ):
+            outputs = by_hand(study, row.seed, 0.03, stop, stream)
+            errors = ((outputs - whole.Y) ** 2).mean(1)
+            assert mean == pytest.approx(errors[:ADAPT][scored[:ADAPT]].mean(), rel=1e-9)
+            expected = [
+                errors[window][scored[window]].mean() if scored[window].any() else np.nan
+                for window in windows
+            ]
+            np.testing.assert_allclose(result.traces[name][row.Index], expected, rtol=1e-9)
+
+
+def test_categories_have_the_cross_entropy_in_nats(study):
+    whole = study.episode.whole
+    stream = Stream(whole.X, whole.Y.argmax(1))
+    other = dataclasses.replace(
+        study,
+        episode=make_episode(stream, loss="cross_entropy"),
+        loop=dataclasses.replace(study.loop, loss=catalogue.make("loss", "cross_entropy")),
+    )
+    for row in sweep.sweep(other, [1e-10], growth=0).models.itertuples():
+        odds = np.exp(by_hand(study, row.seed, 0.0, 0, stream)[HELDOUT])
+        shares = odds[np.arange(len(odds)), stream.Y[HELDOUT]] / odds.sum(1)
+        assert row.loss == "cross_entropy"
+        assert row.frozen_heldout_error == pytest.approx(-np.log(shares).mean(), rel=1e-9)
+        assert row.bits_per_symbol == pytest.approx(-np.log2(shares).mean(), rel=1e-4)
 
 
 def test_seeds_with_streams_of_their_own_are_as_they_are_alone(study):
