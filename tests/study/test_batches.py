@@ -3,7 +3,8 @@ import pytest
 import torch
 from harness import NETWORKS, networks
 
-from orla.study.batches import batches, chosen, initial_parameters
+from orla.study.batches import batches, chosen, initial_parameters, moments
+from orla.tasks.stream import Stream
 
 
 @pytest.mark.parametrize("models", [1, 2, 5, 6, 7, 12])
@@ -25,6 +26,25 @@ def test_chosen_models_are_copies():
     assert torch.equal(some["W_hh"][1], some["W_hh"][2])
     some["W_hh"].zero_()
     assert params["W_hh"].any()
+
+
+@pytest.mark.parametrize("seeds", [[2, 0, 2], [1]])
+def test_each_model_has_the_stream_of_its_seed_steps_first(seeds):
+    X = np.arange(24.0).reshape(3, 4, 2)
+    Y, starts = 100 + X, X[..., 0] % 3 == 0
+    found = moments(Stream(X, Y, starts=starts), np.array(seeds), torch.float64)
+    assert set(found) == {"x", "y", "starts"}
+    for model, seed in enumerate(seeds):
+        for name, array in (("x", X), ("y", Y), ("starts", starts)):
+            assert found[name][:, model].tolist() == array[seed].tolist()
+
+
+def test_values_take_the_precision_and_categories_and_masks_stay_as_they_are():
+    X, Y, scored = np.ones((3, 2)), np.array([2, 0, 1]), np.array([True, False, True])
+    found = moments(Stream(X, Y, scored), np.array([0]), torch.float32)
+    kinds = {name: values.dtype for name, values in found.items()}
+    assert kinds == {"x": torch.float32, "y": torch.int64, "scored": torch.bool}
+    assert found["y"].tolist() == [2, 0, 1] and found["scored"].tolist() == [True, False, True]
 
 
 def test_neighbouring_seeds_are_unrelated():

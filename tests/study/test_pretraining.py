@@ -1,6 +1,7 @@
 """Early stopping, each network for itself, on a stream that can be learned."""
 
 import dataclasses
+from unittest.mock import Mock
 
 import numpy as np
 import oracles
@@ -78,10 +79,13 @@ def test_learning_never_sees_the_validation_share(part):
     assert not torch.equal(before["W_hh"], third["W_hh"])
 
 
-def test_patience_ends_a_network_that_gets_no_better(part):
+def test_patience_ends_a_network_that_gets_no_better(part, monkeypatch):
+    validated = Mock(wraps=forward.outputs_of)
+    monkeypatch.setattr(forward, "outputs_of", validated)
     stubborn = Pretraining(learning_rate=0.0, window=20, max_epochs=6, patience=2)
     params, curve = pretrain(RNN, part, [0, 1], stubborn)
     assert (curve.groupby("seed").epoch.max() == 2).all()
+    assert validated.call_count == 3, "nothing is computed once all networks have stopped"
     assert curve[curve.best].groupby("seed").epoch.min().tolist() == [0, 0]
     fresh = initial_parameters(RNN, [0, 1], torch.float64)
     assert all(torch.equal(params[name], fresh[name]) for name in params)
@@ -233,6 +237,21 @@ def test_unscored_steps_teach_nothing_and_streams_may_be_ones_own(part):
         alone, _ = pretrain(RNN, Stream(X[place].copy(), Y[place].copy()), [place], one)
         torch.testing.assert_close(own["W_hh"][place], alone["W_hh"][0], rtol=1e-9, atol=1e-12)
     assert not torch.allclose(own["W_hh"][1], pretrain(RNN, part, [1], one)[0]["W_hh"][0])
+
+
+def test_errors_of_the_curve_are_means_over_scored_steps(noisy):
+    """A rate of 0 leaves the fresh network as it is."""
+    scored = np.random.default_rng(0).random(500) < 0.5
+    still = dataclasses.replace(STOPPING, learning_rate=0.0, max_epochs=1)
+    _, curve = pretrain(RNN, Stream(noisy.X, noisy.Y, scored), [2], still)
+    fresh = {n: p[0] for n, p in initial_parameters(RNN, [2], torch.float64).items()}
+    zero = torch.zeros(RNN.hidden, dtype=torch.float64)
+    _, errors = steps(fresh, zero, torch.as_tensor(noisy.X), torch.as_tensor(noisy.Y))
+    learned, validated = (
+        np.array(errors)[part][scored[part]].mean() for part in (slice(400), slice(400, 500))
+    )
+    assert curve.training_error.tolist() == pytest.approx([learned], rel=1e-9)
+    assert curve.validation_error.tolist() == pytest.approx([validated], rel=1e-9)
 
 
 ONE = dataclasses.replace(STOPPING, max_epochs=2)

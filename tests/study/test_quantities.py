@@ -42,6 +42,13 @@ def test_a_term_has_its_own_condition_and_a_sign():
     assert (found.unit, found.estimand, found.along, found.x) == ("seed", "heldout", "", ())
 
 
+def test_a_terms_own_condition_goes_before_that_of_all():
+    found = quantity_of("gap", GAP | {"at": AT | {"learner": "uoro", "precision": "float32"}})
+    [terms] = found.y
+    assert [term.where["learner"] for term in terms] == ["rtrl", "immediate"]
+    assert [term.where["precision"] for term in terms] == ["float32", "float32"]
+
+
 def test_a_correlation_along_conditions_has_a_sum_of_each():
     rank = {"along": {"optimizer": ["sgd", "adam", "lars"]}, "with": [{"plus": "update_ratio"}]}
     at = AT | {"learner": "rtrl"}
