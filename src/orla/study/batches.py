@@ -51,7 +51,7 @@ def moments(
 
 def chosen(params: Parameters, index: torch.Tensor) -> Parameters:
     """The models at `index`, copied."""
-    return {name: p[index].clone() for name, p in params.items()}
+    return {name: p[index] for name, p in params.items()}
 
 
 def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
