@@ -257,11 +257,9 @@ def _short_form(known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _quantities() -> dict[str, Any]:
-    where = {
-        key: _said(_TEXT, f"The term's {key}, in place of that under at.")
-        for key in KEYS
-        if key != "pair"
-    }
+    keys = [key for key in KEYS if key != "pair"]
+    every = {key: _said(_TEXT, f"The {key} of terms that name none.") for key in keys}
+    where = {key: _said(_TEXT, f"The term's {key}, in place of that under at.") for key in keys}
     term = {
         **_mapping(
             "A column of one condition's models.",
@@ -306,7 +304,7 @@ def _quantities() -> dict[str, Any]:
                 "The condition of every term that does not say otherwise.",
                 required=(),
                 pair=_said(_TEXT, "The pair of sessions, where the unit is the seed."),
-                **where,
+                **every,
             ),
             sum=_said(terms, "The terms; their sum is formed seed by seed."),
             rank=_mapping(
