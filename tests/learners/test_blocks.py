@@ -10,10 +10,11 @@ from harness import NETWORKS, Normalised, distance, networks, stream, watch
 from torch.utils import _pytree as pytree
 
 from orla.architectures.lstm import LSTM
+from orla.architectures.retention import Retention
 from orla.architectures.rnn import RNN
 from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
-from orla.learners.blocks import KernelBlocks, PulledBlocks, blocks_for
+from orla.learners.blocks import KernelBlocks, PulledBlocks, RetentionBlocks, blocks_for
 from orla.learners.rtrl import RTRL
 from orla.programs import kernels
 
@@ -118,7 +119,8 @@ def test_networks_whose_units_meet_elsewhere_do_without_kernels(with_kernels):
 def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
     architecture, _ = NETWORKS[kind]
     params = networks(architecture)
-    assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
+    usual = RetentionBlocks if isinstance(architecture, Retention) else PulledBlocks
+    assert type(blocks_for(derivatives(architecture), params)) is usual
     monkeypatch.setattr("orla.programs.compiling.enabled", lambda: True)
     alone = getattr(architecture, "units_independent", False)
     if alone:
@@ -126,11 +128,11 @@ def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
             patch.setattr(kernels, "_library", lambda: None)
             assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
     chosen = type(blocks_for(derivatives(architecture), params))
-    assert chosen is (KernelBlocks if alone else PulledBlocks)
+    assert chosen is (KernelBlocks if alone else usual)
     half = pytree.tree_map(lambda p: p.half(), params)
     elsewhere = pytree.tree_map(lambda p: p.to("meta"), params)
     for other in (half, elsewhere):
-        assert type(blocks_for(derivatives(architecture), other)) is PulledBlocks
+        assert type(blocks_for(derivatives(architecture), other)) is usual
 
 
 def test_tensors_that_lie_otherwise_in_memory_are_refused(with_kernels):
