@@ -23,7 +23,7 @@ help:
 	@echo "make env        make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
 	@echo "make run        run the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
-	@echo "make mutants    count how many careless edits the tests notice (an hour or two; JOBS=$(JOBS) at a time)"
+	@echo "make mutants    count how many careless edits the tests notice (some hours; JOBS=$(JOBS) at a time)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
