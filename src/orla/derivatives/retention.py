@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.func import vmap
 
 from orla.architectures.base import Parameters
 from orla.architectures.retention import Retention
 from orla.derivatives.automatic import AutomaticDerivatives
-from orla.derivatives.base import Moment, Tape, axis_of_models
+from orla.derivatives.base import Tape
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,6 @@ class RetentionDerivatives(AutomaticDerivatives):
     """
 
     architecture: Retention
-
-    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        after, tape = super().step(params, state, moment)
-        written = vmap(self.architecture.written, in_dims=(0, axis_of_models(moment)))
-        u, v, k = written(params, moment["x"])
-        return after, tape | {"u": u, "v": v, "k": k}
 
     def sensitivity(self, params: Parameters) -> Parameters:
         a, like = self.architecture, params["W_in"]
@@ -65,7 +58,7 @@ class RetentionDerivatives(AutomaticDerivatives):
             share: By how much S has faded since each of the steps, and last since `P`
                 (steps + 1, models, heads); 0 for a step that does not count.
             weights: Those of each step, as the tapes: steps on the first axis.
-            tapes: Of the steps.
+            tapes: Of the steps, with what each wrote: "u", "v" and "k" of `Retention.written`.
         """
         W_v, W_k = self.by_heads(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]

@@ -178,6 +178,10 @@ class RetentionBlocks(PulledBlocks):
 
     derivatives: RetentionDerivatives
 
+    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+        u, v, k = vmap(self.derivatives.architecture.written)(params, tape["x"])
+        return super().kept(tape | {"u": u, "v": v, "k": k}, params)
+
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
@@ -211,16 +215,17 @@ class RetentionBlocks(PulledBlocks):
 
 def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
-    if isinstance(derivatives, RetentionDerivatives):
-        return RetentionBlocks(derivatives)
     architecture = derivatives.architecture
     alone = isinstance(architecture, LinearGates) and architecture.units_independent
     serve = alone and kernels.serve(params["W_hh"])
-    return KernelBlocks(derivatives) if serve else PulledBlocks(derivatives)
+    return KernelBlocks(derivatives) if serve else _without_kernels(derivatives)
 
 
 def blocks_of(derivatives: Derivatives, slots: Slots) -> Blocks:
     """The blocks that `slots` were made for."""
-    if isinstance(derivatives, RetentionDerivatives):
-        return RetentionBlocks(derivatives)
-    return KernelBlocks(derivatives) if "on_gates" in slots else PulledBlocks(derivatives)
+    return KernelBlocks(derivatives) if "on_gates" in slots else _without_kernels(derivatives)
+
+
+def _without_kernels(derivatives: Derivatives) -> Blocks:
+    fade = isinstance(derivatives, RetentionDerivatives)
+    return RetentionBlocks(derivatives) if fade else PulledBlocks(derivatives)
