@@ -19,6 +19,7 @@ from orla.reports.numbers import MISSING, bind, count, estimate, interval, numbe
         (0.0, True, "0.0"),
         (-123456.0, False, "−1.2×10⁵"),
         (99_999.0, False, "99999.0"),
+        (99_999.97, False, "10⁵"),
         (100_000.0, False, "10⁵"),
     ],
 )

@@ -333,3 +333,12 @@ def test_a_table_from_outside_has_its_own_chapter(tmp_path, results, simulated, 
     assert "My own table" in html
     del known["mine"]
     assert "My own table" not in write(tmp_path, results, {}, simulated)
+
+
+def test_opening_sets_names_that_hold_commas_apart(tmp_path, results, simulated):
+    models = results["heldout"]
+    larger = models.assign(architecture="large")
+    study = replace(simulated, instances={"architecture": {"large": {"kind": "rnn", "hidden": 99}}})
+    both = results | {"heldout": pd.concat([models, larger, models.assign(architecture="lstm")])}
+    told = opening_of(Outline(write(tmp_path, both, {}, study)).text)
+    assert "60 networks (RNN, hidden 99; RNN; LSTM) on" in told

@@ -133,7 +133,7 @@ def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
         "steep": {"kind": "spectral_rnn", "hidden": 64},
     }
     study = replace(simulated, instances={"architecture": networks})
-    assert study.called("architecture", "other") == "RNN, other"
+    assert study.called("architecture", "other") == "RNN (other)"
     assert study.called("architecture", "large") == "RNN, hidden 99"
     assert study.called("architecture", "steep") == "RNN, cond(W_hh) 50"
     assert study.called("architecture", "rnn") == "RNN"

@@ -30,9 +30,9 @@ def number(value: float | None, digits: int = 1, signed: bool = False) -> str:
     """
     if is_missing(value):
         return MISSING
-    if abs(value) >= 1e5:
-        return scientific(value)
     text = f"{abs(value):.{digits}f}"
+    if float(text) >= 1e5:
+        return scientific(value)
     if float(text) == 0:
         return text
     sign = "−" if value < 0 else "+" if signed else ""

@@ -252,6 +252,9 @@ def _guarded(estimates: pd.DataFrame | None) -> str:
 
 
 def _and(names: list[str]) -> str:
+    """Names in one phrase; names that hold commas stand between semicolons."""
+    if any(", " in name for name in names):
+        return "; ".join(names)
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -144,7 +144,7 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
         if option not in shown
     ]
     if kind == "architecture" and slug != part["name"] and words == [part["label"]]:
-        words.append(slug)  # pretrained otherwise, say, than the one of the same options
+        words = [f"{words[0]} ({slug})"]  # pretrained otherwise than the one of the same options
     if kind == "learner":
         steps = stride(slug, instances)
         words.append("per step" if steps == 1 else f"per {steps} steps")
