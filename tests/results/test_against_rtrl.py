@@ -32,7 +32,7 @@ def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
     parts += [models(["rtrl", "immediate"], seeds=2, drawn=13, task="sine", start="fresh")]
     frame = pd.concat(parts, ignore_index=True).sample(frac=1, random_state=1)
     frame = frame[~((frame["learner"] == "rtrl") & (frame["seed"] == 1) & (frame["pair"] == "b"))]
-    found = recovery_vs_rtrl(frame, "rtrl")
+    found = recovery_vs_rtrl(frame, ["rtrl"])
     expected = np.array([by_hand(frame, row) for _, row in frame.iterrows()])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert 0 < np.isnan(found).sum() < len(found)
@@ -43,8 +43,8 @@ def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
 
 def test_without_rtrl_it_is_missing():
     frame = models(["immediate"])
-    assert np.isnan(recovery_vs_rtrl(frame, "rtrl")).all()
-    assert not np.isnan(recovery_vs_rtrl(frame, "immediate")).any()
+    assert np.isnan(recovery_vs_rtrl(frame, ["rtrl"])).all()
+    assert not np.isnan(recovery_vs_rtrl(frame, ["immediate"])).any()
 
 
 def test_rtrl_that_diverged_or_is_no_better_than_frozen_measures_nothing():
@@ -52,18 +52,18 @@ def test_rtrl_that_diverged_or_is_no_better_than_frozen_measures_nothing():
     mine = (frame["learner"] == "rtrl") & frame["selected"]
     frame.loc[mine & (frame["seed"] == 0), "heldout_error"] = np.nan
     frame.loc[mine & (frame["seed"] == 1), "heldout_error"] = 1.5
-    found = recovery_vs_rtrl(frame, "rtrl")
+    found = recovery_vs_rtrl(frame, ["rtrl"])
     assert np.isnan(found[frame["seed"] < 2]).all() and np.isfinite(found[frame["seed"] == 2]).all()
 
 
 def test_tables_that_cannot_be_read_are_refused():
     with pytest.raises(OrlaError, match="lacks the column frozen_heldout_error"):
-        recovery_vs_rtrl(models().drop(columns="frozen_heldout_error"), "rtrl")
+        recovery_vs_rtrl(models().drop(columns="frozen_heldout_error"), ["rtrl"])
     frame = models(["rtrl"])
     with pytest.raises(OrlaError, match=r"rtrl: selected marks 2 learning rates"):
-        recovery_vs_rtrl(frame.assign(selected=True), "rtrl")
+        recovery_vs_rtrl(frame.assign(selected=True), ["rtrl"])
     with pytest.raises(OrlaError, match="seed 0 occurs twice"):
-        recovery_vs_rtrl(pd.concat([frame, frame.iloc[:1]]), "rtrl")
+        recovery_vs_rtrl(pd.concat([frame, frame.iloc[:1]]), ["rtrl"])
 
 
 @pytest.mark.parametrize("part", ["heldout", "adapt"])
@@ -73,11 +73,33 @@ def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_without_that_part(pa
     frame["adapt_error"] = 2.0 + np.random.default_rng(0).uniform(0, 0.5, len(frame))
     chosen = frame["learner"].eq("rtrl") & frame["optimizer"].eq("adam")
     frame.loc[chosen, "validation_error"] = 1e-3
-    found = recovery_vs_best_rtrl(frame, "rtrl", part)
+    found = recovery_vs_best_rtrl(frame, ["rtrl"], part)
     best = frame[chosen & frame["selected"]].set_index(["pair", "seed"])[f"{part}_error"]
     full = best.loc[list(zip(frame["pair"], frame["seed"], strict=True))].to_numpy()
     frozen = frame[f"frozen_{part}_error"]
     expected = 100 * (frozen - frame[f"{part}_error"]) / (frozen - full)
     np.testing.assert_allclose(found, expected.where(frozen > full), rtol=1e-12)
     frame.loc[chosen, "validation_error"] = 1e3
-    assert not np.allclose(recovery_vs_best_rtrl(frame, "rtrl", part), found, equal_nan=True)
+    assert not np.allclose(recovery_vs_best_rtrl(frame, ["rtrl"], part), found, equal_nan=True)
+
+
+@pytest.mark.parametrize("part", ["", "heldout", "adapt"])
+def test_another_exact_learner_stands_in_where_the_first_did_not_run(part):
+    names = ["rtrl", "diagonal", "immediate"]
+    frame = models(names, seeds=2).assign(frozen_adapt_error=3.0)
+    frame["adapt_error"] = 2.0 + np.random.default_rng(0).uniform(0, 0.5, len(frame))
+    alone = frame[frame["learner"] != "rtrl"].assign(architecture="lru")
+    both = pd.concat([frame, alone], ignore_index=True).sample(frac=1, random_state=2)
+
+    def found(table, exact):
+        if not part:
+            return pd.Series(recovery_vs_rtrl(table, exact), table.index)
+        return pd.Series(recovery_vs_best_rtrl(table, exact, part), table.index)
+
+    told = found(both, ["rtrl", "diagonal"])
+    lru = both["architecture"] == "lru"
+    pd.testing.assert_series_equal(told[~lru], found(both, ["rtrl"])[~lru])
+    pd.testing.assert_series_equal(told[lru], found(both, ["diagonal"])[lru])
+    assert np.isfinite(told[lru & both["selected"]]).all()
+    assert not np.allclose(told[~lru], found(both, ["diagonal"])[~lru])
+    assert found(both, ["rtrl"])[lru].isna().all()

@@ -55,7 +55,7 @@ def test_each_task_has_errors_held_out_and_a_recovery_against_rtrl(name):
     assert np.isfinite(both[ERRORS]).all(axis=None)
     assert (both["adapt_error"] != both["heldout_error"]).all()
     both["frozen_heldout_error"] += 10.0  # untrained networks need not improve in 60 steps
-    found = both.assign(**{COLUMN: recovery_vs_rtrl(both, "rtrl")})
+    found = both.assign(**{COLUMN: recovery_vs_rtrl(both, ["rtrl"])})
     selected = found[found["selected"]].set_index(["learner", "seed"])[COLUMN]
     assert selected["rtrl"].to_numpy() == pytest.approx([100, 100])
     assert np.isfinite(selected["immediate"]).all() and (selected["immediate"] != 100).all()

@@ -12,8 +12,8 @@ STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
 AT_HORIZONS = HORIZON_CONDITIONS or list(CONDITIONS)[:1]
 ALIGNED = ALIGNED_CONDITIONS or list(CONDITIONS)[:1]
 PROFILED = PROFILED_CONDITIONS or list(CONDITIONS)[:1]
-# The learner that stands for full RTRL: the first of the study that declares itself exact.
-EXACT = next(filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values())), "")
+# The learners that stand for full RTRL: those of the study that declare themselves exact.
+EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values()))]
 
 
 rule models:
