@@ -9,7 +9,7 @@ from report_results import build
 
 from orla import catalogue
 from orla.reports import beside
-from orla.reports.agreement import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, compared
+from orla.reports.agreement import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, adapts, compared
 from orla.reports.paper import load
 
 BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.BesidePaper)]
@@ -104,6 +104,41 @@ def test_decays_are_measured_against_immediate_with_adam(simulated):
 )
 def test_one_rule_compares(value, low, high, theirs, spread, said):
     assert compared(value, low, high, theirs, spread) == said
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "shown"),
+    [
+        (0.2, AGREES, "error −90.0 ± 0.0 %"),
+        (2.2, DIFFERS, "error +10.0 ± 0.0 %"),
+        (2.0, WIDE, "error 0.0 ± 0.0 %"),
+        (np.nan, NOT_COMPARABLE, "diverged"),
+    ],
+)
+def test_a_network_that_only_adapts_is_held_to_the_frozen_one(simulated, error, said, shown):
+    lost = {"heldout_error": error, "diverged": np.isnan(error)}
+    unknown = {"adapt_vs_best_rtrl_percent": np.nan, "heldout_vs_best_rtrl_percent": np.nan}
+    models = [model(s, architecture="gru", **lost, **unknown) for s in range(3)]
+    document, data = rows_of("architectures", simulated, *models)
+    ours = data.loc[("sine", "gru", "immediate", "adam")]
+    assert ours["compared"] == said and ours["paper_words"] == "adapts"
+    assert ours["adapting"] == pytest.approx(-89.0)
+    (line,) = [line for line in document.panels[0].rows if line[0] == "GRU"]
+    assert line[5] == shown and line[4].startswith("error −89.0 ± ")
+
+
+@pytest.mark.parametrize(
+    ("change", "low", "high", "said"),
+    [
+        (-50, -60, -40, AGREES),
+        (-5, -20, 10, WIDE),
+        (5, 1, 9, DIFFERS),
+        (-5, np.nan, np.nan, AGREES),
+        (np.nan, np.nan, np.nan, NOT_COMPARABLE),
+    ],
+)
+def test_to_adapt_is_to_end_below_the_frozen_network(change, low, high, said):
+    assert adapts(change, low, high) == said
 
 
 def test_a_model_that_diverged_is_counted_and_has_no_number(simulated):

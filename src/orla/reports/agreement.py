@@ -17,6 +17,11 @@ COMPARED = (
     " interval is longer than half of the paper's number."
 )
 
+ADAPTS = (
+    "Where the paper only says “adapts”, ours is by how much the error differs from the frozen"
+    " network's: it agrees where our interval lies below 0, and differs where it lies above."
+)
+
 
 def compared(
     value: float, low: float, high: float, theirs: float | None, spread: float | None
@@ -37,3 +42,15 @@ def compared(
     if not (overlap or near):
         return DIFFERS
     return WIDE if (high - low) / 2 > TELLS * abs(theirs) else AGREES
+
+
+def adapts(change: float, low: float, high: float) -> str:
+    """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE` with the paper's “adapts”; see `ADAPTS`.
+
+    Args:
+        change, low, high: our mean change of the error and its interval; ends may be missing.
+    """
+    if is_missing(change):
+        return NOT_COMPARABLE
+    low, high = (change if is_missing(end) else end for end in (low, high))
+    return AGREES if high < 0 else DIFFERS if low > 0 else WIDE

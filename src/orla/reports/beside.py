@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports.agreement import COMPARED, NOT_COMPARABLE, compared
+from orla.reports.agreement import COMPARED, NOT_COMPARABLE, adapts, compared
 from orla.reports.numbers import MISSING, count, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import HIDDEN, StudyFacts
@@ -33,17 +33,30 @@ class Measure(NamedTuple):
     """Our columns of a number of the paper, and the digits after the point that both show.
 
     on_heldout: whether the paper's number, too, is of the held-out part.
+    change: whether it is the error's change, of which the paper only says that a network adapts.
     """
 
     adapting: str
     heldout: str
     digits: int = 1
     on_heldout: bool = False
+    change: bool = False
 
 
 # By the paper's name of the number.
 Measures = Mapping[str, Measure]
 VS_RTRL = Measure("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
+CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True)
+
+
+def with_changes(models: pd.DataFrame) -> pd.DataFrame:
+    """The models, with by how much the error differs from the frozen network's (%)."""
+    changes = {
+        f"{part}_change_percent": 100.0
+        * (models[f"{part}_error"] / models[f"frozen_{part}_error"] - 1)
+        for part in ("adapt", "heldout")
+    }
+    return models.assign(**changes)
 
 
 def errors(digits: int) -> Measures:
@@ -121,7 +134,7 @@ class BesidePaper(Table):
             columns = self.measures[measure or next(iter(self.measures))]
             ours = measured(models, keys, columns.adapting, columns.heldout)
             ran = ran or ours is not None
-            value = theirs.get(measure) if measure else None
+            value = theirs.get(measure) if measure and not columns.change else None
             if (shown := (*keys.items(), measure, value)) in printed:
                 continue  # "best optimizer" and Adam, where Adam is the best
             printed.add(shown)
@@ -130,8 +143,8 @@ class BesidePaper(Table):
             if ours is not None and size == theirs.get("hidden", HIDDEN):
                 spread = theirs.get("spread_percent")
                 which = ours.heldout if columns.on_heldout else ours.adapting
-                said = compared(*which, value, spread)
-            line = self._line(study, keys, ours, theirs, value, said, columns.digits)
+                said = adapts(*which) if columns.change else compared(*which, value, spread)
+            line = self._line(study, keys, ours, theirs, value, said, columns)
             title = ", ".join(
                 study.called(key, keys[key]) for key in ("task", "split") if key in keys
             )
@@ -157,7 +170,7 @@ class BesidePaper(Table):
         theirs: Mapping[str, Any],
         value: float | None,
         said: str,
-        digits: int,
+        columns: Measure,
     ) -> tuple[str, ...]:
         optimizer = keys.get("optimizer") or (ours.optimizer if ours else "")
         names = [
@@ -165,15 +178,15 @@ class BesidePaper(Table):
             study.called("learner", keys["learner"]).removesuffix(_USUAL),
             study.called("optimizer", optimizer) if optimizer else MISSING,
         ]
-        paper = number(value, digits) if value is not None else _worded(theirs)
+        paper = number(value, columns.digits) if value is not None else _worded(theirs)
         if ours is None:
             return (*names, MISSING, NOT_RUN, MISSING, paper, said)
         lost = f" ({ours.n_diverged} div.)" if ours.n_diverged else ""
         return (
             *names,
             count(ours.n_seeds) + lost,
-            _cell(ours.adapting, ours.n_diverged, digits) + (EDGE if ours.edge else ""),
-            _cell(ours.heldout, ours.n_diverged, digits),
+            _cell(ours.adapting, ours.n_diverged, columns) + (EDGE if ours.edge else ""),
+            _cell(ours.heldout, ours.n_diverged, columns),
             paper,
             said,
         )
@@ -210,12 +223,13 @@ def measured(
     )
 
 
-def _cell(of: tuple[float, float, float], diverged: int, digits: int) -> str:
+def _cell(of: tuple[float, float, float], diverged: int, columns: Measure) -> str:
     value, low, high = of
     if is_missing(value):
         return "diverged" if diverged else _NO_REFERENCE
-    half = "" if is_missing(high) else f" ± {number((high - low) / 2, digits)}"
-    return number(value, digits) + half
+    half = "" if is_missing(high) else f" ± {number((high - low) / 2, columns.digits)}"
+    told = number(value, columns.digits, signed=columns.change) + half
+    return f"error {told} %" if columns.change else told
 
 
 def _worded(theirs: Mapping[str, Any]) -> str:
