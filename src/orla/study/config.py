@@ -208,9 +208,10 @@ def _check_quantities(plan: Plan) -> None:
 
 
 def _check_assumed(plan: Plan) -> None:
-    assumed = plan.config["registrations"]["assume"]
+    registrations = plan.config["registrations"]
+    assumed = registrations["assume"]
     listed("registrations.assume.task", assumed["task"], plan.config["tasks"])
-    if assumed["pair"] is not None:
+    if assumed["pair"] is not None and registrations["folders"]:
         listed("registrations.assume.pair", assumed["pair"], plan.pairs(assumed["task"]))
 
 
