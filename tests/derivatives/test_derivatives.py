@@ -26,12 +26,17 @@ from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
 from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
+from orla.derivatives.stacked import StackedDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 from orla.learners.base import Learner
 from orla.learners.kf_rtrl import KFRTRL
 from orla.learners.sensitivity import SensitivityLearner
 
-LINEAR = [kind for kind, (network, _) in NETWORKS.items() if isinstance(network, LinearGates)]
+STRUCTURED = {
+    kind: StructuredDerivatives
+    for kind, (network, _) in NETWORKS.items()
+    if isinstance(network, LinearGates)
+} | {"stack": StackedDerivatives}
 STEPS = 24
 
 
@@ -52,7 +57,7 @@ def by_linear_gates(learner):
 
 BOTH = [
     (kind, name)
-    for kind in LINEAR
+    for kind in STRUCTURED
     for name in taking(kind)
     if not by_linear_gates(make_learner(name, NETWORKS[kind][0]))
 ]
@@ -64,7 +69,7 @@ def test_structured_equal_automatic(kind, name, automatic):
     X, Y = stream(STEPS)
     params = networks(architecture)
     chosen = make_learner(name, architecture)
-    assert isinstance(chosen.derivatives, StructuredDerivatives)
+    assert type(chosen.derivatives) is STRUCTURED[kind]
     structured, _ = watch(chosen, params, X, Y, rate=0.05).model(1)
     automatic()
     assert isinstance(chosen.derivatives, AutomaticDerivatives)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orla import catalogue
-from orla.architectures.base import Architecture, Parameters
+from orla.architectures.base import Architecture, LinearGates, Parameters
 from orla.catalogue import option
 from orla.errors import OrlaError, naming
 
@@ -65,6 +65,11 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
     def state_size(self) -> int:
         return sum(layer.state_size for layer in self.layers)
 
+    @property
+    def linear_gates(self) -> bool:
+        """Whether every layer is a `LinearGates`; the stack then has structured derivatives."""
+        return all(isinstance(layer, LinearGates) for layer in self.layers)
+
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         return {
             f"{name}.{place}": shape
@@ -83,7 +88,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
     def initial_state(self, params: Parameters) -> Tensor:
         """The layers' initial states (state_size,)."""
         readout = {name: p for name, p in params.items() if name not in self.recurrent_shapes()}
-        return self._joined(
+        return self.joined(
             [
                 layer.initial_state(self._own(params, place) | readout)
                 for place, layer in enumerate(self.layers)
@@ -92,19 +97,20 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         after = []
-        for place, (layer, before) in enumerate(zip(self.layers, self._parted(state), strict=True)):
+        for place, (layer, before) in enumerate(zip(self.layers, self.parted(state), strict=True)):
             after.append(layer.step(self._own(params, place), before, x))
             x = after[-1][: layer.hidden]
-        return self._joined(after)
+        return self.joined(after)
 
     def _own(self, params: Parameters, place: int) -> Parameters:
         """The recurrent parameters of a layer, by their names in it."""
         names = self.layers[place].recurrent_shapes()
         return {name: params[f"{name}.{place}"] for name in names}
 
-    def _parted(self, state: Tensor) -> tuple[Tensor, ...]:
-        """The layers' states, the bottom one first."""
-        return state.split([layer.state_size for layer in self.layers[::-1]])[::-1]
+    def parted(self, state: Tensor) -> tuple[Tensor, ...]:
+        """The layers' states, the bottom one first, of a state (..., state_size)."""
+        return state.split([layer.state_size for layer in self.layers[::-1]], -1)[::-1]
 
-    def _joined(self, states: list[Tensor]) -> Tensor:
-        return torch.cat(states[::-1])
+    def joined(self, states: list[Tensor]) -> Tensor:
+        """The state of which these are the layers' (..., layer's state_size), bottom one first."""
+        return torch.cat(states[::-1], -1)

@@ -2,9 +2,11 @@
 
 from orla.architectures.base import Architecture, LinearGates
 from orla.architectures.retention import Retention
+from orla.architectures.stack import Stack
 from orla.derivatives.automatic import AutomaticDerivatives
 from orla.derivatives.base import Derivatives
 from orla.derivatives.retention import RetentionDerivatives
+from orla.derivatives.stacked import StackedDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 
 
@@ -12,6 +14,8 @@ def derivatives(architecture: Architecture) -> Derivatives:
     """Structured derivatives where the architecture has them, automatic ones elsewhere."""
     if isinstance(architecture, LinearGates):
         return StructuredDerivatives(architecture)
+    if isinstance(architecture, Stack) and architecture.linear_gates:
+        return StackedDerivatives(architecture)
     if isinstance(architecture, Retention) and architecture.only_fades:
         return RetentionDerivatives(architecture)
     return AutomaticDerivatives(architecture)

@@ -42,7 +42,7 @@ class StructuredDerivatives(Derivatives):
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         on_gates, around = vmap(self.architecture.pull)(tape["cache"], cotangent)
-        on_state = self._through_recurrence(params["W_hh"], on_gates)
+        on_state = self.on_state(transposed(params["W_hh"], on_gates))
         return on_state + around, {"gates": on_gates}
 
     def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
@@ -65,14 +65,6 @@ class StructuredDerivatives(Derivatives):
 
     def pulled(self, tape: Tape) -> Tape:
         return {name: tape[name] for name in ("cache", "keep") if name in tape}
-
-    def _through_recurrence(self, W_hh: Tensor, on_gates: Tensor) -> Tensor:
-        """W_hh^T on_gates for on_gates (models, gates) or rows of them (models, rows, gates)."""
-        if on_gates.dim() == 2:
-            on_h = (W_hh * on_gates[:, :, None]).sum(1)
-        else:
-            on_h = torch.bmm(on_gates, W_hh)
-        return self.on_state(on_h)
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         on_gates = locals_["gates"]
@@ -145,3 +137,10 @@ class StructuredDerivatives(Derivatives):
                 part[:, :, at] = after.baddbmm_(delta, joined[some]).view(
                     together, state, -1, length
                 )
+
+
+def transposed(matrix: Tensor, on_gates: Tensor) -> Tensor:
+    """matrix^T on_gates for on_gates (models, gates) or rows of them (models, rows, gates)."""
+    if on_gates.dim() == 2:
+        return (matrix * on_gates[:, :, None]).sum(1)
+    return torch.bmm(on_gates, matrix)

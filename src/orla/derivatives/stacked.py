@@ -1,0 +1,144 @@
+"""Derivatives of networks on top of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from torch import Tensor
+
+from orla.architectures.base import Parameters
+from orla.architectures.stack import Stack
+from orla.derivatives.base import Derivatives, Local, Moment, Tape
+from orla.derivatives.structured import StructuredDerivatives, transposed
+
+
+@dataclass(frozen=True)
+class StackedDerivatives(Derivatives):
+    """Of a stack whose layers all have `StructuredDerivatives`.
+
+    Within a step a cotangent passes down from layer to layer through W_ih; each layer pulls its own
+    back in time. Local terms, tapes and terms are those of the layers, with the layer's number
+    behind the name; the bottom layer's "x" is the stack's.
+
+    A layer's parameters move the state of that layer and of those above. Sensitivities are
+    {"P.k": (models, state of layers k and above, gates, n_in + hidden + 1)} of layer k.
+    """
+
+    architecture: Stack
+    outer_products: ClassVar[bool] = True
+
+    @cached_property
+    def _layers(self) -> tuple[StructuredDerivatives, ...]:
+        """Of each layer, the bottom one first."""
+        return tuple(StructuredDerivatives(layer) for layer in self.architecture.layers)
+
+    @cached_property
+    def _moved(self) -> tuple[int, ...]:
+        """How many numbers of the state each layer's parameters move: the first so many."""
+        sizes = [layer.state_size for layer in self.architecture.layers]
+        return tuple(sum(sizes[place:]) for place in range(len(sizes)))
+
+    def _own(self, named: Parameters) -> list[Parameters]:
+        """What each layer has of a mapping, by the names that it has in the layer."""
+        own: list[Parameters] = [{} for _ in self._layers]
+        for name, value in named.items():
+            plain, _, place = name.rpartition(".")
+            if plain:
+                own[int(place)][plain] = value
+        return own
+
+    def _tapes(self, tape: Tape) -> list[Tape]:
+        bottom, *others = self._own(tape)
+        return [bottom | {"x": tape["x"]}, *others]
+
+    def _each(self, *named: Parameters) -> Iterator[tuple[StructuredDerivatives, ...]]:
+        """Each layer, with its own of every mapping."""
+        return zip(self._layers, *map(self._own, named), strict=True)
+
+    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
+        after, tape, x = [], {}, moment["x"]
+        before = self.architecture.parted(state)
+        for (layer, own), h in zip(self._each(params), before, strict=True):
+            new, kept = layer.step(own, h, {"x": x})
+            after.append(new)
+            tape |= _named(kept, len(after) - 1)
+            x = new[:, : layer.architecture.hidden]
+        tape["x"] = tape.pop("x.0")
+        return self.architecture.joined(after), tape
+
+    def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        before, locals_, above = [], {}, None
+        own, tapes = self._own(params), self._own(tape)
+        parts = self.architecture.parted(cotangent)
+        for place in reversed(range(len(self._layers))):
+            layer, on_state = self._layers[place], parts[place]
+            if above is not None:
+                on_state = on_state + layer.on_state(above)
+            on_before, local = layer.pull_step(own[place], tapes[place], on_state)
+            before.insert(0, on_before)
+            locals_ |= _named(local, place)
+            if place:
+                above = transposed(own[place]["W_ih"], local["gates"])
+        return self.architecture.joined(before), locals_
+
+    def pulled(self, tape: Tape) -> Tape:
+        return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
+
+    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+        gathered: Parameters = {}
+        for place, tape in enumerate(self._tapes(tapes)):
+            own = self._own(locals_)[place]
+            gathered |= _named(self._layers[place].gather(tape, own), place)
+        return gathered
+
+    def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
+        every = zip(self._layers, self._tapes(tapes), self._own(locals_), strict=True)
+        return sum(layer.gathered_square(tape, own) for layer, tape, own in every)
+
+    def history(self) -> tuple[str, ...]:
+        places = range(len(self._layers))
+        return tuple(f"W_hh.{k}" for k in places) + tuple(f"W_ih.{k}" for k in places[1:])
+
+    def sensitivity(self, params: Parameters) -> Parameters:
+        found: Parameters = {}
+        for place, (layer, own) in enumerate(self._each(params)):
+            terms = layer.no_terms(own)["P"]
+            found[f"P.{place}"] = terms.new_zeros(len(terms), self._moved[place], *terms.shape[1:])
+        return found
+
+    def no_terms(self, params: Parameters) -> Parameters:
+        return self._by_layer(layer.no_terms(own) for layer, own in self._each(params))
+
+    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        every = zip(self._each(terms, locals_), self._tapes(tapes), strict=True)
+        return self._by_layer(
+            layer.with_terms(own, tape, local) for (layer, own, local), tape in every
+        )
+
+    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+        every = zip(self._each(P, terms), self._moved, strict=True)
+        return self._by_layer(
+            layer.with_sensitivity(own, on_start[:, :moved], term)
+            for (layer, own, term), moved in every
+        )
+
+    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
+        every = zip(self._each(P, locals_), self._tapes(tapes), self._moved, strict=True)
+        for (layer, own, local), tape, moved in every:
+            gates = local["gates"][:, :, :moved]
+            layer.rebuild(own, rows[:, :moved, :moved], tape, {"gates": gates})
+
+    def _by_layer(self, found: Iterator[Parameters]) -> Parameters:
+        return {
+            name: value
+            for place, own in enumerate(found)
+            for name, value in _named(own, place).items()
+        }
+
+
+def _named(own: Parameters, place: int) -> Parameters:
+    """A layer's mapping, by the names that it has in the stack."""
+    return {f"{name}.{place}": value for name, value in own.items()}
