@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -88,11 +88,8 @@ class StackedDerivatives(Derivatives):
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
-        gathered: Parameters = {}
-        for place, tape in enumerate(self._tapes(tapes)):
-            own = self._own(locals_)[place]
-            gathered |= _named(self._layers[place].gather(tape, own), place)
-        return gathered
+        every = zip(self._layers, self._tapes(tapes), self._own(locals_), strict=True)
+        return _joined(layer.gather(tape, own) for layer, tape, own in every)
 
     def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
         every = zip(self._layers, self._tapes(tapes), self._own(locals_), strict=True)
@@ -104,23 +101,21 @@ class StackedDerivatives(Derivatives):
 
     def sensitivity(self, params: Parameters) -> Parameters:
         found: Parameters = {}
-        for place, (layer, own) in enumerate(self._each(params)):
-            terms = layer.no_terms(own)["P"]
-            found[f"P.{place}"] = terms.new_zeros(len(terms), self._moved[place], *terms.shape[1:])
+        for name, terms in self.no_terms(params).items():
+            moved = self._moved[len(found)]
+            found[name] = terms.new_zeros(len(terms), moved, *terms.shape[1:])
         return found
 
     def no_terms(self, params: Parameters) -> Parameters:
-        return self._by_layer(layer.no_terms(own) for layer, own in self._each(params))
+        return _joined(layer.no_terms(own) for layer, own in self._each(params))
 
     def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         every = zip(self._each(terms, locals_), self._tapes(tapes), strict=True)
-        return self._by_layer(
-            layer.with_terms(own, tape, local) for (layer, own, local), tape in every
-        )
+        return _joined(layer.with_terms(own, tape, local) for (layer, own, local), tape in every)
 
     def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         every = zip(self._each(P, terms), self._moved, strict=True)
-        return self._by_layer(
+        return _joined(
             layer.with_sensitivity(own, on_start[:, :moved], term)
             for (layer, own, term), moved in every
         )
@@ -131,14 +126,15 @@ class StackedDerivatives(Derivatives):
             gates = local["gates"][:, :, :moved]
             layer.rebuild(own, rows[:, :moved, :moved], tape, {"gates": gates})
 
-    def _by_layer(self, found: Iterator[Parameters]) -> Parameters:
-        return {
-            name: value
-            for place, own in enumerate(found)
-            for name, value in _named(own, place).items()
-        }
-
 
 def _named(own: Parameters, place: int) -> Parameters:
     """A layer's mapping, by the names that it has in the stack."""
     return {f"{name}.{place}": value for name, value in own.items()}
+
+
+def _joined(found: Iterable[Parameters]) -> Parameters:
+    """The layers' mappings, the bottom one first, as one."""
+    joined: Parameters = {}
+    for place, own in enumerate(found):
+        joined |= _named(own, place)
+    return joined
