@@ -126,3 +126,13 @@ def test_windows_of_ones_own_do_not_answer_for_the_papers(results, simulated):
         if found.registration == "lars-advantage"
     ]
     assert line.ours == ["gap: not run"]
+
+
+def test_an_order_of_more_optimizers_is_not_that_of_the_papers_four(results, simulated):
+    def said(order):
+        told = lines(results | {"ratio_gap_order": order}, simulated)
+        return next(line for line in told if line.registration == "ratio-gap-ordering").ours
+
+    order = results["ratio_gap_order"]
+    assert said(order)[0].startswith("rank correlation: +1.00")
+    assert said(order.assign(n_optimizers=12)) == []
