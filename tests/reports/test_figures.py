@@ -20,6 +20,7 @@ from report_results import KEYS
 
 from orla import catalogue
 from orla.reports import style
+from orla.reports.figures.shared import facets
 from orla.reports.paper import load
 from orla.reports.study import Comparison
 
@@ -53,7 +54,21 @@ def drawn(results, simulated):
 
 @pytest.fixture(scope="module")
 def made(build_results):
-    return {case: build_results(**settings) for case, settings in CASES.items()}
+    made = {case: build_results(**settings) for case, settings in CASES.items()}
+    return made | {"every optimizer": with_optimizers(made["two seeds"])}
+
+
+def with_optimizers(results):
+    """The results, with those of Adam for each optimizer of the catalogue that they lack."""
+
+    def more(frame):
+        if "optimizer" not in frame:
+            return frame
+        adam = frame[frame["optimizer"] == "adam"]
+        others = sorted(set(catalogue.parts("optimizer")) - set(frame["optimizer"]))
+        return pd.concat([frame, *(adam.assign(optimizer=name) for name in others)])
+
+    return {name: more(frame) for name, frame in results.items()}
 
 
 def lab(color, blindness="none"):
@@ -67,13 +82,44 @@ def lab(color, blindness="none"):
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, "every optimizer"])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_text_overlaps_and_none_is_small(name, case, made, simulated):
     figure, _ = draw(name, made[case], simulated)
     assert not overlapping(figure)
     assert min(text.get_fontsize() for text in texts(figure)) >= 8
     assert not beyond(figure)
+
+
+@pytest.mark.parametrize("name", ["lr_curves", "adaptation_traces"])
+def test_the_condition_of_most_learners_and_optimizers_is_drawn(name, made, simulated):
+    results = made["two architectures"]
+    (need,) = catalogue.part("figure", name).part.more["needs"]
+    few = (results[need]["architecture"] == "rnn") & (results[need]["optimizer"] != "adam")
+    for frame, drawn in ((results[need], "RNN"), (results[need][~few], "LSTM")):
+        figure, caption = draw(name, results | {need: frame}, simulated)
+        assert f"{drawn}, float64" in figure.get_suptitle() and drawn in caption.caption
+
+
+@pytest.mark.parametrize("along", ["row", "column"])
+def test_columns_beyond_four_stand_below(along):
+    rows, columns = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
+    figure, plots = facets(rows, columns, row_in=1, around_in=0.5, along=along)
+    plt.close(figure)
+    assert set(plots) == {(row, column) for row in rows for column in columns}
+    assert figure.get_figheight() == 4.5
+    shape = {key: axes.get_subplotspec() for key, axes in plots.items()}
+    found = {key: (spec.rowspan.start, spec.colspan.start) for key, spec in shape.items()}
+    assert found["b", "3"] == (1, 3) and found["a", "4"] == (2, 0) and found["b", "5"] == (3, 1)
+    titles = {key: axes.get_title() for key, axes in plots.items()}
+    assert titles["a", "5"] == "column 5" and titles["b", "5"] == ""
+    assert [axes.axison for axes in figure.axes].count(False) == 4
+    x = {key: axes.get_shared_x_axes() for key, axes in plots.items()}
+    assert x["a", "5"].joined(plots["a", "5"], plots["b", "5"]) == (along == "column")
+    assert x["b", "5"].joined(plots["b", "0"], plots["b", "5"]) == (along == "row")
+    assert all(axes.get_shared_y_axes().joined(axes, plots["a", "0"]) for axes in plots.values())
+    ends = [text.get_text() for text in texts(figure)]
+    assert ends.count("second") == 2
 
 
 def test_an_overlap_would_be_seen():

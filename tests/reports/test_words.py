@@ -11,6 +11,7 @@ from orla.reports.study import in_paper
 INSTANCES = {
     "learner": {"trace-05": {"kind": "trace", "decay": 0.5}, "short": {"kind": "tbptt", "window": 9,
                                                                       "update_every": 3}},
+    "optimizer": {"still": {"kind": "adam", "beta1": 0.0}},
     "architecture": {"rnn-128": {"kind": "rnn", "hidden": 128}, "rnn": {"kind": "rnn"},
                      "deep": {"kind": "stack", "layers": ["rnn", {"kind": "lstm", "hidden": 32}]}},
 }  # fmt: skip
@@ -32,6 +33,7 @@ INSTANCES = {
         ("architecture", "rnn-128", "RNN, hidden 128"),
         ("architecture", "deep", "stack RNN + LSTM (hidden 32)"),
         ("optimizer", "lars", "LARS"),
+        ("optimizer", "still", "Adam, β1 0"),
         ("split", "80-20", "80/20"),
         ("split", "stationary", "stationary"),
         ("precision", "float64", "float64"),

@@ -139,7 +139,7 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
     if kind == "task":
         return words[0]
     words += [
-        f"{option.replace('_', ' ')} {value}"
+        f"{_spoken(option)} {f'{value:g}' if isinstance(value, float) else value}"
         for option, value in own_options(kind, slug, instances).items()
         if option not in shown
     ]
@@ -149,6 +149,11 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
         steps = stride(slug, instances)
         words.append("per step" if steps == 1 else f"per {steps} steps")
     return ", ".join(words)
+
+
+def _spoken(option: str) -> str:
+    """An option's name in reports: beta1 is β1, and an underscore a space."""
+    return re.sub(r"^beta(?=\d)", "β", option).replace("_", " ")
 
 
 def _entry(kind: str, given: str | Mapping[str, Any]) -> str:

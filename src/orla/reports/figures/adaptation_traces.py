@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,8 +16,8 @@ from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import (
     THOUSANDS,
     count_range,
+    facets,
     one_condition,
-    row_title,
     say,
     span,
 )
@@ -38,36 +37,28 @@ class AdaptationTraces(
 ):
     """MSE over the stream at the selected rates, one line a learner, frozen as reference.
 
-    Of several conditions the first is drawn.
+    Of several conditions that of most learners and optimizers is drawn.
     """
 
     def draw(self, traces: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
         rows, title = one_condition(traces, study)
         splits, optimizers = study.present(rows, "split"), study.present(rows, "optimizer")
         looks = study.marks("learner", study.present(rows, "learner"))
-        shape = (max(len(splits), 1), max(len(optimizers), 1))
         with style.house():
-            figure, grid = plt.subplots(
-                *shape,
-                figsize=(style.TWO_COLUMNS_IN, 1.0 + 1.8 * shape[0]),
-                squeeze=False,
-                sharey=True,
-                sharex="row",
-                layout="constrained",
+            figure, plots = facets(
+                {split: study.called("split", split) for split in splits},
+                {optimizer: study.called("optimizer", optimizer) for optimizer in optimizers},
+                row_in=1.8,
+                around_in=1.0,
+                along="row",
             )
-            for i, split in enumerate(splits):
-                for j, optimizer in enumerate(optimizers):
-                    facet = rows[(rows["split"] == split) & (rows["optimizer"] == optimizer)]
-                    _trace_facet(grid[i, j], facet, looks)
-                row_title(grid[i, -1], study.called("split", split))
-            for axes, optimizer in zip(grid[0], optimizers, strict=False):
-                axes.set_title(study.called("optimizer", optimizer))
+            for (split, optimizer), axes in plots.items():
+                facet = rows[(rows["split"] == split) & (rows["optimizer"] == optimizer)]
+                _trace_facet(axes, facet, looks)
+                if not splits or split == splits[-1]:
+                    axes.set_xlabel("Step of the adapt part")
             if len(rows):
-                grid[0, 0].set_ylim(*_mse_limits(rows))
-            else:
-                say(grid[0, 0], "not run")
-            for axes in grid[-1]:
-                axes.set_xlabel("Step of the adapt part")
+                next(iter(plots.values())).set_ylim(*_mse_limits(rows))
             figure.supylabel("Error", fontsize=style.FONT_PT)
             named = {study.called("learner", learner): look for learner, look in looks.items()}
             figure.legend(

@@ -67,7 +67,7 @@ class HorizonGap(
                     list(shown.values()),
                     list(shown),
                     loc="outside lower center",
-                    ncols=3,
+                    ncols=3 if len(panels) > 1 else 2,
                     columnspacing=1.2,
                 )
             style.heading(figure, study.of(gaps).simulated)

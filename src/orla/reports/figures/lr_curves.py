@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import one_condition, row_title, say
+from orla.reports.figures.shared import facets, one_condition, say
 from orla.reports.numbers import rate
 from orla.reports.study import StudyFacts
 
@@ -30,35 +29,30 @@ class LrCurves(
 ):
     """Held-out recovery against learning rate, every model a dot, a facet a learner x optimizer.
 
-    Of several conditions the first is drawn.
+    Of several conditions that of most learners and optimizers is drawn.
     """
 
     def draw(self, curves: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
         rows, title = one_condition(curves, study)
         learners, optimizers = study.present(rows, "learner"), study.present(rows, "optimizer")
         looks = study.marks("split", study.present(rows, "split"))
-        shape = (max(len(learners), 1), max(len(optimizers), 1))
         with style.house():
-            figure, grid = plt.subplots(
-                *shape,
-                figsize=(style.TWO_COLUMNS_IN, 0.7 + 1.25 * shape[0]),
-                squeeze=False,
-                sharey=True,
-                sharex="col",
-                layout="constrained",
+            figure, plots = facets(
+                {learner: study.called("learner", learner) for learner in learners},
+                {optimizer: study.called("optimizer", optimizer) for optimizer in optimizers},
+                row_in=1.25,
+                around_in=0.7,
+                along="column",
             )
             limits = _recovery_limits(rows)
-            if rows.empty:
-                say(grid[0, 0], "not run")
-            for i, learner in enumerate(learners):
-                for j, optimizer in enumerate(optimizers):
-                    facet = rows[(rows["learner"] == learner) & (rows["optimizer"] == optimizer)]
-                    _curve_facet(grid[i, j], facet, limits, looks)
-                row_title(grid[i, -1], study.called("learner", learner))
-            for axes, optimizer in zip(grid[0], optimizers, strict=False):
-                axes.set_title(study.called("optimizer", optimizer))
-            for axes in grid[-1]:
-                axes.set_xlabel("Learning rate")
+            for (learner, optimizer), axes in plots.items():
+                if rows.empty:
+                    say(axes, "not run")
+                    continue
+                facet = rows[(rows["learner"] == learner) & (rows["optimizer"] == optimizer)]
+                _curve_facet(axes, facet, limits, looks)
+                if learner == learners[-1]:
+                    axes.set_xlabel("Learning rate")
             figure.supylabel("Held-out recovery (%)", fontsize=style.FONT_PT)
             splits = {study.called("split", split): look for split, look in looks.items()}
             figure.legend(

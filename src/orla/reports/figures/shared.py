@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from orla.catalogue import Mark
@@ -17,14 +19,24 @@ from orla.reports.numbers import is_missing, number
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 
+# Columns of plots side by side; further ones stand below.
+_ABREAST = 4
+
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 
 
 def one_condition(frame: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame, str]:
-    """The rows of the first condition (of all its splits), and its title."""
-    for title, _, rows in study.groups(frame, without="split"):
-        return rows, title
-    return frame, "no data"
+    """The rows of one condition (of all its splits), and its title.
+
+    It is that of most learners and optimizers together, the first of several.
+    """
+    groups = list(study.groups(frame, without="split"))
+    if not groups:
+        return frame, "no data"
+    title, _, rows = max(
+        groups, key=lambda group: len(group.rows[["learner", "optimizer"]].drop_duplicates())
+    )
+    return rows, title
 
 
 def widest(frame: pd.DataFrame, study: StudyFacts, over: str) -> tuple[pd.DataFrame, str]:
@@ -42,6 +54,58 @@ def widest(frame: pd.DataFrame, study: StudyFacts, over: str) -> tuple[pd.DataFr
     last = [k for k in ("learner", "optimizer") if k != over]
     title = [study.title_of({over: ""} | keys, frame), *(study.called(k, keys[k]) for k in last)]
     return rows[(rows[by] == pd.Series(keys)).all(axis=1)], ", ".join(title)
+
+
+def blocks(columns: Sequence[str]) -> list[list[str]]:
+    """Columns of a figure in blocks that stand below each other; one block where there are none."""
+    return [list(columns[at : at + _ABREAST]) for at in range(0, max(len(columns), 1), _ABREAST)]
+
+
+def facets(
+    rows: Mapping[str, str],
+    columns: Mapping[str, str],
+    *,
+    row_in: float,
+    around_in: float,
+    along: Literal["row", "column"],
+) -> tuple[Figure, dict[tuple[str, str], Axes]]:
+    """A plot for each row and column, on one y axis; four columns abreast, further ones below.
+
+    Args:
+        rows, columns: what stands for each, and its title.
+        row_in: height of a row of plots (inches).
+        around_in: height of all around them.
+        along: whether the plots of a row, or of a column, share their x axis.
+
+    Returns:
+        The figure, and its plots by (row, column), ("", "") where there are none.
+    """
+    rows, columns = rows or {"": ""}, columns or {"": ""}
+    parts = blocks(list(columns))
+    lines = [(block, row) for block in parts for row in rows]
+    figure, grid = plt.subplots(
+        len(lines),
+        len(parts[0]),
+        figsize=(style.TWO_COLUMNS_IN, around_in + row_in * len(lines)),
+        squeeze=False,
+        sharey=True,
+        layout="constrained",
+    )
+    found: dict[tuple[str, str], Axes] = {}
+    for (block, row), line in zip(lines, grid, strict=True):
+        found |= {(row, column): axes for column, axes in zip(block, line, strict=False)}
+        for axes in line[len(block) :]:
+            axes.set_axis_off()
+        row_title(line[len(block) - 1], rows[row])
+    first, last = next(iter(rows)), list(rows)[-1]
+    for (row, column), axes in found.items():
+        beside = found[row, next(iter(columns))] if along == "row" else found[first, column]
+        if axes is not beside:
+            axes.sharex(beside)
+        if row == first:
+            axes.set_title(columns[column])
+        axes.tick_params(axis="x", labelbottom=along == "row" or row == last)
+    return figure, found
 
 
 def say(axes: Axes, text: str) -> None:

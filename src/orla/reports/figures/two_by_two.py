@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -22,7 +23,7 @@ from orla.reports.estimates import (
     with_points,
 )
 from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import bar, points, row_title, say
+from orla.reports.figures.shared import bar, blocks, points, row_title, say
 from orla.reports.numbers import is_missing, number
 from orla.reports.square import Square, square
 from orla.reports.study import StudyFacts
@@ -46,6 +47,8 @@ class TwoByTwo(
 ):
     """Recoveries of the four cells and the four differences, networks by optimizers.
 
+    A network has a line for every four optimizers, all on one scale.
+
     Of several splits, pairs and precisions the first is drawn; of the networks those for which a
     difference has a meaning, or all where none has.
     """
@@ -54,34 +57,34 @@ class TwoByTwo(
         self, estimates: pd.DataFrame, seeds: pd.DataFrame, *, paths: Paths, study: StudyFacts
     ) -> None:
         found, rows, title, _ = _shown(estimates, study)
-        optimizers = study.present(rows, "optimizer")
-        networks = study.present(rows, "architecture")
-        shape = (max(len(networks), 1) * 2, max(len(optimizers), 1))
+        networks, optimizers = (study.present(rows, k) for k in ("architecture", "optimizer"))
+        lines = list(product(networks or [""], blocks(optimizers)))
+        shape = 2 * len(lines), max(len(some) for _, some in lines) or 1
         with style.house():
             figure, grid = plt.subplots(
                 *shape,
                 figsize=(style.TWO_COLUMNS_IN, 1.1 + 1.55 * shape[0]),
                 squeeze=False,
-                sharey="row",
                 layout="constrained",
             )
             looks = study.marks("learner", found.learners(study)) if found and len(rows) else {}
             if not looks:
                 say(grid[0, 0], "not run")
-            for (i, network), (j, optimizer) in product(enumerate(networks), enumerate(optimizers)):
-                cells = _cells(rows, seeds, network, optimizer)
-                _recoveries(grid[2 * i, j], cells, found, looks, study)
-                below = grid[2 * i + 1, j]
-                below.axhspan(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
-                _differences(below, cells, found)
-                if i == 0:
-                    grid[0, j].set_title(study.called("optimizer", optimizer))
-            for i, network in enumerate(networks):
-                grid[2 * i, 0].set_ylabel("Recovery (%)")
-                grid[2 * i + 1, 0].set_ylabel("Difference (pp)")
-                for row in grid[2 * i : 2 * i + 2]:
-                    row_title(row[-1], study.called("architecture", network))
+            for (network, some), pair in zip(lines, grid.reshape(-1, 2, shape[1]), strict=True):
+                for optimizer, (above, below) in zip(some, pair.T, strict=False):
+                    cells = _cells(rows, seeds, network, optimizer)
+                    _recoveries(above, cells, found, looks, study)
+                    below.axhspan(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
+                    _differences(below, cells, found)
+                    above.set_title(study.called("optimizer", optimizer))
+                for axes in pair[:, len(some) :].flat if looks else ():
+                    axes.set_axis_off()
             if looks:
+                _share_by_network(grid, [network for network, _ in lines])
+                for (network, some), pair in zip(lines, grid.reshape(-1, 2, shape[1]), strict=True):
+                    for row, label in zip(pair, ("Recovery (%)", "Difference (pp)"), strict=True):
+                        row[0].set_ylabel(label)
+                        row_title(row[len(some) - 1], study.called("architecture", network))
                 handles = _legend(looks, study)
                 spread = {"ncols": 4, "columnspacing": 1.2, "handlelength": 1}
                 figure.legend(handles=handles, loc="outside lower center", **spread)
@@ -112,6 +115,18 @@ class TwoByTwo(
             f"±{study.margin_pp:g} pp; dots: seeds, where there are at most {FEW_POINTS}.{others}",
             f"Dots with intervals, networks by optimizers. {seen or 'No data'}.",
         )
+
+
+def _share_by_network(grid: np.ndarray, networks: list[str]) -> None:
+    """One scale for all recoveries of a network, and one for all differences."""
+    for network, kind in product(dict.fromkeys(networks), (0, 1)):
+        rows = [2 * at + kind for at, name in enumerate(networks) if name == network]
+        drawn = [axes for axes in grid[rows].flat if axes.axison]
+        for axes in drawn[1:]:
+            axes.sharey(drawn[0])
+        drawn[0].autoscale_view()
+        for axes in grid[rows, 1:].flat:
+            axes.tick_params(axis="y", labelleft=False)
 
 
 def _shown(
