@@ -18,6 +18,7 @@ from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.interventions.base import Intervention
 from orla.learners.base import Learner
+from orla.learners.rtrl import RTRL
 from orla.probes.base import Probe
 from orla.programs.scan import scan, stacked
 from orla.study.batches import initial_parameters
@@ -424,6 +425,18 @@ def watch(
     )
     rates = params["W_out"].new_full((len(params["W_out"]),), rate)
     return Watched(adapt(loop, params, rates, X, Y, state=loop.start(params, seeds=seeds), **masks))
+
+
+def from_dense_rtrl(network, block, steps):
+    """Largest distance of exact RTRL's gradients from the dense recursion's while weights move."""
+    X, Y = stream(steps)
+    watched = watch(RTRL(network, block=block), networks(network), X, Y, rate=0.05)
+    found = []
+    for model in range(2):
+        ours, params = watched.model(model)
+        truth = oracles.dense_rtrl(network.step, initial(network), params, X, Y)
+        found.append(distance(ours, truth))
+    return torch.tensor(found).max().item()  # NaN where one is
 
 
 def distance(ours, theirs):

@@ -1,16 +1,14 @@
 """Networks that keep outer products: what exact RTRL takes for granted, and its few numbers."""
 
-import oracles
 import pytest
 import torch
-from harness import N_IN, N_OUT, NETWORKS, distance, initial, networks, stream, watch
+from harness import N_IN, N_OUT, NETWORKS, from_dense_rtrl, networks, stream
 
 from orla.architectures.retention import Retention
 from orla.architectures.retnet import RetNet
 from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
 from orla.derivatives.retention import RetentionDerivatives
-from orla.learners.rtrl import RTRL
 
 STEPS = 23
 
@@ -46,12 +44,7 @@ def test_memories_that_turn_are_left_to_automatic_differentiation():
 @pytest.mark.parametrize("block", [1, 3, 7, 100])
 @pytest.mark.parametrize("network", [*CASES, retnet(heads=3, rotation=True)])
 def test_every_number_of_heads_and_keys_gives_the_dense_recursion(network, block):
-    X, Y = stream(STEPS)
-    watched = watch(RTRL(network, block=block), networks(network), X, Y, rate=0.05)
-    for model in range(2):
-        ours, params = watched.model(model)
-        truth = oracles.dense_rtrl(network.step, initial(network), params, X, Y)
-        assert distance(ours, truth) < 1e-10
+    assert from_dense_rtrl(network, block, STEPS) < 1e-10
 
 
 def test_it_carries_less_than_a_dense_matrix():

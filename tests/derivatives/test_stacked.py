@@ -1,15 +1,13 @@
 """Networks on top of each other: each layer's derivatives, handed down within a step."""
 
-import oracles
 import pytest
 import torch
-from harness import N_IN, N_OUT, distance, initial, make_learner, networks, stream, watch
+from harness import N_IN, N_OUT, distance, from_dense_rtrl, make_learner, networks, stream, watch
 
 from orla.architectures.stack import Stack
 from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
 from orla.derivatives.stacked import StackedDerivatives
-from orla.learners.rtrl import RTRL
 
 STEPS = 23
 LAYERS = [
@@ -33,13 +31,7 @@ def test_a_layer_without_linear_gates_leaves_all_to_automatic_differentiation():
 @pytest.mark.parametrize("block", [1, 3, 7, 100])
 @pytest.mark.parametrize("layers", LAYERS)
 def test_every_number_of_layers_gives_the_dense_recursion(layers, block):
-    network = stack(layers)
-    X, Y = stream(STEPS)
-    watched = watch(RTRL(network, block=block), networks(network), X, Y, rate=0.05)
-    for model in range(2):
-        ours, params = watched.model(model)
-        truth = oracles.dense_rtrl(network.step, initial(network), params, X, Y)
-        assert distance(ours, truth) < 1e-10
+    assert from_dense_rtrl(stack(layers), block, STEPS) < 1e-10
 
 
 @pytest.mark.parametrize("name", ["immediate", "tbptt-8-8", "uoro", "rtrl"])

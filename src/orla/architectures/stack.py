@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +13,8 @@ from orla import catalogue
 from orla.architectures.base import Architecture, LinearGates, Parameters
 from orla.catalogue import option
 from orla.errors import OrlaError, naming
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,41 +73,42 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         return all(isinstance(layer, LinearGates) for layer in self.layers)
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
-        return {
-            f"{name}.{place}": shape
-            for place, layer in enumerate(self.layers)
-            for name, shape in layer.recurrent_shapes().items()
-        }
+        return in_stack(layer.recurrent_shapes() for layer in self.layers)
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """Fresh parameters: each layer's as it draws them, the readout that of the top layer."""
-        params: Parameters = {}
-        for place, layer in enumerate(self.layers):
+        recurrent = []
+        for layer in self.layers:
             own = layer.init(generator, dtype)
-            params |= {f"{name}.{place}": own.pop(name) for name in layer.recurrent_shapes()}
-        return params | own
+            recurrent.append({name: own.pop(name) for name in layer.recurrent_shapes()})
+        return in_stack(recurrent) | own
 
     def initial_state(self, params: Parameters) -> Tensor:
         """The layers' initial states (state_size,)."""
         readout = {name: p for name, p in params.items() if name not in self.recurrent_shapes()}
         return self.joined(
             [
-                layer.initial_state(self._own(params, place) | readout)
-                for place, layer in enumerate(self.layers)
+                layer.initial_state(own | readout)
+                for layer, own in zip(self.layers, self.by_layer(params), strict=True)
             ]
         )
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         after = []
-        for place, (layer, before) in enumerate(zip(self.layers, self.parted(state), strict=True)):
-            after.append(layer.step(self._own(params, place), before, x))
+        every = zip(self.layers, self.by_layer(params), self.parted(state), strict=True)
+        for layer, own, before in every:
+            after.append(layer.step(own, before, x))
             x = after[-1][: layer.hidden]
         return self.joined(after)
 
-    def _own(self, params: Parameters, place: int) -> Parameters:
-        """The recurrent parameters of a layer, by their names in it."""
-        names = self.layers[place].recurrent_shapes()
-        return {name: params[f"{name}.{place}"] for name in names}
+    def by_layer(self, named: Mapping[str, T]) -> list[dict[str, T]]:
+        """What each layer has of a mapping, by its names in the layer; other names are left out."""
+        found: list[dict[str, T]] = [{} for _ in self.layers]
+        for name, value in named.items():
+            own, _, place = name.rpartition(".")
+            if own:
+                found[int(place)][own] = value
+        return found
 
     def parted(self, state: Tensor) -> tuple[Tensor, ...]:
         """The layers' states, the bottom one first, of a state (..., state_size)."""
@@ -114,3 +117,10 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
     def joined(self, states: list[Tensor]) -> Tensor:
         """The state of which these are the layers' (..., layer's state_size), bottom one first."""
         return torch.cat(states[::-1], -1)
+
+
+def in_stack(layers: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    """The layers' mappings, the bottom one first, by the names in the stack: W_hh.0 for W_hh."""
+    return {
+        f"{name}.{place}": value for place, own in enumerate(layers) for name, value in own.items()
+    }

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from torch import Tensor
 
 from orla.architectures.base import Parameters
-from orla.architectures.stack import Stack
+from orla.architectures.stack import Stack, in_stack
 from orla.derivatives.base import Derivatives, Local, Moment, Tape
 from orla.derivatives.structured import StructuredDerivatives, transposed
 
@@ -30,48 +29,40 @@ class StackedDerivatives(Derivatives):
     architecture: Stack
     outer_products: ClassVar[bool] = True
 
-    @cached_property
+    @property
     def _layers(self) -> tuple[StructuredDerivatives, ...]:
         """Of each layer, the bottom one first."""
         return tuple(StructuredDerivatives(layer) for layer in self.architecture.layers)
 
-    @cached_property
+    @property
     def _moved(self) -> tuple[int, ...]:
         """How many numbers of the state each layer's parameters move: the first so many."""
         sizes = [layer.state_size for layer in self.architecture.layers]
         return tuple(sum(sizes[place:]) for place in range(len(sizes)))
 
-    def _own(self, named: Parameters) -> list[Parameters]:
-        """What each layer has of a mapping, by the names that it has in the layer."""
-        own: list[Parameters] = [{} for _ in self._layers]
-        for name, value in named.items():
-            plain, _, place = name.rpartition(".")
-            if plain:
-                own[int(place)][plain] = value
-        return own
-
     def _tapes(self, tape: Tape) -> list[Tape]:
-        bottom, *others = self._own(tape)
+        bottom, *others = self.architecture.by_layer(tape)
         return [bottom | {"x": tape["x"]}, *others]
 
     def _each(self, *named: Parameters) -> Iterator[tuple[StructuredDerivatives, ...]]:
         """Each layer, with its own of every mapping."""
-        return zip(self._layers, *map(self._own, named), strict=True)
+        return zip(self._layers, *map(self.architecture.by_layer, named), strict=True)
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        after, tape, x = [], {}, moment["x"]
+        after, tapes, x = [], [], moment["x"]
         before = self.architecture.parted(state)
         for (layer, own), h in zip(self._each(params), before, strict=True):
-            new, kept = layer.step(own, h, {"x": x})
+            new, tape = layer.step(own, h, {"x": x})
             after.append(new)
-            tape |= _named(kept, len(after) - 1)
+            tapes.append(tape)
             x = new[:, : layer.architecture.hidden]
-        tape["x"] = tape.pop("x.0")
-        return self.architecture.joined(after), tape
+        joined = in_stack(tapes)
+        joined["x"] = joined.pop("x.0")
+        return self.architecture.joined(after), joined
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        before, locals_, above = [], {}, None
-        own, tapes = self._own(params), self._own(tape)
+        before, locals_, above = [], [], None
+        own, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
         parts = self.architecture.parted(cotangent)
         for place in reversed(range(len(self._layers))):
             layer, on_state = self._layers[place], parts[place]
@@ -79,21 +70,21 @@ class StackedDerivatives(Derivatives):
                 on_state = on_state + layer.on_state(above)
             on_before, local = layer.pull_step(own[place], tapes[place], on_state)
             before.insert(0, on_before)
-            locals_ |= _named(local, place)
+            locals_.insert(0, local)
             if place:
                 above = transposed(own[place]["W_ih"], local["gates"])
-        return self.architecture.joined(before), locals_
+        return self.architecture.joined(before), in_stack(locals_)
 
     def pulled(self, tape: Tape) -> Tape:
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(self._layers, self._tapes(tapes), self._own(locals_), strict=True)
-        return _joined(layer.gather(tape, own) for layer, tape, own in every)
+        every = zip(self._each(locals_), self._tapes(tapes), strict=True)
+        return in_stack(layer.gather(tape, own) for (layer, own), tape in every)
 
     def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        every = zip(self._layers, self._tapes(tapes), self._own(locals_), strict=True)
-        return sum(layer.gathered_square(tape, own) for layer, tape, own in every)
+        every = zip(self._each(locals_), self._tapes(tapes), strict=True)
+        return sum(layer.gathered_square(tape, own) for (layer, own), tape in every)
 
     def history(self) -> tuple[str, ...]:
         places = range(len(self._layers))
@@ -107,15 +98,15 @@ class StackedDerivatives(Derivatives):
         return found
 
     def no_terms(self, params: Parameters) -> Parameters:
-        return _joined(layer.no_terms(own) for layer, own in self._each(params))
+        return in_stack(layer.no_terms(own) for layer, own in self._each(params))
 
     def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         every = zip(self._each(terms, locals_), self._tapes(tapes), strict=True)
-        return _joined(layer.with_terms(own, tape, local) for (layer, own, local), tape in every)
+        return in_stack(layer.with_terms(own, tape, local) for (layer, own, local), tape in every)
 
     def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         every = zip(self._each(P, terms), self._moved, strict=True)
-        return _joined(
+        return in_stack(
             layer.with_sensitivity(own, on_start[:, :moved], term)
             for (layer, own, term), moved in every
         )
@@ -125,16 +116,3 @@ class StackedDerivatives(Derivatives):
         for (layer, own, local), tape, moved in every:
             gates = local["gates"][:, :, :moved]
             layer.rebuild(own, rows[:, :moved, :moved], tape, {"gates": gates})
-
-
-def _named(own: Parameters, place: int) -> Parameters:
-    """A layer's mapping, by the names that it has in the stack."""
-    return {f"{name}.{place}": value for name, value in own.items()}
-
-
-def _joined(found: Iterable[Parameters]) -> Parameters:
-    """The layers' mappings, the bottom one first, as one."""
-    joined: Parameters = {}
-    for place, own in enumerate(found):
-        joined |= _named(own, place)
-    return joined

@@ -46,17 +46,6 @@ class Measure(NamedTuple):
 # By the paper's name of the number.
 Measures = Mapping[str, Measure]
 VS_RTRL = Measure("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
-CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True)
-
-
-def with_changes(models: pd.DataFrame) -> pd.DataFrame:
-    """The models, with by how much the error differs from the frozen network's (%)."""
-    changes = {
-        f"{part}_change_percent": 100.0
-        * (models[f"{part}_error"] / models[f"frozen_{part}_error"] - 1)
-        for part in ("adapt", "heldout")
-    }
-    return models.assign(**changes)
 
 
 def errors(digits: int) -> Measures:

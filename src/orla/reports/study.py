@@ -150,6 +150,10 @@ class StudyFacts:
             return sorted(found, key=lambda c: (known.index(c) if c in known else len(known), c))
         return words.ordered(kind, found, self.instances)
 
+    def names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
+        """The values of a key column and the reader's name of each, in declared order."""
+        return {slug: self.called(kind, slug) for slug in self.present(frame, kind)}
+
     def arrange(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows by condition, learner, comparison and optimizer, in declared order."""
         kinds = [k for k in (*CONDITION, "learner", "comparison", "optimizer") if k in frame]

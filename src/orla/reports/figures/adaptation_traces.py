@@ -42,21 +42,19 @@ class AdaptationTraces(
 
     def draw(self, traces: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
         rows, title = one_condition(traces, study)
-        splits, optimizers = study.present(rows, "split"), study.present(rows, "optimizer")
         looks = study.marks("learner", study.present(rows, "learner"))
         with style.house():
             figure, plots = facets(
-                {split: study.called("split", split) for split in splits},
-                {optimizer: study.called("optimizer", optimizer) for optimizer in optimizers},
+                study.names(rows, "split"),
+                study.names(rows, "optimizer"),
                 row_in=1.8,
                 around_in=1.0,
                 along="row",
+                xlabel="Step of the adapt part",
             )
             for (split, optimizer), axes in plots.items():
                 facet = rows[(rows["split"] == split) & (rows["optimizer"] == optimizer)]
                 _trace_facet(axes, facet, looks)
-                if not splits or split == splits[-1]:
-                    axes.set_xlabel("Step of the adapt part")
             if len(rows):
                 next(iter(plots.values())).set_ylim(*_mse_limits(rows))
             figure.supylabel("Error", fontsize=style.FONT_PT)

@@ -34,25 +34,20 @@ class LrCurves(
 
     def draw(self, curves: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
         rows, title = one_condition(curves, study)
-        learners, optimizers = study.present(rows, "learner"), study.present(rows, "optimizer")
         looks = study.marks("split", study.present(rows, "split"))
         with style.house():
             figure, plots = facets(
-                {learner: study.called("learner", learner) for learner in learners},
-                {optimizer: study.called("optimizer", optimizer) for optimizer in optimizers},
+                study.names(rows, "learner"),
+                study.names(rows, "optimizer"),
                 row_in=1.25,
                 around_in=0.7,
                 along="column",
+                xlabel="Learning rate",
             )
             limits = _recovery_limits(rows)
             for (learner, optimizer), axes in plots.items():
-                if rows.empty:
-                    say(axes, "not run")
-                    continue
                 facet = rows[(rows["learner"] == learner) & (rows["optimizer"] == optimizer)]
                 _curve_facet(axes, facet, limits, looks)
-                if learner == learners[-1]:
-                    axes.set_xlabel("Learning rate")
             figure.supylabel("Held-out recovery (%)", fontsize=style.FONT_PT)
             splits = {study.called("split", split): look for split, look in looks.items()}
             figure.legend(

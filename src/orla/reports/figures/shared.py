@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,6 +18,8 @@ from orla.reports.estimates import FEW_POINTS
 from orla.reports.numbers import is_missing, number
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
+
+R = TypeVar("R")
 
 # Columns of plots side by side; further ones stand below.
 _ABREAST = 4
@@ -56,54 +58,60 @@ def widest(frame: pd.DataFrame, study: StudyFacts, over: str) -> tuple[pd.DataFr
     return rows[(rows[by] == pd.Series(keys)).all(axis=1)], ", ".join(title)
 
 
-def blocks(columns: Sequence[str]) -> list[list[str]]:
-    """Columns of a figure in blocks that stand below each other; one block where there are none."""
-    return [list(columns[at : at + _ABREAST]) for at in range(0, max(len(columns), 1), _ABREAST)]
-
-
 def facets(
-    rows: Mapping[str, str],
+    rows: Mapping[R, str],
     columns: Mapping[str, str],
     *,
     row_in: float,
     around_in: float,
     along: Literal["row", "column"],
-) -> tuple[Figure, dict[tuple[str, str], Axes]]:
-    """A plot for each row and column, on one y axis; four columns abreast, further ones below.
+    scales: Mapping[R, Any] | None = None,
+    xlabel: str = "",
+) -> tuple[Figure, dict[tuple[R, str], Axes]]:
+    """A plot for each row and column; four columns abreast, further ones below.
 
     Args:
         rows, columns: what stands for each, and its title.
         row_in: height of a row of plots (inches).
         around_in: height of all around them.
         along: whether the plots of a row, or of a column, share their x axis.
+        scales: of each row; rows of equal scale share their y axis. All do where it is left out.
+        xlabel: under the last row.
 
     Returns:
         The figure, and its plots by (row, column), ("", "") where there are none.
     """
     rows, columns = rows or {"": ""}, columns or {"": ""}
-    parts = blocks(list(columns))
-    lines = [(block, row) for block in parts for row in rows]
+    names = list(columns)
+    blocks = [names[at : at + _ABREAST] for at in range(0, len(names), _ABREAST)]
+    lines = [(block, row) for block in blocks for row in rows]
     figure, grid = plt.subplots(
         len(lines),
-        len(parts[0]),
+        len(blocks[0]),
         figsize=(style.TWO_COLUMNS_IN, around_in + row_in * len(lines)),
         squeeze=False,
-        sharey=True,
         layout="constrained",
     )
-    found: dict[tuple[str, str], Axes] = {}
+    found: dict[tuple[R, str], Axes] = {}
     for (block, row), line in zip(lines, grid, strict=True):
         found |= {(row, column): axes for column, axes in zip(block, line, strict=False)}
         for axes in line[len(block) :]:
             axes.set_axis_off()
+        for axes in line[1:]:
+            axes.tick_params(axis="y", labelleft=False)
         row_title(line[len(block) - 1], rows[row])
-    first, last = next(iter(rows)), list(rows)[-1]
+    first, last, on_scale = next(iter(rows)), list(rows)[-1], {}
     for (row, column), axes in found.items():
-        beside = found[row, next(iter(columns))] if along == "row" else found[first, column]
+        of_its_scale = on_scale.setdefault(scales[row] if scales else None, axes)
+        beside = found[row, names[0]] if along == "row" else found[first, column]
+        if axes is not of_its_scale:
+            axes.sharey(of_its_scale)
         if axes is not beside:
             axes.sharex(beside)
         if row == first:
             axes.set_title(columns[column])
+        if row == last:
+            axes.set_xlabel(xlabel)
         axes.tick_params(axis="x", labelbottom=along == "row" or row == last)
     return figure, found
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -23,7 +20,7 @@ from orla.reports.estimates import (
     with_points,
 )
 from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import bar, blocks, points, row_title, say
+from orla.reports.figures.shared import bar, facets, points, say
 from orla.reports.numbers import is_missing, number
 from orla.reports.square import Square, square
 from orla.reports.study import StudyFacts
@@ -35,6 +32,8 @@ _DIFFERENCES = (
     "cadence,\nimmediate",
     "cadence,\nfull",
 )
+# The two rows of plots of a network, by their y axis.
+_KINDS = ("Recovery (%)", "Difference (pp)")
 
 
 class TwoByTwo(
@@ -47,7 +46,7 @@ class TwoByTwo(
 ):
     """Recoveries of the four cells and the four differences, networks by optimizers.
 
-    A network has a line for every four optimizers, all on one scale.
+    Further optimizers than four stand below, on the same scales.
 
     Of several splits, pairs and precisions the first is drawn; of the networks those for which a
     difference has a meaning, or all where none has.
@@ -57,34 +56,30 @@ class TwoByTwo(
         self, estimates: pd.DataFrame, seeds: pd.DataFrame, *, paths: Paths, study: StudyFacts
     ) -> None:
         found, rows, title, _ = _shown(estimates, study)
-        networks, optimizers = (study.present(rows, k) for k in ("architecture", "optimizer"))
-        lines = list(product(networks or [""], blocks(optimizers)))
-        shape = 2 * len(lines), max(len(some) for _, some in lines) or 1
+        networks = study.names(rows, "architecture")
+        lines = {(slug, kind): title for slug, title in networks.items() for kind in _KINDS}
         with style.house():
-            figure, grid = plt.subplots(
-                *shape,
-                figsize=(style.TWO_COLUMNS_IN, 1.1 + 1.55 * shape[0]),
-                squeeze=False,
-                layout="constrained",
+            figure, plots = facets(
+                lines,
+                study.names(rows, "optimizer"),
+                row_in=1.55,
+                around_in=1.1,
+                along="row",
+                scales={line: line for line in lines},
             )
             looks = study.marks("learner", found.learners(study)) if found and len(rows) else {}
             if not looks:
-                say(grid[0, 0], "not run")
-            for (network, some), pair in zip(lines, grid.reshape(-1, 2, shape[1]), strict=True):
-                for optimizer, (above, below) in zip(some, pair.T, strict=False):
-                    cells = _cells(rows, seeds, network, optimizer)
-                    _recoveries(above, cells, found, looks, study)
-                    below.axhspan(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
-                    _differences(below, cells, found)
-                    above.set_title(study.called("optimizer", optimizer))
-                for axes in pair[:, len(some) :].flat if looks else ():
-                    axes.set_axis_off()
+                say(next(iter(plots.values())), "not run")
+            for ((network, kind), optimizer), axes in plots.items() if looks else ():
+                cells = _cells(rows, seeds, network, optimizer)
+                if kind == _KINDS[0]:
+                    _recoveries(axes, cells, found, looks, study)
+                else:
+                    axes.axhspan(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
+                    _differences(axes, cells, found)
+                if axes.get_subplotspec().is_first_col():
+                    axes.set_ylabel(kind)
             if looks:
-                _share_by_network(grid, [network for network, _ in lines])
-                for (network, some), pair in zip(lines, grid.reshape(-1, 2, shape[1]), strict=True):
-                    for row, label in zip(pair, ("Recovery (%)", "Difference (pp)"), strict=True):
-                        row[0].set_ylabel(label)
-                        row_title(row[len(some) - 1], study.called("architecture", network))
                 handles = _legend(looks, study)
                 spread = {"ncols": 4, "columnspacing": 1.2, "handlelength": 1}
                 figure.legend(handles=handles, loc="outside lower center", **spread)
@@ -115,18 +110,6 @@ class TwoByTwo(
             f"±{study.margin_pp:g} pp; dots: seeds, where there are at most {FEW_POINTS}.{others}",
             f"Dots with intervals, networks by optimizers. {seen or 'No data'}.",
         )
-
-
-def _share_by_network(grid: np.ndarray, networks: list[str]) -> None:
-    """One scale for all recoveries of a network, and one for all differences."""
-    for network, kind in product(dict.fromkeys(networks), (0, 1)):
-        rows = [2 * at + kind for at, name in enumerate(networks) if name == network]
-        drawn = [axes for axes in grid[rows].flat if axes.axison]
-        for axes in drawn[1:]:
-            axes.sharey(drawn[0])
-        drawn[0].autoscale_view()
-        for axes in grid[rows, 1:].flat:
-            axes.tick_params(axis="y", labelleft=False)
 
 
 def _shown(

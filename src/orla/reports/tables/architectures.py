@@ -7,7 +7,9 @@ from typing import ClassVar
 import pandas as pd
 
 from orla.reports.agreement import ADAPTS
-from orla.reports.beside import CHANGE, VS_RTRL, BesidePaper, Measures, with_changes
+from orla.reports.beside import VS_RTRL, BesidePaper, Measure, Measures
+
+_CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True)
 
 
 class Architectures(
@@ -21,7 +23,7 @@ class Architectures(
 ):
     """Recovery by network, ours and the paper's."""
 
-    measures: ClassVar[Measures] = {"recovery_vs_rtrl_percent": VS_RTRL, "recovery_text": CHANGE}
+    measures: ClassVar[Measures] = {"recovery_vs_rtrl_percent": VS_RTRL, "recovery_text": _CHANGE}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
     remarks = (
         "LeWM: ours is a small transformer with weights of its own; the paper's row is of "
@@ -30,4 +32,10 @@ class Architectures(
     )
 
     def models(self, models: pd.DataFrame) -> pd.DataFrame:
-        return with_changes(models)
+        """The models, with by how much the error differs from the frozen network's (%)."""
+        changes = {
+            f"{part}_change_percent": 100.0
+            * (models[f"{part}_error"] / models[f"frozen_{part}_error"] - 1)
+            for part in ("adapt", "heldout")
+        }
+        return models.assign(**changes)
