@@ -123,6 +123,25 @@ def test_columns_beyond_four_stand_below(along):
     assert ends.count("second") == 2
 
 
+def test_a_line_of_plots_without_data_is_left_out():
+    rows, columns = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
+    drawn = {("a", "0"), ("b", "3"), ("b", "5")}
+    given = {"row_in": 1, "around_in": 0.5, "along": "column", "xlabel": "x"}
+    figure, plots = facets(rows, columns, drawn=drawn, **given)
+    plt.close(figure)
+    assert figure.get_figheight() == 3.5
+    assert set(plots) == {(r, c) for r in rows for c in columns} - {("a", "4"), ("a", "5")}
+    assert plots["b", "4"].get_title() == "column 4" and plots["b", "3"].get_title() == ""
+    assert [plots[key].get_xlabel() for key in (("a", "3"), ("b", "3"), ("b", "4"))] == [
+        "",
+        "x",
+        "x",
+    ]
+    nothing, plots = facets({}, {}, drawn=set(), **given)
+    plt.close(nothing)
+    assert set(plots) == {("", "")}
+
+
 def test_an_overlap_would_be_seen():
     figure = plt.figure()
     figure.text(0.5, 0.5, "one")

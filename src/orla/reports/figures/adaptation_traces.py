@@ -50,6 +50,7 @@ class AdaptationTraces(
                 row_in=1.8,
                 around_in=1.0,
                 along="row",
+                drawn=set(zip(rows["split"], rows["optimizer"], strict=True)),
                 xlabel="Step of the adapt part",
             )
             for (split, optimizer), axes in plots.items():

@@ -42,6 +42,7 @@ class LrCurves(
                 row_in=1.25,
                 around_in=0.7,
                 along="column",
+                drawn=set(zip(rows["learner"], rows["optimizer"], strict=True)),
                 xlabel="Learning rate",
             )
             limits = _recovery_limits(rows)

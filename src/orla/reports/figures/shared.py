@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import matplotlib.pyplot as plt
@@ -66,6 +66,7 @@ def facets(
     around_in: float,
     along: Literal["row", "column"],
     scales: Mapping[R, Any] | None = None,
+    drawn: Collection[tuple[R, str]] | None = None,
     xlabel: str = "",
 ) -> tuple[Figure, dict[tuple[R, str], Axes]]:
     """A plot for each row and column; four columns abreast, further ones below.
@@ -76,43 +77,46 @@ def facets(
         around_in: height of all around them.
         along: whether the plots of a row, or of a column, share their x axis.
         scales: of each row; rows of equal scale share their y axis. All do where it is left out.
+        drawn: the rows and columns that have data; a line of plots without any is left out. All
+            stand there where it is left out.
         xlabel: under the last row.
 
     Returns:
         The figure, and its plots by (row, column), ("", "") where there are none.
     """
     rows, columns = rows or {"": ""}, columns or {"": ""}
-    names = list(columns)
-    blocks = [names[at : at + _ABREAST] for at in range(0, len(names), _ABREAST)]
-    lines = [(block, row) for block in blocks for row in rows]
+    names, lines = list(columns), []
+    for at in range(0, len(names), _ABREAST):
+        block = names[at : at + _ABREAST]
+        some = [row for row in rows if drawn is None or any((row, c) in drawn for c in block)]
+        some = some or list(rows)
+        lines += [(block, row, row == some[0], row == some[-1]) for row in some]
     figure, grid = plt.subplots(
         len(lines),
-        len(blocks[0]),
+        min(len(names), _ABREAST),
         figsize=(style.TWO_COLUMNS_IN, around_in + row_in * len(lines)),
         squeeze=False,
         layout="constrained",
     )
     found: dict[tuple[R, str], Axes] = {}
-    for (block, row), line in zip(lines, grid, strict=True):
-        found |= {(row, column): axes for column, axes in zip(block, line, strict=False)}
+    on_x: dict[Any, Axes] = {}
+    on_y: dict[Any, Axes] = {}
+    for (block, row, first, last), line in zip(lines, grid, strict=True):
         for axes in line[len(block) :]:
             axes.set_axis_off()
-        for axes in line[1:]:
-            axes.tick_params(axis="y", labelleft=False)
         row_title(line[len(block) - 1], rows[row])
-    first, last, on_scale = next(iter(rows)), list(rows)[-1], {}
-    for (row, column), axes in found.items():
-        of_its_scale = on_scale.setdefault(scales[row] if scales else None, axes)
-        beside = found[row, names[0]] if along == "row" else found[first, column]
-        if axes is not of_its_scale:
-            axes.sharey(of_its_scale)
-        if axes is not beside:
-            axes.sharex(beside)
-        if row == first:
-            axes.set_title(columns[column])
-        if row == last:
-            axes.set_xlabel(xlabel)
-        axes.tick_params(axis="x", labelbottom=along == "row" or row == last)
+        for column, axes in zip(block, line, strict=False):
+            found[row, column] = axes
+            beside = on_x.setdefault(row if along == "row" else column, axes)
+            of_its_scale = on_y.setdefault(scales[row] if scales else None, axes)
+            if axes is not beside:
+                axes.sharex(beside)
+            if axes is not of_its_scale:
+                axes.sharey(of_its_scale)
+            axes.set_title(columns[column] if first else "")
+            axes.set_xlabel(xlabel if last else "")
+            axes.tick_params(axis="x", labelbottom=along == "row" or last)
+            axes.tick_params(axis="y", labelleft=axes is line[0])
     return figure, found
 
 
