@@ -142,6 +142,17 @@ def test_a_line_of_plots_without_data_is_left_out():
     assert set(plots) == {("", "")}
 
 
+def test_rows_of_one_scale_share_their_y_axis():
+    columns = {str(i): f"column {i}" for i in range(6)}
+    scales = {"a": 1, "b": 2, "c": 1}
+    titles = dict.fromkeys(scales, "")
+    figure, plots = facets(titles, columns, row_in=1, around_in=0, along="row", scales=scales)
+    plt.close(figure)
+    for (one, first), (other, second) in combinations(plots, 2):
+        same = plots[one, first].get_shared_y_axes().joined(plots[one, first], plots[other, second])
+        assert same == (scales[one] == scales[other])
+
+
 def test_an_overlap_would_be_seen():
     figure = plt.figure()
     figure.text(0.5, 0.5, "one")
