@@ -33,9 +33,9 @@ class Architectures(
 
     def models(self, models: pd.DataFrame) -> pd.DataFrame:
         """The models, with by how much the error differs from the frozen network's (%)."""
-        changes = {
-            f"{part}_change_percent": 100.0
-            * (models[f"{part}_error"] / models[f"frozen_{part}_error"] - 1)
-            for part in ("adapt", "heldout")
-        }
-        return models.assign(**changes)
+        adapt = models["adapt_error"] / models["frozen_adapt_error"]
+        heldout = models["heldout_error"] / models["frozen_heldout_error"]
+        return models.assign(
+            adapt_change_percent=100.0 * (adapt - 1),
+            heldout_change_percent=100.0 * (heldout - 1),
+        )
