@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "workflow/calibration"))
+sys.path.insert(0, str(ROOT / "studies/calibration"))
 
 import magnitudes  # noqa: E402
 import page  # noqa: E402
@@ -147,7 +147,7 @@ def test_no_target_is_a_recovery_or_a_comparison_of_learners():
 
 def test_the_page_shows_the_tables_beside_it():
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.page(text) == text, "run workflow/calibration/page.py"
+    assert page.page(text) == text, "run studies/calibration/page.py"
     shown = {found[1] for found in page._BLOCK.findall(text)}
     assert shown == {"targets", "places", "settings", "ceiling", "seeds"}
     # The control: another number is another page.

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "workflow/choosing"))
+sys.path.insert(0, str(ROOT / "studies/choosing"))
 
 import choose  # noqa: E402
 import measure  # noqa: E402
@@ -141,7 +141,7 @@ def test_no_seed_is_one_of_a_study_and_no_other_learner_is_named():
     assert min(chosen | again) >= 1000 and not chosen & again
     assert measure.LEARNER == "immediate"
     others = set(catalogue.parts("learner")) - {"immediate"}
-    for file in (ROOT / "workflow/choosing").iterdir():
+    for file in (ROOT / "studies/choosing").iterdir():
         if file.suffix in (".py", ".yaml"):
             text = file.read_text(encoding="utf-8")
             assert not [name for name in others if f'"{name}"' in text or f": {name}" in text]
@@ -211,7 +211,7 @@ def test_the_overlay_has_what_the_kept_candidates_say(entries):
 
 def test_the_page_shows_the_tables_beside_it():
     text = tables.PAGE.read_text(encoding="utf-8")
-    assert tables.page(text) == text, "run workflow/choosing/tables.py"
+    assert tables.page(text) == text, "run studies/choosing/tables.py"
     shown = {found[1] for found in tables._BLOCK.findall(text)}
     assert shown == {"near", "scored", "options", "tried"}
     # The control: another number is another page.

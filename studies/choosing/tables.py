@@ -1,6 +1,6 @@
 """Put the tables of docs/tasks/ into docs/tasks.md, between their marks.
 
-python workflow/choosing/tables.py
+python studies/choosing/tables.py
 """
 
 import re

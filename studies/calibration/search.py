@@ -1,8 +1,8 @@
 """Search for magnitudes of the simulation that reach the targets of targets.yaml.
 
-    python workflow/calibration/search.py             a random search, then small changes
-    python workflow/calibration/search.py --write     and write what docs/calibration.md shows
-    python workflow/calibration/search.py --measure   measure again what an earlier search found
+    python studies/calibration/search.py             a random search, then small changes
+    python studies/calibration/search.py --write     and write what docs/calibration.md shows
+    python studies/calibration/search.py --measure   measure again what an earlier search found
 
 No network is trained and no learner runs: a candidate is a pair of simulated sessions and ridge
 decoders. While candidates are compared the behavior is sampled at 50 Hz, which leaves the laws of

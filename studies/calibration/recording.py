@@ -1,6 +1,6 @@
 """Measure on a public recording what targets.yaml takes from one.
 
-    python workflow/calibration/recording.py ../shared/data/m1/m1_stevenson_2011.npz
+    python studies/calibration/recording.py ../shared/data/m1/m1_stevenson_2011.npz
 
 The recording is binned: counts (bins, units), vel (bins, 2), bin_s. It was made by another lab, of
 another animal that reached from a centre, rested, and went back: its numbers say what such numbers

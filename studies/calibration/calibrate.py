@@ -1,8 +1,8 @@
 """Measure the simulated sessions of some seeds: ridge decoders, and networks that do not adapt.
 
-    python workflow/calibration/calibrate.py                       the config's seed, 5 networks
-    python workflow/calibration/calibrate.py --set drift.lost=0.5  another magnitude
-    python workflow/calibration/calibrate.py --seeds 1 2 3 --networks 0 --write seeds
+    python studies/calibration/calibrate.py                       the config's seed, 5 networks
+    python studies/calibration/calibrate.py --set drift.lost=0.5  another magnitude
+    python studies/calibration/calibrate.py --seeds 1 2 3 --networks 0 --write seeds
 
 Of the networks (the config's rnn) it gives the error on session B's held-out part and on session
 A's: their difference is what the paper's capacity table puts at 0.67. No learner runs, so that no

@@ -1,6 +1,6 @@
 """Put the tables of docs/calibration/ into docs/calibration.md, between their marks.
 
-python workflow/calibration/page.py
+python studies/calibration/page.py
 """
 
 import re

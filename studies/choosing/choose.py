@@ -1,7 +1,7 @@
 """Choose the parameters of the synthetic tasks, on a small grid.
 
-    python workflow/choosing/choose.py            what comes nearest to the paper's errors
-    python workflow/choosing/choose.py --write    and write it into config and docs
+    python studies/choosing/choose.py            what comes nearest to the paper's errors
+    python studies/choosing/choose.py --write    and write it into config and docs
 
 Some ten minutes on one core. tasks.yaml says what is tried. Of each candidate two errors over the
 adapt part are compared with the paper's: that of networks that do not adapt, and that of the
@@ -32,7 +32,7 @@ from orla.progress import bar
 
 SEEDS = range(1000, 1003)
 AGAIN = range(1100, 1105)
-_BLOCK = re.compile(r"(?<=  # chosen by workflow/choosing/choose.py\n).*?(?=  # end\n)", re.DOTALL)
+_BLOCK = re.compile(r"(?<=  # chosen by studies/choosing/choose.py\n).*?(?=  # end\n)", re.DOTALL)
 
 
 def tried(entry: Mapping[str, Any], wanted: pd.DataFrame, on: Bench) -> pd.DataFrame:
