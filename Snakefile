@@ -1,4 +1,4 @@
-# The study, from recordings and synthetic tasks to verdicts. Each chapter is a file in workflow/rules.
+# The study, from recordings and synthetic tasks to verdicts. Each room is a file in workflow/rules.
 from pathlib import Path
 
 from snakemake.utils import min_version
@@ -12,50 +12,57 @@ configfile: "config.yaml"
 pathvars:
     recordings="recordings",
     logs="<results>/logs",
-    benchmarks="<results>/benchmarks",
 
 
 report: "workflow/report/study.rst"
 
 
-include: "workflow/rules/config.smk"
-include: "workflow/rules/inputs.smk"
+include: "workflow/rules/common.smk"
 include: "workflow/rules/recordings.smk"
-include: "workflow/rules/episodes.smk"
-include: "workflow/rules/pretraining.smk"
-include: "workflow/rules/sweeps.smk"
+include: "workflow/rules/adaptation.smk"
 include: "workflow/rules/statistics.smk"
-include: "workflow/rules/verdict.smk"
 include: "workflow/rules/truth.smk"
 include: "workflow/rules/reports.smk"
 
 
-# Every result is a target of its own, so that one that was deleted is made again.
+# Everything. Each result is a target of its own, so that one that was deleted is made again.
+rule all:
+    default_target: True
+    input:
+        [f"<results>/{domain}/streams.npz" for domain in PAIRS],
+        [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
+        expand("<results>/{name}.parquet", name=sorted(MADE)),
+        rules.tables.output,
+        rules.figures.output,
+        rules.page.output,
+    message:
+        "Complete: {CHAPTERS}"
+
+
+# The chapters, as targets. The page shows those that have been run, and says which have not.
 rule headline:
     input:
-        SESSION_FILES,
-        expand("<results>/{path}.safetensors", path=NETWORKS),
-        expand("<results>/{path}.{form}", path=CONDITIONS, form=["parquet", "npz"]),
-        expand("<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS),
-        expand("<results>/{path}.alignment.parquet", path=ALIGNED_CONDITIONS),
-        expand("<results>/{name}.parquet", name=PAGE_RESULTS),
-        REPORT_FILES,
-    message:
-        "The study is complete"
+        rules.all.input,
+
+
+rule pairs:
+    input:
+        rules.all.input,
+
+
+rule choices:
+    input:
+        rules.all.input,
+
+
+rule controls:
+    input:
+        rules.all.input,
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.
 rule prepared:
     input:
-        SESSION_FILES,
-        EPISODES,
+        [f"<results>/{domain}/streams.npz" for domain in PAIRS],
     message:
         "The recordings are prepared"
-
-
-rule all:
-    default_target: True
-    input:
-        rules.headline.input,
-    message:
-        "Every chapter is complete"

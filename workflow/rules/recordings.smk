@@ -1,74 +1,92 @@
 # From recordings to the streams of each pair of sessions.
 
-# A source that is left out is filled in with the default of the task's class.
-SOURCES = {
-    task: spec.setdefault("source", known["defaults"]["source"])
-    for task, spec in config["tasks"].items()
-    if (known := PLAN.declaration("task", task))["needs_files"]
-}
-PAIRS = {
-    domain: config["tasks"][task]["pairs"][pair] | {"task": task, "pair": pair}
-    for domain, (task, pair) in DOMAINS.items()
-    if task in SOURCES
-}
+
+def sessions_from(*sources):
+    """(task, session) of every session that comes from these sources by files."""
+    return sorted(
+        {
+            (pair["task"], pair[side])
+            for domain, pair in PAIRS.items()
+            if SOURCES[pair["task"]] in sources and not in_memory(domain)
+            for side in "ab"
+        }
+    )
 
 
-SESSION_FILES = [
-    *(f"<results>/{task}/sessions/{session}.mat" for task, session in sessions_from("simulated")),
-    *(f"<results>/{domain}/streams.npz" for domain in PAIRS),
-    *(
-        f"<results>/{task}/sessions/{session}.nwb"
-        for task, session in sessions_from("simulated", "odoherty", "nwb")
-    ),
-]
-
-for domain, pair in pairs_from("simulated").items():
-
-    rule:
-        name:
-            f"simulate_{re.sub('[^A-Za-z0-9]', '_', domain)}"
-        output:
-            a=f"<results>/{pair['task']}/sessions/{pair['a']}.mat",
-            b=f"<results>/{pair['task']}/sessions/{pair['b']}.mat",
-        log:
-            f"<logs>/simulate/{domain}.log",
-        benchmark:
-            f"<benchmarks>/simulate/{domain}.tsv"
-        threads: 1
-        resources:
-            mem_mb=2000,
-        params:
-            task=recording(pair["task"], pair["pair"]),
-            pair=pair["pair"],
-            code=code("orla.sessions.simulator"),
-        message:
-            "Simulating {output.a} and {output.b}"
-        script:
-            "../scripts/simulate.py"
+def in_memory(domain):
+    """Whether a pair is simulated without files, as pairs are of a task that has several."""
+    return SOURCES[PAIRS[domain]["task"]] == "simulated" and "/" in domain
 
 
-if tasks_from("odoherty"):
-
-    # A file that is there and has the right checksum is kept whatever else of the config changes.
-    rule download:
-        output:
-            mat=update("<recordings>/{session}.mat"),
-        log:
-            "<logs>/download/{session}.log",
-        benchmark:
-            "<benchmarks>/download/{session}.tsv"
-        threads: 1
-        resources:
-            mem_mb=500,
-        params:
-            source=config["tasks"][tasks_from("odoherty")[0]].get("odoherty", {}),
-        message:
-            "Downloading {output.mat}"
-        script:
-            "../scripts/download.py"
+def file_of(task, session):
+    """The file of a session before any conversion."""
+    if SOURCES[task] == "odoherty":
+        return f"<recordings>/{session}.mat"
+    if SOURCES[task] != "simulated":
+        return STUDY["tasks"][task][SOURCES[task]]["files"][session]
+    [(a, b)] = [(p["a"], p["b"]) for p in PAIRS.values() if p["task"] == task]
+    return f"{RESULTS}/{task}/sessions/{a}+{b}/{session}.mat"
 
 
-# From MATLAB files in the layout of O'Doherty et al. to NWB.
+def session_files(w):
+    """The two files from which a pair's streams are made."""
+    pair = PAIRS[w.domain]
+    if in_memory(w.domain):
+        return {}
+    if SOURCES[pair["task"]] == "binned":
+        return {side: file_of(pair["task"], pair[side]) for side in "ab"}
+    return {side: f"{RESULTS}/{pair['task']}/sessions/{pair[side]}.nwb" for side in "ab"}
+
+
+def stream_settings(w):
+    """What the streams depend on: binned ones on all parts, others on the tail alone."""
+    spec = recording(PAIRS[w.domain]["task"], PAIRS[w.domain]["pair"], "preparation", "parts")
+    if spec["source"] != "binned" and "parts" in spec:
+        spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
+    return spec
+
+
+rule simulate:
+    output:
+        a="<results>/{task}/sessions/{a}+{b}/{a}.mat",
+        b="<results>/{task}/sessions/{a}+{b}/{b}.mat",
+    log:
+        "<logs>/simulate/{task}/{a}+{b}.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+    params:
+        task=lambda w: recording(w.task, next(iter(STUDY["tasks"][w.task]["pairs"]))),
+        code=code("orla.sessions.simulator"),
+    message:
+        "Simulating {output.a} and {output.b}"
+    script:
+        "../scripts/simulate.py"
+
+
+# A file that is there and has the right checksum stays whatever else of the config changes.
+rule download:
+    output:
+        mat=update("<recordings>/{session}.mat"),
+    log:
+        "<logs>/download/{session}.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+    params:
+        source=lambda w: next(
+            STUDY["tasks"][task].get("odoherty", {})
+            for task, session in sessions_from("odoherty")
+            if session == w.session
+        ),
+    message:
+        "Downloading {output.mat}"
+    script:
+        "../scripts/download.py"
+
+
+# To NWB in SI units: from MATLAB files in the layout of O'Doherty et al., and from any NWB file
+# with units and a SpatialSeries.
 rule convert:
     input:
         recording=lambda w: file_of(w.task, w.session),
@@ -76,41 +94,19 @@ rule convert:
         nwb="<results>/{task}/sessions/{session}.nwb",
     log:
         "<logs>/convert/{task}/{session}.log",
-    benchmark:
-        "<benchmarks>/convert/{task}/{session}.tsv"
-    wildcard_constraints:
-        task=one_of(tasks_from("simulated", "odoherty")),
-        session="[^/]+",
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=2000,
     params:
         source=lambda w: SOURCES[w.task],
-        settings=lambda w: config["tasks"][w.task].get("odoherty", {}),
-        code=code("orla.sessions.mat_read", "orla.sessions.nwb_write"),
+        settings=lambda w: STUDY["tasks"][w.task].get(
+            "nwb" if SOURCES[w.task] == "nwb" else "odoherty", {}
+        ),
+        code=code("orla.sessions.mat_read", "orla.sessions.nwb"),
     message:
         "Converting {input.recording} to NWB"
     script:
         "../scripts/convert.py"
-
-
-# From any NWB file with units and a SpatialSeries to NWB in SI units.
-use rule convert as adopt with:
-    log:
-        "<logs>/adopt/{task}/{session}.log",
-    benchmark:
-        "<benchmarks>/adopt/{task}/{session}.tsv"
-    wildcard_constraints:
-        task=one_of(tasks_from("nwb")),
-        session="[^/]+",
-    resources:
-        mem_mb=2000,
-    params:
-        source="nwb",
-        settings=lambda w: config["tasks"][w.task]["nwb"],
-        code=code("orla.sessions.nwb"),
-    message:
-        "Reading {input.recording}"
 
 
 rule streams:
@@ -120,19 +116,16 @@ rule streams:
         streams="<results>/{domain}/streams.npz",
     log:
         "<logs>/streams/{domain}.log",
-    benchmark:
-        "<benchmarks>/streams/{domain}.tsv"
-    wildcard_constraints:
-        domain=one_of(PAIRS),
     threads: 1
     resources:
         mem_mb=2000,
     params:
         task=stream_settings,
+        parts=lambda w: recording(PAIRS[w.domain]["task"], PAIRS[w.domain]["pair"], "parts"),
         pair=lambda w: PAIRS[w.domain]["pair"],
-        study=config["name"],
-        code=code("orla.tasks.recordings"),
+        study=STUDY["name"],
+        code=code("orla.study.simulated"),
     message:
-        "Binning {input.a} and {input.b}"
+        "Making the streams of {wildcards.domain}"
     script:
         "../scripts/streams.py"

@@ -2,117 +2,105 @@
 
 # Results by the names that tables and figures need them by.
 FILE_OF = {"models": "lr_curves"}
-TABLES, FIGURES = (
-    {
+MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
+if CONTROLS in CHAPTERS:
+    MADE.add("truth_controls")
+
+
+def answered(kind):
+    """Tables or figures whose results this run makes, each with their files."""
+    files = {
         name: [FILE_OF.get(need, need) for need in part["more"]["needs"]]
         for name, part in PLAN.declared[kind].items()
     }
-    for kind in ("table", "figure")
-)
-PAGE_RESULTS = sorted({"heldout"}.union(*(TABLES | FIGURES).values()))
-REPORT_FILES = [
-    "<reports>/index.html",
-    *expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
-    *expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
-]
+    return {name: needed for name, needed in files.items() if MADE.issuperset(needed)}
+
+
+TABLES, FIGURES = answered("table"), answered("figure")
+# Chapters that were not asked for and are not there, and the command that runs each.
+NOT_RUN = {c: f"snakemake {c}" for c in EVERY_CHAPTER if c not in CHAPTERS}
 # Settings of pretraining that a named network has to itself.
-PRETRAINED = config["pretraining"].get("of", {})
+PRETRAINED = STUDY["pretraining"].get("of", {})
 # Facts of the study for captions and the page.
 FACTS = {
-    "name": config["name"],
+    "name": STUDY["name"],
     "recordings": list(SOURCES),
-    "papers_task": config["registrations"]["assume"]["task"],
-    "statistics": config["statistics"],
-    "comparisons": config["comparisons"],
+    "papers_task": STUDY["registrations"]["assume"]["task"],
+    "statistics": STUDY["statistics"],
+    "comparisons": STUDY["comparisons"],
     "tasks": {
         task: {k: v for k, v in spec.items() if not isinstance(v, dict)}
-        for task, spec in config["tasks"].items()
+        for task, spec in STUDY["tasks"].items()
     },
     # A task's options are data, which no reader wants beside its name.
     "instances": {
-        kind: config.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"
+        kind: STUDY.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"
     },
     "pretraining": {
-        network: PRETRAINED.get(network, {}).get("window", config["pretraining"]["window"])
-        for network in config["networks"]
+        network: PRETRAINED.get(network, {}).get("window", STUDY["pretraining"]["window"])
+        for network in STUDY["networks"]
     },
 }
+# docs/findings.md of the default study, docs/findings-NAME.md of another; never asked for by `all`.
+DEFAULT_STUDY = "simulated"
+SUFFIX = "" if STUDY["name"] == DEFAULT_STUDY else f"-{STUDY['name']}"
 
 
-rule table:
+rule tables:
     input:
-        results=lambda w: [f"{RESULTS}/{name}.parquet" for name in TABLES[w.table]],
-    output:
-        tex=report(
-            "<reports>/table_{table}.tex",
-            category="Tables",
-            labels={"table": "{table}", "form": "LaTeX"},
-            caption="../report/table.rst",
+        results=expand(
+            "<results>/{name}.parquet", name=sorted({n for needed in TABLES.values() for n in needed})
         ),
-        csv=report(
-            "<reports>/table_{table}.csv",
+    output:
+        report(
+            expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
             category="Tables",
-            labels={"table": "{table}", "form": "CSV"},
             caption="../report/table.rst",
         ),
     log:
-        "<logs>/tables/{table}.log",
-    benchmark:
-        "<benchmarks>/tables/{table}.tsv"
-    wildcard_constraints:
-        table=one_of(TABLES),
-    threads: 1
-    resources:
-        mem_mb=500,
-    params:
-        facts=FACTS,
-        plugins=PLUGINS,
-        code=lambda w: code("orla.reports.table", parts=[("table", w.table)]),
-    message:
-        "Writing table {wildcards.table}"
-    script:
-        "../scripts/table.py"
-
-
-rule figure:
-    input:
-        results=lambda w: [f"{RESULTS}/{name}.parquet" for name in FIGURES[w.figure]],
-    output:
-        pdf=report(
-            "<reports>/figure_{figure}.pdf",
-            category="Figures",
-            labels={"figure": "{figure}", "form": "PDF"},
-            caption="../report/figure.rst",
-        ),
-        png=report(
-            "<reports>/figure_{figure}.png",
-            category="Figures",
-            labels={"figure": "{figure}", "form": "PNG"},
-            caption="../report/figure.rst",
-        ),
-    log:
-        "<logs>/figures/{figure}.log",
-    benchmark:
-        "<benchmarks>/figures/{figure}.tsv"
-    wildcard_constraints:
-        figure=one_of(FIGURES),
+        "<logs>/tables.log",
     threads: 1
     resources:
         mem_mb=1000,
     params:
         facts=FACTS,
         plugins=PLUGINS,
-        code=lambda w: code("orla.reports.style", parts=[("figure", w.figure)]),
+        code=code("orla.reports.table", parts=[("table", name) for name in TABLES]),
     message:
-        "Drawing figure {wildcards.figure}"
+        "Writing the tables"
     script:
-        "../scripts/figure.py"
+        "../scripts/tables.py"
+
+
+rule figures:
+    input:
+        results=expand(
+            "<results>/{name}.parquet", name=sorted({n for needed in FIGURES.values() for n in needed})
+        ),
+    output:
+        report(
+            expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
+            category="Figures",
+            caption="../report/figure.rst",
+        ),
+    log:
+        "<logs>/figures.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        facts=FACTS,
+        plugins=PLUGINS,
+        code=code("orla.reports.style", parts=[("figure", name) for name in FIGURES]),
+    message:
+        "Drawing the figures"
+    script:
+        "../scripts/figures.py"
 
 
 rule page:
     input:
-        results=expand("<results>/{name}.parquet", name=PAGE_RESULTS),
-        tables=expand("<reports>/table_{name}.tex", name=TABLES),
+        results=expand("<results>/{name}.parquet", name=sorted(MADE)),
         figures=expand("<reports>/figure_{name}.png", name=FIGURES),
     output:
         html=report(
@@ -123,18 +111,17 @@ rule page:
         ),
     log:
         "<logs>/page.log",
-    benchmark:
-        "<benchmarks>/page.tsv"
     threads: 1
     resources:
         mem_mb=1000,
     params:
         figures=list(FIGURES),
         facts=FACTS,
+        not_run=NOT_RUN,
         plugins=PLUGINS,
         code=code(
             "orla.reports.page",
-            parts=[*(("table", t) for t in TABLES), *(("figure", f) for f in FIGURES)],
+            parts=[*(("table", name) for name in TABLES), *(("figure", name) for name in FIGURES)],
         ),
     message:
         "Writing the page {output.html}"
@@ -142,29 +129,20 @@ rule page:
         "../scripts/page.py"
 
 
-# docs/findings.md of the default study, docs/findings-NAME.md of another; never asked for by `all`.
-DEFAULT_STUDY = "simulated"
-FINDINGS = "docs/findings.md"
-if config["name"] != DEFAULT_STUDY:
-    FINDINGS = f"docs/findings-{config['name']}.md"
-
-
 rule findings:
     input:
-        results=expand("<results>/{name}.parquet", name=PAGE_RESULTS),
+        results=expand("<results>/{name}.parquet", name=sorted(MADE)),
     output:
-        findings=FINDINGS,
+        findings=f"docs/findings{SUFFIX}.md",
     log:
         "<logs>/findings.log",
-    benchmark:
-        "<benchmarks>/findings.tsv"
     threads: 1
     resources:
         mem_mb=1000,
     params:
         facts=FACTS,
         plugins=PLUGINS,
-        code=code("orla.reports.findings"),
+        code=code("orla.reports.findings", parts=[("table", name) for name in TABLES]),
     message:
         "Writing {output.findings}"
     script:

@@ -1,81 +1,79 @@
-# One table of all models, and the tables that compare learners.
+# From adapted models to statistics and verdicts.
+from orla.prereg import binding, lock, registration
 
 # The part of the config that the models depend on, for the tables' provenance.
-STUDY = {
-    key: config[key]
-    for key in ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
-}
+MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
+WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
-STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
-# Where no condition has horizons, the first one's table says so: it has columns and no row. So with
-# alignments and profiles.
-AT_HORIZONS = HORIZON_CONDITIONS or list(CONDITIONS)[:1]
-ALIGNED = ALIGNED_CONDITIONS or list(CONDITIONS)[:1]
-PROFILED = PROFILED_CONDITIONS or list(CONDITIONS)[:1]
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
-EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values()))]
-
-
-rule models:
-    input:
-        models=expand("<results>/{path}.parquet", path=CONDITIONS),
-        traces=expand("<results>/{path}.npz", path=CONDITIONS),
-        horizons=expand("<results>/{path}.horizons.parquet", path=AT_HORIZONS),
-        alignments=expand("<results>/{path}.alignment.parquet", path=ALIGNED),
-        profiles=expand("<results>/{path}.profiles.parquet", path=PROFILED),
-    output:
-        heldout="<results>/heldout.parquet",
-        lr_curves="<results>/lr_curves.parquet",
-        traces="<results>/traces.parquet",
-        horizon="<results>/horizon.parquet",
-        alignment="<results>/alignment.parquet",
-        profile="<results>/profile.parquet",
-    log:
-        "<logs>/models.log",
-    benchmark:
-        "<benchmarks>/models.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-    params:
-        conditions=len(CONDITIONS),
-        expected=[job["keys"] for job in JOBS.values()],
-        at_horizons=[JOBS[path]["keys"] for path in AT_HORIZONS],
-        aligned=[JOBS[path]["keys"] for path in ALIGNED],
-        profiled=[JOBS[path]["keys"] for path in PROFILED],
-        windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
-        study=STUDY,
-        exact=EXACT,
-        code=code("orla.study.traces", "orla.results.against_rtrl"),
-    message:
-        "Gathering the sweeps of {params.conditions} conditions"
-    script:
-        "../scripts/models.py"
+EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
+FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
+# Values of these columns for a registration that names none.
+ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
+# Hashes of the config and code of this study, for registrations that bind theirs.
+with one_line():
+    lock.require(FOLDERS)
+    BINDINGS = binding.of_all(
+        PLAN, [each for folder in FOLDERS for each in registration.read_all(folder)]
+    )
 
 
 rule statistics:
     input:
-        lr_curves="<results>/lr_curves.parquet",
-        horizon="<results>/horizon.parquet",
-        alignment="<results>/alignment.parquet",
-        profile="<results>/profile.parquet",
+        tables=[f"<results>/{part.path}.parquet" for part in RUN],
+        traces=[f"<results>/{part.path}.npz" for part in RUN],
     output:
-        expand("<results>/{name}.parquet", name=STATISTICS),
+        expand("<results>/{name}.parquet", name=[*WIDE, *STATISTICS]),
     log:
         "<logs>/statistics.log",
-    benchmark:
-        "<benchmarks>/statistics.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=2000,
     params:
-        statistics=config["statistics"],
-        comparisons=config["comparisons"],
-        quantities=config.get("quantities", {}),
-        allow_mixed=config["provenance"]["allow_mixed"],
+        expected=[[c.keys for c in part.conditions] for part in RUN],
+        windows={task: PLAN.window(task) for task, _ in PLAN.domains.values()},
+        study={key: STUDY[key] for key in MODELS_OF},
+        exact=EXACT,
+        statistics=STUDY["statistics"],
+        comparisons=STUDY["comparisons"],
+        quantities=STUDY.get("quantities", {}),
+        allow_mixed=ALLOW_MIXED,
         plugins=PLUGINS,
-        code=code("orla.results.base", parts=STATISTIC_PARTS),
+        code=code(
+            "orla.study.traces",
+            "orla.results.against_rtrl",
+            "orla.results.base",
+            parts=[("statistic", name) for name in STATISTICS],
+        ),
     message:
-        "Comparing learners over seeds"
+        "Comparing the learners of {params.study[tasks]}"
     script:
-        "../scripts/compare.py"
+        "../scripts/gather.py"
+
+
+rule verdict:
+    input:
+        registrations=sorted(file for folder in FOLDERS for file in folder.glob("*.yaml")),
+        amendments=sorted(
+            file for folder in FOLDERS for file in (folder / "amendments").glob("*.yaml")
+        ),
+        locks=[folder / "LOCK" for folder in FOLDERS],
+        tables=expand("<results>/{table}.parquet", table=["heldout", *STATISTICS]),
+    output:
+        verdicts="<results>/verdicts.parquet",
+        power="<results>/power.parquet",
+    log:
+        "<logs>/verdict.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+    params:
+        study=STUDY["name"],
+        assumed=ASSUMED,
+        bindings=BINDINGS,
+        allow_mixed=ALLOW_MIXED,
+        code=code("orla.prereg.judge", "orla.prereg.lock", "orla.prereg.power"),
+    message:
+        "Judging the registrations"
+    script:
+        "../scripts/verdict.py"

@@ -2,10 +2,17 @@
 
 from orla import catalogue
 from orla.errors import logged
+from orla.provenance import cost
+from orla.study.simulated import simulated_streams
 
-with logged(snakemake.log[0]):
-    task = catalogue.make("task", snakemake.params.task)
-    streams = task.streams(
-        snakemake.params.pair, snakemake.input.a, snakemake.input.b, snakemake.params.study
-    )
+with logged(snakemake.log[0]), cost.measured(snakemake.output.streams):
+    params, task = snakemake.params, catalogue.make("task", snakemake.params.task)
+    if snakemake.input:
+        streams = task.streams(params.pair, snakemake.input.a, snakemake.input.b, params.study)
+    else:
+        streams = simulated_streams(task, params.pair, params.study)
+    # A session that is too short for its parts is refused here.
+    whole = catalogue.make("task", params.task | params.parts)
+    for variant in whole.variants():
+        whole.cut(streams, variant)
     streams.save(snakemake.output.streams)

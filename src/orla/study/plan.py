@@ -41,6 +41,26 @@ _LISTS = {
 }
 # The variant of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"
+# The target that runs a block of conditions which names none.
+HEADLINE = "headline"
+# A model of an exact learner takes as long as so many others; and a job adapts about as many
+# models, so that the jobs of a study end together.
+_EXACT_COST, _MODELS_A_JOB = 20, 500
+
+
+@dataclass(frozen=True)
+class Part:
+    """The conditions that one job adapts: of one chapter, stream, network, precision and split.
+
+    Attributes:
+        chapter: the target that runs them.
+        path: of the part's result below the results folder, without a suffix.
+        conditions: in the order of the plan.
+    """
+
+    chapter: str
+    path: str
+    conditions: tuple[Condition, ...]
 
 
 def specified(
@@ -171,6 +191,51 @@ class Plan:
                 )
                 blocks.setdefault(key, []).append(i)
         return {condition: blocks[key] for key, condition in found.items()}
+
+    def chapter(self, condition: Condition) -> str:
+        """The target that runs a condition: that of the first block that mentions it."""
+        block = self.config["conditions"][self.mentions[condition][0]]
+        return block.get("chapter", HEADLINE)
+
+    @cached_property
+    def chapters(self) -> list[str]:
+        """The chapters of the study's conditions, in the order of their first mention."""
+        return list(dict.fromkeys(self.chapter(condition) for condition in self.conditions))
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """Every condition in one part, parts of about equal cost."""
+        groups: dict[tuple[str, ...], list[Condition]] = {}
+        for c in self.conditions:
+            key = (self.chapter(c), c.domain, c.architecture, c.precision, c.split)
+            groups.setdefault(key, []).append(c)
+        return [
+            Part(
+                chapter,
+                f"{domain}/adaptation/{network}/{precision}/{split}-{chapter}-{i}",
+                tuple(part),
+            )
+            for (chapter, domain, network, precision, split), group in groups.items()
+            for i, part in enumerate(self._packed(group))
+        ]
+
+    def _packed(self, group: list[Condition]) -> list[list[Condition]]:
+        """A group's conditions in parts: the costliest first, each where there is room."""
+        parts: list[tuple[int, list[Condition]]] = []
+        for c in sorted(group, key=self._cost, reverse=True):
+            cost = self._cost(c)
+            place = next((i for i, (n, _) in enumerate(parts) if n + cost <= _MODELS_A_JOB), None)
+            if place is None:
+                parts.append((cost, [c]))
+            else:
+                parts[place] = (parts[place][0] + cost, [*parts[place][1], c])
+        order = {c: i for i, c in enumerate(group)}
+        return [sorted(part, key=order.__getitem__) for _, part in parts]
+
+    def _cost(self, condition: Condition) -> int:
+        """Models of a condition's first grid, those of exact learners by their cost."""
+        models = condition.seeds * len(self.grid(condition))
+        return models * (_EXACT_COST if self.exact(condition.learner) else 1)
 
     def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
         self._check_names(f"conditions[{i}]", block)

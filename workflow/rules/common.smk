@@ -1,0 +1,115 @@
+# The study as it is asked for: the checked config, its chapters, and what each job is given.
+import os
+import re
+from functools import cache
+
+from orla.engine.asked_memory import job_mb
+from orla.errors import OrlaError, one_line
+from orla.programs import store
+from orla.provenance.code import code_hash, files_of
+from orla.study.config import checked, settled
+from orla.study.keys import DEFAULTS
+from orla.study.plan import SECTIONS, parts_of
+
+# Snakemake compares parameters as text, so the keys of a config have one order.
+STUDY = settled(config)
+with one_line():
+    PLAN = checked(STUDY)
+RESULTS = STUDY["pathvars"]["results"]
+PLUGINS = STUDY.get("plugins", [])
+COMPUTE = STUDY["compute"]
+ALLOW_MIXED = STUDY["provenance"]["allow_mixed"]
+# Folder of the streams -> task, pair and sessions, for tasks whose streams are made from sessions.
+PAIRS = {
+    domain: STUDY["tasks"][task]["pairs"][pair] | {"task": task, "pair": pair}
+    for domain, (task, pair) in PLAN.domains.items()
+    if PLAN.declaration("task", task)["needs_files"]
+}
+SOURCES = {
+    pair["task"]: STUDY["tasks"][pair["task"]].get(
+        "source", PLAN.declaration("task", pair["task"])["defaults"]["source"]
+    )
+    for pair in PAIRS.values()
+}
+PARTS = {part.path: part for part in PLAN.parts}
+
+# Chapters are targets: what a run adapts and shows is those it asks for and those that are there.
+CONTROLS = "controls"
+EVERY_CHAPTER = [*PLAN.chapters, *([CONTROLS] if STUDY["truth"]["studies"] else [])]
+# Chapters that a table or figure shows by the results that it needs; others show the first one.
+CHAPTER_OF = {"over_pairs": "pairs", "multiverse": "choices", "truth_controls": CONTROLS}
+
+
+def needed_chapters(target):
+    """The chapters that a target of the command line needs."""
+    if target in EVERY_CHAPTER:
+        return [target]
+    named = re.search(r"/(table|figure)_(\w+)\.\w+$", target)
+    if not named or named[2] not in PLAN.declared[named[1]]:
+        return EVERY_CHAPTER
+    needs = PLAN.declared[named[1]][named[2]]["more"]["needs"]
+    chapters = [CHAPTER_OF[need] for need in needs if CHAPTER_OF.get(need) in EVERY_CHAPTER]
+    return chapters or EVERY_CHAPTER[:1]
+
+
+def present(chapter):
+    """Whether everything of a chapter has been made before."""
+    paths = [part.path for part in PLAN.parts if part.chapter == chapter] or ["truth_controls"]
+    return all(os.path.exists(f"{RESULTS}/{path}.parquet") for path in paths)
+
+
+# A job that runs in a process of its own, as on a cluster, reads what the run was asked for.
+if "ORLA_CHAPTERS" not in os.environ:
+    targets = getattr(workflow.dag_settings, "targets", None) or ["all"]
+    asked = {chapter for target in targets for chapter in needed_chapters(target)}
+    os.environ["ORLA_CHAPTERS"] = " ".join(c for c in EVERY_CHAPTER if c in asked or present(c))
+CHAPTERS = os.environ["ORLA_CHAPTERS"].split()
+RUN = [part for part in PLAN.parts if part.chapter in CHAPTERS]
+CONDITIONS = [condition for part in RUN for condition in part.conditions]
+
+
+envvars:
+    "ORLA_CHAPTERS",
+
+
+wildcard_constraints:
+    domain="[^/]+(?:/[^/]+)?",
+    task="[^/]+",
+    session="[^/+]+",
+    a="[^/+]+",
+    b="[^/+]+",
+    network="[^/]+",
+    precision="float[0-9]+",
+    part="[^/]+",
+
+
+def code(*modules, parts=()):
+    """A hash of the code that a rule's results depend on: modules, and parts as (kind, name)."""
+    return code_of(modules, tuple(parts))
+
+
+@cache
+def code_of(modules, parts):
+    def answer():
+        return code_hash(*modules, *(f for kind, name in parts for f in files_of(kind, name)))
+
+    # Kept between runs, for as long as no source changes: the files of each rule are many.
+    return store.remembered("code", [modules, parts], answer)
+
+
+def recording(task, pair, *keys):
+    """A task's specification with one pair, its source and the settings under `keys`."""
+    spec = STUDY["tasks"][task]
+    shared = {k: spec[k] for k in ("kind", "source", SOURCES[task], *keys) if k in spec}
+    return shared | {"source": SOURCES[task], "pairs": {pair: spec["pairs"][pair]}}
+
+
+def task_settings(w):
+    """The specification of a stream's task; of a recording, with its own pair alone."""
+    task, pair = PLAN.domains[w.domain]
+    return recording(task, pair, "preparation", "parts") if pair else STUDY["tasks"][task]
+
+
+def task_code(w):
+    """A hash of the code of a stream's task."""
+    return ("task", STUDY["tasks"][PLAN.domains[w.domain][0]]["kind"])

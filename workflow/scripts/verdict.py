@@ -1,0 +1,52 @@
+"""Judge the registrations, and their power at the scatter that was seen."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from orla.errors import OrlaError, logged
+from orla.prereg import judge, lock, power, registration
+from orla.prereg.claimed import ClaimRegistration
+from orla.provenance import collect, cost, merge
+from orla.provenance.tables import read_table, write_table
+
+with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts):
+    params = snakemake.params
+    folders = [Path(path).parent for path in snakemake.input.locks]
+    # A registration that differs from its lock is refused.
+    locks = {name: locked for folder in folders for name, locked in lock.verify(folder).items()}
+    registered = {folder: registration.read_all(folder) for folder in folders}
+    tables = {path: read_table(path) for path in snakemake.input.tables}
+    by_name = {Path(path).stem: table for path, table in tables.items()}
+    given = {path: table.attrs["provenance"] for path, table in tables.items()}
+    digests = " ".join(map(lock.digest, folders))
+    given[""] = collect.collect(
+        "orla.prereg.judge", "orla.prereg.power", prereg_lock_sha256=digests
+    )
+    mixed = ""
+    try:
+        source = merge.merged(given)
+    except OrlaError as error:
+        if not params.allow_mixed:
+            raise
+        mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
+        source = merge.merged(given, allow_mixed=True)
+    verdicts = judge.verdicts(
+        [each for several in registered.values() for each in several],
+        by_name,
+        locks,
+        params.assumed,
+        study=params.study,
+        bindings=params.bindings,
+        datasets=source.get("datasets", {}),
+        mixed=mixed,
+    )
+    inputs = list(snakemake.input)
+    write_table(verdicts, snakemake.output.verdicts, source, inputs)
+    claims = [
+        [c for c in several if isinstance(c, ClaimRegistration) and params.study in c.studies]
+        for several in registered.values()
+    ]
+    powers = [power.table(several, by_name) for several in claims if several]
+    table = pd.concat(powers, ignore_index=True) if powers else power.table([], by_name)
+    write_table(table, snakemake.output.power, source, inputs)
