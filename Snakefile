@@ -29,7 +29,7 @@ include: "workflow/rules/reports.smk"
 rule all:
     default_target: True
     input:
-        [f"<results>/{domain}/streams.npz" for domain in PAIRS],
+        [f"<results>/{c.domain}/streams.npz" for c in CONDITIONS if c.domain in PAIRS],
         [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
         expand("<results>/{name}.parquet", name=sorted(MADE)),
         rules.tables.output,

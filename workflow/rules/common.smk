@@ -1,6 +1,7 @@
 # The study as it is asked for: the checked config, its chapters, and what each job is given.
 import os
 import re
+import sys
 from functools import cache
 
 from orla.engine.asked_memory import job_mb
@@ -41,12 +42,14 @@ CHAPTER_OF = {"over_pairs": "pairs", "multiverse": "choices", "truth_controls": 
 
 
 def needed_chapters(target):
-    """The chapters that a target of the command line needs."""
+    """The chapters that a word of the command line asks for; none where it is no such target."""
+    if target == CONTROLS:
+        return [*EVERY_CHAPTER[:1], CONTROLS]
     if target in EVERY_CHAPTER:
         return [target]
     named = re.search(r"/(table|figure)_(\w+)\.\w+$", target)
     if not named or named[2] not in PLAN.declared[named[1]]:
-        return EVERY_CHAPTER
+        return []
     needs = PLAN.declared[named[1]][named[2]]["more"]["needs"]
     chapters = [CHAPTER_OF[need] for need in needs if CHAPTER_OF.get(need) in EVERY_CHAPTER]
     return chapters or EVERY_CHAPTER[:1]
@@ -58,11 +61,13 @@ def present(chapter):
     return all(os.path.exists(f"{RESULTS}/{path}.parquet") for path in paths)
 
 
-# A job that runs in a process of its own, as on a cluster, reads what the run was asked for.
+# Snakemake tells rules no target, so it is read from the command line. A job that runs in a process
+# of its own, as on a cluster, reads what the run was asked for.
 if "ORLA_CHAPTERS" not in os.environ:
-    targets = getattr(workflow.dag_settings, "targets", None) or ["all"]
-    asked = {chapter for target in targets for chapter in needed_chapters(target)}
-    os.environ["ORLA_CHAPTERS"] = " ".join(c for c in EVERY_CHAPTER if c in asked or present(c))
+    asked = {chapter for word in sys.argv[1:] for chapter in needed_chapters(word)}
+    os.environ["ORLA_CHAPTERS"] = " ".join(
+        chapter for chapter in EVERY_CHAPTER if not asked or chapter in asked or present(chapter)
+    )
 CHAPTERS = os.environ["ORLA_CHAPTERS"].split()
 RUN = [part for part in PLAN.parts if part.chapter in CHAPTERS]
 CONDITIONS = [condition for part in RUN for condition in part.conditions]

@@ -46,7 +46,7 @@ rule statistics:
             parts=[("statistic", name) for name in STATISTICS],
         ),
     message:
-        "Comparing the learners of {params.study[tasks]}"
+        "Comparing learners over seeds and pairs"
     script:
         "../scripts/gather.py"
 

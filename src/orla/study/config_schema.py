@@ -138,7 +138,6 @@ def config_schema(parts: Declared) -> dict[str, Any]:
             pairs=_said({"type": "integer", "minimum": 2}, "Pairs of sessions a study."),
             seeds=_said(_WHOLE, "Networks a pair and learner."),
             resamples=_said({"type": "integer", "minimum": 100}, "Samples of a bootstrap."),
-            jobs=_said(_WHOLE, "Jobs that the studies of one world are divided into."),
             steps=_mapping(
                 "Steps of the parts of their streams.",
                 pretraining=_said({"type": "integer", "minimum": 400}, "Steps to pretrain on."),
@@ -336,4 +335,9 @@ def _block() -> dict[str, Any]:
         observers=_said(_LIST, "Learners that watch the same trajectories."),
         probes=_said(_LIST, "Probes: what is measured at each update."),
         seeds=_said(_WHOLE, "How many networks, with seeds 0, 1, 2, ..."),
+        chapter=_said(
+            {"enum": ["headline", "pairs", "choices"]},
+            "The target that runs these conditions: `snakemake headline` (the default), `pairs` or "
+            "`choices`.",
+        ),
     )
