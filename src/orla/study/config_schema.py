@@ -39,7 +39,8 @@ def _written_out(schema: Any, parts: Declared) -> Any:
     text, optional = full.pop("keys", None), full.pop("optional", ())
     if text:
         named = {key: text.format(key=key) for key in KEYS if key != "pair"}
-        of_keys = {k: {"description": t, "type": "string", "minLength": 1} for k, t in named.items()}
+        word = {"type": "string", "minLength": 1}
+        of_keys = {key: {"description": said} | word for key, said in named.items()}
         full["properties"] = full["properties"] | of_keys
     if "properties" in full:
         required = [name for name in full["properties"] if name not in optional]
