@@ -68,7 +68,6 @@ OTHERWISE = {
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry
         "catalogue/__init__.py",
         "study/config.py",
-        "study/config_schema.py",
         "study/fitting.py",
         "study/plan.py",
         "engine/steps.py",
@@ -76,7 +75,6 @@ OTHERWISE = {
     },
     ("statistic", "conditions"): {  # the key of a config and of a registration
         "study/config.py",
-        "study/config_schema.py",
         "study/fitting.py",
         "study/plan.py",
         "prereg/claimed.py",
@@ -85,7 +83,6 @@ OTHERWISE = {
     },
     ("table", "optimizers"): {  # the key of a config, the room, and the paper's rows
         "catalogue/__init__.py",
-        "study/config_schema.py",
         "study/fitting.py",
         "study/plan.py",
         "reports/tables/adapt_window.py",
@@ -106,7 +103,6 @@ OTHERWISE = {
     },
     ("statistic", "quantities"): {  # the key of a config
         "study/config.py",
-        "study/config_schema.py",
         "prereg/binding.py",
         "prereg/claimed.py",
     },
@@ -121,7 +117,6 @@ OTHERWISE = {
         "results/estimands.py",
         "truth/verdicts.py",
         "study/config.py",
-        "study/config_schema.py",
         "study/quantities.py",
         "study/study.py",
         "study/sweep.py",

@@ -29,6 +29,18 @@ def test_the_default_config_passes():
     assert len(checked(CONFIG).conditions) > 40
 
 
+def test_a_plan_has_the_whole_config_and_what_was_given_stays_as_it_is():
+    given = copy.deepcopy(CONFIG)
+    del given["tasks"]["recordings"]["source"]
+    given["tasks"]["many-arrays"] = None
+    before = copy.deepcopy(given)
+    whole = checked(given).config
+    assert given == before
+    assert whole["tasks"].keys() == {"recordings"} and whole["name"] == CONFIG["name"]
+    assert whole["tasks"]["recordings"] == CONFIG["tasks"]["recordings"]
+    assert checked(whole).config == whole
+
+
 def test_networks_of_one_kind_may_differ_in_pretraining_alone():
     config = copy.deepcopy(CONFIG)
     config["networks"]["far"] = config["networks"]["rnn"]

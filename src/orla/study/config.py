@@ -12,7 +12,7 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
-from orla.study.declared import declared
+from orla.study.declared import Declared, declared
 from orla.study.fitting import check_fit, check_frozen
 from orla.study.plan import SECTIONS, Plan, listed
 from orla.study.quantities import SCORES, quantity_of
@@ -22,12 +22,16 @@ from orla.truth.worlds import WINDOW
 HIGHEST_ALPHA = 0.1
 
 
-def checked(config: Mapping[str, Any]) -> Plan:
-    """The plan of a config.
+def checked(given: Mapping[str, Any]) -> Plan:
+    """The plan of a config; its `config` is the whole of it: `settled`, and defaults filled in.
+
+    Args:
+        given: What config.yaml and its overlays hold together; it is left as it is.
 
     Raises:
         OrlaError: On the first mistake: its key, and what to write.
     """
+    config = settled(given)
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
         raise OrlaError('config: "plugins" must be a list of folders')
@@ -40,7 +44,7 @@ def checked(config: Mapping[str, Any]) -> Plan:
     parts = declared(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    plan = Plan(config, parts)
+    plan = Plan(config | {"tasks": _with_sources(config["tasks"], parts)}, parts)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):
@@ -56,6 +60,17 @@ def checked(config: Mapping[str, Any]) -> Plan:
     check_fit(plan)
     check_frozen(plan)
     return plan
+
+
+def _with_sources(tasks: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
+    """The tasks, of which each that reads files says where they come from."""
+    known = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
+    return {
+        name: {"source": known[name]["defaults"]["source"], **spec}
+        if known[name]["needs_files"]
+        else spec
+        for name, spec in tasks.items()
+    }
 
 
 def _check_truth(config: Mapping[str, Any]) -> None:
