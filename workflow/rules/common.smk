@@ -8,14 +8,13 @@ from orla.engine.asked_memory import job_mb
 from orla.errors import OrlaError, one_line
 from orla.programs import store
 from orla.provenance.code import code_hash, files_of
-from orla.study.config import checked, settled
+from orla.study.config import checked
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, parts_of
 
-# Snakemake compares parameters as text, so the keys of a config have one order.
-STUDY = settled(config)
 with one_line():
-    PLAN = checked(STUDY)
+    PLAN = checked(config)
+STUDY = PLAN.config
 RESULTS = STUDY["pathvars"]["results"]
 PLUGINS = STUDY.get("plugins", [])
 COMPUTE = STUDY["compute"]
@@ -26,12 +25,7 @@ PAIRS = {
     for domain, (task, pair) in PLAN.domains.items()
     if PLAN.declaration("task", task)["needs_files"]
 }
-SOURCES = {
-    pair["task"]: STUDY["tasks"][pair["task"]].get(
-        "source", PLAN.declaration("task", pair["task"])["defaults"]["source"]
-    )
-    for pair in PAIRS.values()
-}
+SOURCES = {pair["task"]: STUDY["tasks"][pair["task"]]["source"] for pair in PAIRS.values()}
 PARTS = {part.path: part for part in PLAN.parts}
 
 # Chapters are targets: what a run adapts and shows is those it asks for and those that are there.
@@ -105,8 +99,8 @@ def code_of(modules, parts):
 def recording(task, pair, *keys):
     """A task's specification with one pair, its source and the settings under `keys`."""
     spec = STUDY["tasks"][task]
-    shared = {k: spec[k] for k in ("kind", "source", SOURCES[task], *keys) if k in spec}
-    return shared | {"source": SOURCES[task], "pairs": {pair: spec["pairs"][pair]}}
+    shared = {k: spec[k] for k in ("kind", "source", spec["source"], *keys) if k in spec}
+    return shared | {"pairs": {pair: spec["pairs"][pair]}}
 
 
 def task_settings(w):
