@@ -312,3 +312,32 @@ def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named()
     assert made.pretrained_by("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
     of_tall = [("architecture", name) for name in ("stack", "lstm", "rnn")]
     assert made.pretrained_by("tall") == of_tall
+
+
+def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split():
+    more = BLOCK | {"chapter": "choices", "optimizers": ["sgd"]}
+    study = plan(BLOCK, more, grids={n: {"step": [0.001, 0.003]} for n in ("adam", "sgd")})
+    assert study.chapters == ["headline", "choices"]
+    conditions = [c for part in study.parts for c in part.conditions]
+    assert sorted(conditions, key=str) == sorted(study.conditions, key=str)
+    for part in study.parts:
+        assert {study.chapter(c) for c in part.conditions} == {part.chapter}
+        assert len({(c.domain, c.architecture, c.precision, c.split) for c in part.conditions}) == 1
+    assert [part.path for part in study.parts] == [
+        f"days/adaptation/small/float64/{split}-{chapter}-0"
+        for chapter in ("headline", "choices")
+        for split in ("50-50", "80-20")
+    ]
+
+
+def test_a_condition_belongs_to_the_chapter_that_mentions_it_first():
+    study = plan(BLOCK | {"chapter": "pairs"}, BLOCK | {"seeds": 9})
+    assert study.chapters == ["pairs"] and {c.seeds for c in study.conditions} == {9}
+
+
+def test_exact_learners_of_many_seeds_are_jobs_of_their_own():
+    heavy = BLOCK | {"splits": ["80-20"], "seeds": 30}
+    study = plan(heavy)
+    assert [[c.learner for c in part.conditions] for part in study.parts] == [["rtrl"], ["immediate"]]
+    light = plan(heavy | {"seeds": 2})
+    assert [[c.learner for c in part.conditions] for part in light.parts] == [["immediate", "rtrl"]]
