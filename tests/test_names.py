@@ -71,6 +71,7 @@ OTHERWISE = {
         "study/config_schema.py",
         "study/fitting.py",
         "study/plan.py",
+        "engine/loop.py",
         "engine/steps.py",
         "engine/windows.py",
     },
