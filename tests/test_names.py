@@ -70,6 +70,7 @@ OTHERWISE = {
         "study/config.py",
         "study/fitting.py",
         "study/plan.py",
+        "engine/loop.py",
         "engine/steps.py",
         "engine/windows.py",
     },

@@ -14,6 +14,7 @@ from orla.derivatives.base import axis_of_models
 from orla.engine.update import Moments, padded
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
+from orla.provenance import cost
 
 SEGMENT = 200
 
@@ -31,7 +32,8 @@ def outputs_of(
             "starts" where trials begin; other entries are ignored.
     """
     forward = _forward(architecture)
-    with torch.no_grad():
+    steps = len(moments["x"]) * len(next(iter(params.values())))
+    with torch.no_grad(), cost.work("scoring", steps):
         params = rows_along_memory(params)
         if state is None:
             # Contiguous as later states are, so that one compiled program serves both.

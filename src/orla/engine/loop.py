@@ -25,6 +25,7 @@ from orla.engine.windows import WindowLoop
 from orla.errors import OrlaError
 from orla.learners.base import Learner, Memory
 from orla.losses.base import Loss
+from orla.provenance import cost
 
 __all__ = ["Adaptation", "Loop", "Moments", "loop_of"]
 
@@ -109,7 +110,7 @@ class Loop(StepLoop, WindowLoop):
         steps = length - length % self.learner.stride
         first = state.step
         self._check(first, steps, snapshots)
-        with torch.no_grad():
+        with torch.no_grad(), cost.work("learners", steps * len(state.network)):
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
             errors, series, kept, at = [], [], {}, 0
             seldom: dict[str, list[Tensor]] = {}

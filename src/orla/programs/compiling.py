@@ -20,6 +20,7 @@ from orla.programs import kept as programs
 from orla.programs import torch_private
 from orla.programs.cuda_graphs import Graphed
 from orla.programs.store import say
+from orla.provenance import cost
 
 _settings: dict[str, Any] = {"enabled": False}
 
@@ -105,7 +106,8 @@ class Compiled:
             return self.function
         shapes = _shapes(arguments)
         if shapes not in self._programs:
-            self._programs[shapes] = self._loaded_or_made(shapes, arguments)
+            with cost.phase("compiling"):
+                self._programs[shapes] = self._loaded_or_made(shapes, arguments)
         return self._programs[shapes]
 
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -119,6 +121,7 @@ class Compiled:
             say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
             return program
         program, kept = programs.make(self.function, arguments, path)
+        cost.compiled()
         # The compiler leaves a million objects for good: later collections skip them.
         gc.collect()
         gc.freeze()

@@ -1,4 +1,4 @@
-"""Time and memory of a job, in a file beside its result.
+"""Time, work and memory of a job, in a file beside its result.
 
 They are not in the result, because they differ between runs and results are compared by bytes.
 """
@@ -7,36 +7,122 @@ import json
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from orla.files import atomic
 
 _BYTES = 1 if sys.platform == "darwin" else 1024  # of one unit of ru_maxrss
 _STATUS = Path("/proc/self/status")
+_BETWEEN = ""  # the name of what happens outside of phases
+
+
+@dataclass
+class Ledger:
+    """CPU seconds, steps and programs of this process since its last cost file, or its start.
+
+    cpu_s: by phase. steps: of single models, by phase. programs: compiled ones.
+    open: names of the phases that have not ended, the innermost last.
+    until_s: CPU seconds of the process and its children that are counted so far.
+    filed_s: of the process, and of its children, up to its last file.
+    """
+
+    cpu_s: Counter[str] = field(default_factory=Counter)
+    steps: Counter[str] = field(default_factory=Counter)
+    programs: int = 0
+    open: list[str] = field(default_factory=lambda: [_BETWEEN])
+    until_s: float = 0.0
+    filed_s: tuple[float, float] = (0.0, 0.0)
+    started: bool = False
+
+    def settle(self) -> None:
+        """Count what was spent since the last call under the innermost open phase."""
+        now = sum(_cpu_s())
+        self.cpu_s[self.open[-1]] += now - self.until_s
+        self.until_s = now
+
+    def entry(self, rest: str) -> dict[str, object]:
+        """What a file holds; the next one begins with nothing."""
+        self.settle()
+        now = _cpu_s()
+        own, children = (a - b for a, b in zip(now, self.filed_s, strict=True))
+        by_phase = Counter(self.cpu_s)
+        by_phase[rest] += by_phase.pop(_BETWEEN, 0.0)
+        held = {
+            "cpu_s": round(own, 3),
+            "cpu_children_s": round(children, 3),
+            "cpu_by_phase_s": {name: round(s, 3) for name, s in by_phase.items()},
+            "steps": dict(self.steps),
+            "programs": self.programs,
+            "pytorch": "torch" in sys.modules,
+        }
+        self.cpu_s, self.steps, self.programs, self.filed_s = Counter(), Counter(), 0, now
+        return held
+
+
+_ledger = Ledger()
 
 
 @contextmanager
-def measured(result: str | Path) -> Iterator[None]:
+def measured(result: str | Path, rest: str = "other") -> Iterator[None]:
     """Write the cost of the block to ``<result>.cost.json`` when it ends well.
 
     The file holds ``wall_s`` (seconds of the block), ``peak_rss_mb`` (most memory that the
     process held since it began, in 10^6 bytes) and ``peak_rss_children_mb`` (the most that any
-    one process it started and waited for held).
+    one process it started and waited for held). Of all that the process did since its last such
+    file, or its start, it also holds ``cpu_s`` and ``cpu_children_s`` (CPU seconds of the process
+    and of those that it waited for), ``cpu_by_phase_s`` (both together by `phase`; "starting" is
+    what a process spent before its first block), ``steps`` (of single models, by phase),
+    ``programs`` (how many were compiled) and ``pytorch`` (whether it is loaded).
+
+    Args:
+        result: The file whose cost it is.
+        rest: Name of what the block spends outside of phases.
 
     Raises:
         OrlaError: When the disk is full.
     """
     began = time.perf_counter()
+    _ledger.settle()
+    if not _ledger.started:
+        _ledger.started = True
+        _ledger.cpu_s["starting"] += _ledger.cpu_s.pop(_BETWEEN, 0.0)
     yield
     cost = {
         "wall_s": round(time.perf_counter() - began, 3),
         "peak_rss_mb": round(peak_bytes() / 1e6, 1),
         "peak_rss_children_mb": round(_largest(resource.RUSAGE_CHILDREN) / 1e6, 1),
+        **_ledger.entry(rest),
     }
     with atomic(f"{result}.cost.json") as partial:
         partial.write_text(json.dumps(cost, indent=1) + "\n")
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Count the CPU seconds of the block under `name`, those of a phase within it under its own."""
+    _ledger.settle()
+    _ledger.open.append(name)
+    try:
+        yield
+    finally:
+        _ledger.settle()
+        _ledger.open.pop()
+
+
+def work(name: str, steps: int) -> AbstractContextManager[None]:
+    """A phase that goes through `steps` steps of single models; part of the open one, if any."""
+    name = _ledger.open[-1] or name
+    _ledger.steps[name] += steps
+    return phase(name)
+
+
+def compiled() -> None:
+    """Count a program that was compiled."""
+    _ledger.programs += 1
 
 
 def peak_bytes() -> int:
@@ -54,3 +140,10 @@ def peak_bytes() -> int:
 
 def _largest(who: int) -> int:
     return resource.getrusage(who).ru_maxrss * _BYTES
+
+
+def _cpu_s() -> tuple[float, float]:
+    """CPU seconds of this process, and of those that it started and waited for."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, children = (each.ru_utime + each.ru_stime for each in used)
+    return own, children

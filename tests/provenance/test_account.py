@@ -1,0 +1,111 @@
+import json
+import os
+
+import pytest
+
+from orla.provenance import account
+from orla.provenance.account import Planned
+
+
+def write(file, **changes):
+    cost = {
+        "wall_s": 9.0,
+        "cpu_by_phase_s": {"starting": 2.0, "learners": 5.0, "compiling": 3.0},
+        "steps": {"learners": 100, "scoring": 40},
+        "programs": 1,
+        "pytorch": True,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(cost | changes))
+    return file
+
+
+@pytest.fixture
+def folders(tmp_path):
+    results, reports = tmp_path / "results", tmp_path / "reports"
+    write(results / "a.parquet.cost.json")
+    second = {"learners": 9.0, "scoring": 0.04}
+    write(results / "deep" / "b.parquet.cost.json", cpu_by_phase_s=second, programs=0)
+    report = {"starting": 0.5, "reports": 0.5}
+    write(
+        reports / "page.html.cost.json", cpu_by_phase_s=report, pytorch=False, programs=0, steps={}
+    )
+    return results, reports
+
+
+def test_the_line_has_all_phases_of_all_files_the_largest_first(folders):
+    assert account.line(*folders) == (
+        "CPU 20 s: learners 70 %, compiling 15 %, starting 12 %, reports 2 %"
+    )
+    assert account.line(folders[1]) == "CPU 1 s: starting 50 %, reports 50 %"
+
+
+def test_counts_are_those_of_processes_not_of_files(folders):
+    (folders[0] / "a.parquet").write_bytes(b"x" * 1000)
+    sizes = sum(f.stat().st_size for folder in folders for f in folder.rglob("*.*"))
+    assert account.counts(*folders) == {
+        "processes": 2,
+        "pytorch": 1,
+        "programs": 1,
+        "steps_learners": 200,
+        "steps_scoring": 80,
+        "size_bytes": sizes,
+    }
+
+
+def test_an_earlier_run_is_not_counted(folders):
+    old = folders[0] / "a.parquet.cost.json"
+    os.utime(old, (1e9, 1e9))
+    assert account.line(*folders, since=2e9).startswith("CPU 0 s")
+    assert account.line(*folders, since=1.5e9).startswith("CPU 10 s: learners 90 %")
+    assert account.counts(*folders, since=1.5e9)["programs"] == 0
+
+
+def test_files_that_are_missing_damaged_or_old_are_passed_over(folders, tmp_path):
+    expected = account.line(*folders)
+    (folders[0] / "c.cost.json").write_text("{")
+    (folders[0] / "d.cost.json").write_text('{"wall_s": 3.0}')
+    assert account.line(*folders, tmp_path / "no folder") == expected
+    assert account.line(tmp_path / "no folder") == "CPU 0 s: no job ran"
+    assert account.counts(tmp_path / "no folder")["processes"] == 0
+
+
+def test_the_table_holds_for_the_usual_network():
+    assert Planned("exact", 10**6).cpu_s == pytest.approx(239)
+    assert Planned("frozen", 10**6).cpu_s == pytest.approx(1.3)
+    assert Planned("step", 0, programs=2).cpu_s == 2 * account.PROGRAM_S
+
+
+@pytest.mark.parametrize(
+    ("planned", "measured_us"),
+    [
+        (Planned("step", 10**6, hidden=32), 4.8),
+        (Planned("exact", 10**6, hidden=32), 59.0),
+        (Planned("step", 10**6, blocks=4), 41.0),
+    ],
+)
+def test_other_sizes_are_near_what_was_measured(planned, measured_us):
+    assert planned.cpu_s == pytest.approx(measured_us, rel=0.15)
+
+
+def test_an_earlier_run_counts_in_place_of_the_table(tmp_path):
+    file = write(tmp_path / "t.cost.json")
+    assert Planned("exact", 10**9, earlier=file).cpu_s == 5.0
+    assert Planned("exact", 10**9, earlier=file, programs=1).cpu_s == 5.0 + account.PROGRAM_S
+    gone = Planned("step", 10**6, earlier=tmp_path / "gone.cost.json")
+    assert gone.cpu_s == Planned("step", 10**6).cpu_s
+
+
+def test_jobs_run_beside_each_other_and_none_ends_before_its_own_time():
+    short = [Planned("step", 10**6), Planned("frozen", 10**6)]
+    one = account.START_S + 13.3
+    assert account.estimate([short] * 4, cores=2) == pytest.approx((4 * one, 2 * one))
+    long = [Planned("exact", 10**6)]
+    cpu, wall = account.estimate([short, long], cores=2)
+    assert (cpu, wall) == pytest.approx((one + account.START_S + 239, account.START_S + 239))
+    assert account.estimate([], cores=2) == (0, 0)
+
+
+def test_the_forecast_is_in_words():
+    assert account.forecast([[Planned("exact", 10**6)]]) == "about 4 min on 1 core (CPU 242 s)"
+    assert account.forecast([[], []], 2) == "about 2 s on 2 cores (CPU 5 s)"
