@@ -17,6 +17,9 @@ for condition in CONDITIONS.values():
             },
         )
         spec["seeds"] = max(spec["seeds"], condition.seeds)
+# Batches of one size in all jobs, so that one compiled program serves all.
+MOST = max((spec["seeds"] for spec in NETWORKS.values()), default=1)
+BATCH = min(config["compute"]["batch_models"], MOST)
 
 
 # All episodes of a domain have the same pretraining part; that of the first condition is used.
@@ -36,7 +39,7 @@ rule pretrain:
     resources:
         mem_mb=4000,
     params:
-        job=lambda w: NETWORKS[w.networks],
+        job=lambda w: NETWORKS[w.networks] | {"batch": BATCH},
         pretraining=lambda w: PLAN.pretraining(NETWORKS[w.networks]["name"]),
         compute=config["compute"],
         plugins=PLUGINS,

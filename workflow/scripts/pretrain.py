@@ -31,6 +31,7 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.networks):
         catalogue.make("loss", episode.loss),
         PRECISIONS[job["precision"]],
         device,
+        batch_models=job["batch"],
     )
     source = collect.collect(
         "orla.study.pretraining",
