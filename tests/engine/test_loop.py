@@ -1,6 +1,8 @@
 """The loop: against a plain PyTorch loop, alone and in company, frozen, cut and diverging."""
 
+import dataclasses
 from dataclasses import dataclass
+from unittest.mock import Mock
 
 import numpy as np
 import oracles
@@ -144,6 +146,17 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
     np.testing.assert_array_equal(found[0].errors, found[2].errors)
     assert torch.equal(found[1], found[3])
     forward._forward.cache_clear()
+
+
+@pytest.mark.parametrize(("passes", "compiled"), [(11, 0), (12, 18)])
+def test_updates_are_compiled_where_two_hundred_are_planned(passes, compiled):
+    """A run of 72 steps makes 18 updates."""
+    params, (X, Y) = networks(NETWORKS["rnn"][0], models=3), stream(STEPS)
+    used = dataclasses.replace(loop("tbptt-6-4", "rnn"), passes=passes)
+    update = Mock(wraps=used._apply)
+    used.__dict__["_compiled_apply"] = update
+    adapt(used, params, RATES, X, Y)
+    assert update.call_count == compiled
 
 
 @pytest.mark.parametrize(("kind", "name"), LEARNED)

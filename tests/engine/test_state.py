@@ -50,6 +50,7 @@ def loop(name, kind, only=None):
         interventions=[Smoothing()],
         probes=[Counting(), Recorder()],
         segment=SEGMENT,
+        passes=200,
     )
 
 

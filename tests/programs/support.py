@@ -55,12 +55,14 @@ def stream(steps=STEPS, seed=0):
 
 
 def loop(driver, optimizer="adam", probes=("update_ratio",), segment=SEGMENT, **parts):
+    """A loop that is used often enough for its updates to be compiled."""
     return Loop(
         driver,
         catalogue.make("optimizer", optimizer),
         catalogue.make("loss", "squared_error"),
         probes=[catalogue.make("probe", spec) for spec in probes],
         segment=segment,
+        passes=200,
         **parts,
     )
 

@@ -5,6 +5,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 import torch
 from harness import NETWORKS, SQUARED_ERROR
@@ -64,6 +65,15 @@ def test_a_network_does_not_depend_on_its_company(part, pretrained):
     np.testing.assert_allclose(
         own.validation_error, curve[curve.seed == 1].validation_error, rtol=1e-9
     )
+
+
+def test_the_size_of_a_batch_changes_the_last_digits_only(part, pretrained):
+    """Three networks in batches of two: the second is filled up with a copy that is not told of."""
+    params, curve = pretrained
+    halved, rows = pretrain(RNN, part, [0, 1, 2], SETTINGS, batch_models=2)
+    pd.testing.assert_frame_equal(rows, curve, rtol=1e-9)
+    for name, p in params.items():
+        torch.testing.assert_close(halved[name], p, rtol=1e-9, atol=1e-12)
 
 
 def test_learning_never_sees_the_validation_share(part):

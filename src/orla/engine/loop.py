@@ -119,7 +119,7 @@ class Loop(StepLoop, WindowLoop):
                 part = {name: m[at:stop] for name, m in moments.items()}
                 for name, seen in self._look(state, part).items():
                     seldom.setdefault(name, []).append(seen)
-                error, watched = self._advance(state, rates, part)
+                error, watched = self._advance(state, rates, part, steps // self.learner.stride)
                 errors.append(error)
                 series.append(watched)
                 for name, values in self._keep(state).items():
@@ -184,7 +184,7 @@ class Loop(StepLoop, WindowLoop):
         return kept
 
     def _advance(
-        self, state: State, rates: Tensor, moments: Moments
+        self, state: State, rates: Tensor, moments: Moments, updates: int
     ) -> tuple[Tensor, dict[str, Tensor]]:
         for learner in self.learners.values():
             if learner.noise:
@@ -192,7 +192,7 @@ class Loop(StepLoop, WindowLoop):
                 drawn = noise(state.seeds, state.step, steps, learner.noise, state.network)
                 moments = moments | {noise_of(learner): drawn}
         if self.apart:
-            return self._advance_by_updates(state, rates, moments)
+            return self._advance_by_updates(state, rates, moments, updates)
         return self._advance_by_steps(state, rates, moments)
 
 

@@ -49,6 +49,7 @@ class Updating:
         An observer has the learner's stride, or 1: then its gradients of a window are summed.
     interventions: Changes to the gradient, in order.
     segment: Steps that are processed in one piece, a multiple of the learner's stride.
+    passes: Runs that are planned with this loop, about; many are worth more compilation.
     """
 
     learner: Learner
@@ -58,6 +59,7 @@ class Updating:
     interventions: Sequence[Intervention] = ()
     probes: Sequence[Probe] = ()
     segment: int = 200
+    passes: int = 1
 
     def __post_init__(self) -> None:
         if self.segment % self.learner.stride:

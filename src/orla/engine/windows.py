@@ -20,8 +20,8 @@ from orla.engine.update import NOISE, Moments, Updating, with_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 
-# With at least so many steps between two updates, updates are not compiled.
-_SELDOM = 50
+# With fewer updates, compiling them takes longer than it saves.
+_WORTH_COMPILING = 200
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,12 @@ class WindowLoop(Updating):
     """The loop with one update in `learner.stride` steps."""
 
     def _advance_by_updates(
-        self, state: State, rates: Tensor, moments: Moments
+        self, state: State, rates: Tensor, moments: Moments, updates: int
     ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Adapt to `moments`, which are part of a run of so many `updates`."""
         errors, series, stride = [], [], self.learner.stride
-        # With few updates, compiling takes longer than it saves.
-        apply = self._apply if stride >= _SELDOM else self._compiled_apply
+        often = updates * self.passes >= _WORTH_COMPILING
+        apply = self._compiled_apply if often else self._apply
         for at in range(0, len(moments["x"]), stride):
             window = {name: m[at : at + stride] for name, m in moments.items()}
             carry, changed, read = self._split(state)

@@ -20,7 +20,7 @@ from orla.learners.tbptt import TBPTT
 from orla.losses.base import Loss
 from orla.optimizers.adam import Adam
 from orla.study import scores
-from orla.study.batches import initial_parameters, moments
+from orla.study.batches import batches, chosen, initial_parameters, moments
 from orla.tasks.stream import Stream
 
 
@@ -81,8 +81,9 @@ def pretrain(
     loss: Loss,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
+    batch_models: int = 5,
 ) -> tuple[Parameters, pd.DataFrame]:
-    """Train one network a seed on an episode's pretraining part, all at once.
+    """Train one network a seed on an episode's pretraining part.
 
     Args:
         architecture: Of the networks.
@@ -92,6 +93,7 @@ def pretrain(
         loss: The loss.
         dtype: Precision of networks and arithmetic.
         device: Where to compute.
+        batch_models: Networks that are trained together; changes the last digits only.
 
     Returns:
         Each network's parameters at its best validation error, (seeds, ...) each, on the CPU; and
@@ -110,28 +112,37 @@ def pretrain(
             f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
             " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
         )
-    whole = moments(stream, np.arange(len(seeds)), dtype, device)
-    parts = [
-        {name: m[part] for name, m in whole.items()}
-        for part in (slice(0, learning), slice(learning, None))
-    ]
-    params = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
     learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
     optimizer = catalogue.make("optimizer", settings.optimizer)
     frozen = [_Frozen(tuple(settings.frozen))] if settings.frozen else []
-    loop = Loop(learner, optimizer, loss, interventions=frozen, segment=span)
-    trainer = _Trainer(loop, settings, params, seeds)
-    with progress.bar(settings.max_epochs, f"pretraining {len(seeds)} networks", "epoch") as bar:
-        for _ in range(settings.max_epochs):
-            trainer.epoch(*parts)
-            progress.advance(bar, 1)
-            if trainer.done:
-                break
-    _refuse_diverged(trainer.best_error, seeds)
-    curve = pd.concat(trainer.epochs, ignore_index=True)
+    numbers = np.asarray(seeds)
+    groups = list(batches(len(numbers), batch_models))
+    passes = settings.max_epochs * len(groups)
+    loop = Loop(learner, optimizer, loss, interventions=frozen, segment=span, passes=passes)
+    fresh = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
+    trainers = []
+    with progress.bar(passes, f"pretraining {len(seeds)} networks", "epoch") as bar:
+        for index, count in groups:
+            whole = moments(stream, index, dtype, device)
+            parts = [
+                {name: m[part] for name, m in whole.items()}
+                for part in (slice(0, learning), slice(learning, None))
+            ]
+            params = chosen(fresh, torch.as_tensor(index, device=device))
+            trainer = _Trainer(loop, settings, params, numbers[index], count)
+            for _ in range(settings.max_epochs):
+                trainer.epoch(*parts)
+                progress.advance(bar, 1)
+                if trainer.done:
+                    break
+            trainers.append(trainer)
+    _refuse_diverged(np.concatenate([t.best_error[: t.count] for t in trainers]), seeds)
+    curve = pd.concat([rows for t in trainers for rows in t.epochs])
+    curve = curve.sort_values("epoch", kind="stable", ignore_index=True)
     lowest = curve.groupby("seed")["validation_error"].transform("min")
     curve["best"] = curve["validation_error"] == lowest
-    return {k: p.cpu() for k, p in trainer.best.items()}, curve
+    best = {k: torch.cat([t.best[k][: t.count] for t in trainers]).cpu() for k in fresh}
+    return best, curve
 
 
 def _refuse_diverged(errors: np.ndarray, seeds: Sequence[int]) -> None:
@@ -144,12 +155,12 @@ def _refuse_diverged(errors: np.ndarray, seeds: Sequence[int]) -> None:
 
 
 class _Trainer:
-    """Epochs over one stream, with early stopping of each network separately."""
+    """Epochs of one batch, of which the first `count` are no copies; each network stops early."""
 
     def __init__(
-        self, loop: Loop, settings: Pretraining, params: Parameters, seeds: Sequence[int]
+        self, loop: Loop, settings: Pretraining, params: Parameters, seeds: np.ndarray, count: int
     ) -> None:
-        self.loop, self.settings, self.seeds = loop, settings, seeds
+        self.loop, self.settings, self.seeds, self.count = loop, settings, seeds, count
         self.params, self.best = params, {k: p.clone() for k, p in params.items()}
         self.rates = params["W_out"].new_full((len(seeds),), settings.learning_rate)
         self.best_error = np.full(len(seeds), np.inf)
@@ -177,4 +188,5 @@ class _Trainer:
         for name, p in self.best.items():
             p[keep] = self.params[name][keep]
         rows = {"seed": self.seeds, "epoch": len(self.epochs), "training_error": learned}
-        self.epochs.append(pd.DataFrame({**rows, "validation_error": error})[active])
+        counted = active & (np.arange(len(active)) < self.count)
+        self.epochs.append(pd.DataFrame({**rows, "validation_error": error})[counted])
