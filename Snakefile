@@ -23,6 +23,7 @@ include: "workflow/rules/adaptation.smk"
 include: "workflow/rules/statistics.smk"
 include: "workflow/rules/truth.smk"
 include: "workflow/rules/reports.smk"
+include: "workflow/rules/account.smk"
 
 
 # Everything. Each result is a target of its own, so that one that was deleted is made again.

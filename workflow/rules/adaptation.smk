@@ -70,7 +70,9 @@ def adaptation_code(w):
 def adaptation_mb(w, attempt):
     """What the memory model predicts of the largest condition, doubled after a killed job."""
     part = part_of(w)
-    recorded = STUDY["tasks"][part.conditions[0].task].get("preparation") if w.domain in PAIRS else 0
+    recorded = (
+        STUDY["tasks"][part.conditions[0].task].get("preparation") if w.domain in PAIRS else 0
+    )
     inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
     own = {} if recorded else {"steps": MOST_STEPS}
     with one_line():
@@ -121,9 +123,9 @@ rule adapt:
         traces="<results>/{domain}/adaptation/{network}/{precision}/{part}.npz",
     log:
         "<logs>/{domain}/adaptation/{network}/{precision}/{part}.log",
-    threads: COMPUTE["threads"]
     # The longest jobs start first: a run would otherwise end with one of them alone.
     priority: 1
+    threads: COMPUTE["threads"]
     resources:
         mem_mb=adaptation_mb,
     params:

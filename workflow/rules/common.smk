@@ -57,7 +57,8 @@ def present(chapter):
 
 # Snakemake tells rules no target, so it is read from the command line. A job that runs in a process
 # of its own, as on a cluster, reads what the run was asked for.
-if "ORLA_CHAPTERS" not in os.environ:
+FIRST_READING = "ORLA_CHAPTERS" not in os.environ
+if FIRST_READING:
     asked = {chapter for word in sys.argv[1:] for chapter in needed_chapters(word)}
     os.environ["ORLA_CHAPTERS"] = " ".join(
         chapter for chapter in EVERY_CHAPTER if not asked or chapter in asked or present(chapter)

@@ -49,7 +49,8 @@ SUFFIX = "" if STUDY["name"] == DEFAULT_STUDY else f"-{STUDY['name']}"
 rule tables:
     input:
         results=expand(
-            "<results>/{name}.parquet", name=sorted({n for needed in TABLES.values() for n in needed})
+            "<results>/{name}.parquet",
+            name=sorted({n for needed in TABLES.values() for n in needed}),
         ),
     output:
         report(
@@ -75,7 +76,8 @@ rule tables:
 rule figures:
     input:
         results=expand(
-            "<results>/{name}.parquet", name=sorted({n for needed in FIGURES.values() for n in needed})
+            "<results>/{name}.parquet",
+            name=sorted({n for needed in FIGURES.values() for n in needed}),
         ),
     output:
         report(

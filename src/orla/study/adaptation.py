@@ -118,6 +118,7 @@ def write_networks(
         catalogue.make("loss", episode.loss),
         PRECISIONS[asked["precision"]],
         device,
+        compute["batch_models"],
     )
     write_table(curves, path.with_suffix(".parquet"), source, episodes.inputs)
     networks.save(trained, path, source, episodes.inputs)
