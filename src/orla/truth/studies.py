@@ -96,8 +96,13 @@ def _of_seeds(episode: Episode, index: np.ndarray) -> Episode:
     def some(stream: Stream) -> Stream:
         return Stream(stream.X[index], stream.Y[index])
 
-    parts = {name: some(getattr(episode, name)) for name in ("adapt", "heldout", "reference")}
-    return replace(episode, pretraining=None, **parts)
+    return replace(
+        episode,
+        pretraining=None,
+        adapt=some(episode.adapt),
+        heldout=some(episode.heldout),
+        reference=some(episode.reference),
+    )
 
 
 def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:
