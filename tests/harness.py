@@ -150,10 +150,6 @@ class SometimesNormalised(Normalised):
         met = cache[-1] * on_gates.mean(-1, keepdim=True)
         return on_gates - met, torch.zeros_like(cotangent)
 
-    @property
-    def cache_size(self):
-        return self.hidden + 1
-
 
 _TEXTBOOK = {
     "rnn": oracles.rnn_step,

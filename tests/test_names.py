@@ -80,7 +80,6 @@ OTHERWISE = {
         "study/plan.py",
         "prereg/claimed.py",
         "prereg/registration.py",
-        "truth/verdicts.py",
     },
     ("table", "optimizers"): {  # the key of a config, the room, and the paper's rows
         "catalogue/__init__.py",
@@ -100,7 +99,6 @@ OTHERWISE = {
         "prereg/agreement.py",
         "prereg/claimed.py",
         "study/quantities.py",
-        "truth/verdicts.py",
     },
     ("statistic", "quantities"): {  # the key of a config
         "study/config.py",
@@ -116,7 +114,6 @@ OTHERWISE = {
         "reports/beside.py",
         "reports/tables/decay_grid.py",
         "results/estimands.py",
-        "truth/verdicts.py",
         "study/config.py",
         "study/quantities.py",
         "study/study.py",

@@ -20,7 +20,7 @@ class Leaky(LinearGates):
     def state_size(self):
         return self.hidden
 
-    gates = cache_size = state_size
+    gates = state_size
 
     def activate(self, preactivation, state):
         phi = torch.tanh(preactivation)

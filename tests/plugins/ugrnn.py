@@ -25,10 +25,6 @@ class UGRNN(LinearGates, name="ugrnn", label="UGRNN", order=31):
     def gates(self) -> int:
         return 2 * self.hidden
 
-    @property
-    def cache_size(self) -> int:
-        return 3 * self.hidden
-
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         g, c = preactivation.split(self.hidden)
         g, c = torch.sigmoid(g), torch.tanh(c)

@@ -69,3 +69,5 @@ def test_holm_by_its_definition():
     p = [0.03, 0.001, 0.02, 0.6]
     assert holm(p) == pytest.approx([0.06, 0.004, 0.06, 0.6])
     assert holm([]) == [] and holm([0.04]) == [0.04]
+    # R: p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm")
+    assert holm([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])

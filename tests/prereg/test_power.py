@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_claims import document, estimate, gaps, seed_document, tables
+from tost import power_from_error, tost_power
 
 from orla.errors import OrlaError
 from orla.prereg import power, registration
 from orla.prereg.claimed import Claim
 from orla.prereg.decide import p_values
-from orla.statistics.equivalence import tost_power
 
 WITHIN = Claim("equivalent_within", 3.0)
 
@@ -17,7 +17,25 @@ WITHIN = Claim("equivalent_within", 3.0)
 @pytest.mark.parametrize(("n", "gap", "sd"), [(12, 0, 3), (12, 1.5, 3), (5, 0, 2), (20, 0, 6.2)])
 def test_equivalence_has_the_exact_power(n, gap, sd):
     found = power.probabilities(WITHIN, gap, sd, n, 0.05)[0]
-    assert found == pytest.approx(tost_power(n, gap, sd, -3, 3), abs=2e-3)
+    assert found == pytest.approx(tost_power(n, gap, sd, 3), abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(5, 0.10599), (15, 0.66629), (30, 0.93855), (50, 0.99410)]
+)
+def test_exact_paired_power_of_the_pass_manual(n, expected):
+    assert tost_power(n, -4, 25.4558, 19.2) == pytest.approx(expected, abs=5e-6)
+    claim = Claim("equivalent_within", 19.2)
+    found = power.probabilities(claim, -4, 25.4558, n, 0.05)[0]
+    assert found == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(8, 0.28871), (15, 0.69339), (30, 0.94326), (50, 0.99458)]
+)
+def test_exact_two_sample_power_of_the_pass_manual(n, expected):
+    error, dof = 18 * np.sqrt(2 / n), 2 * n - 2
+    assert power_from_error(-4, error, dof, 19.2) == pytest.approx(expected, abs=5e-6)
 
 
 @pytest.mark.parametrize(

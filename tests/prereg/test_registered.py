@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up import CONDITION, settings
+from tost import tost_power
 
 from orla.prereg import binding, lock, registration
 from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.intervals import judge
 from orla.prereg.registration import Registration
 from orla.results import base
-from orla.statistics.equivalence import tost_power
 
 FOLDER = Path(__file__).parents[2] / "prereg"
 EVERY = registration.read_all(FOLDER)
@@ -56,10 +56,10 @@ def test_the_power_stated_with_the_headline():
     error = (2.70 - 0.3) / 1.7291  # delta* = |gap| + t(0.95, 19) standard errors
     sd = error * np.sqrt(20)
     assert sd == pytest.approx(6.2, abs=0.05)
-    assert tost_power(20, 0, sd, -3, 3) == pytest.approx(0.34, abs=0.01)
-    assert tost_power(20, 0, 5, -3, 3) == pytest.approx(0.65, abs=0.01)
-    assert tost_power(20, 0, 4, -3, 3) == pytest.approx(0.89, abs=0.01)
-    assert tost_power(5, 0, sd, -3, 3) == pytest.approx(0.02, abs=0.01)
+    assert tost_power(20, 0, sd, 3) == pytest.approx(0.34, abs=0.01)
+    assert tost_power(20, 0, 5, 3) == pytest.approx(0.65, abs=0.01)
+    assert tost_power(20, 0, 4, 3) == pytest.approx(0.89, abs=0.01)
+    assert tost_power(5, 0, sd, 3) == pytest.approx(0.02, abs=0.01)
 
 
 RECOVERY = {

@@ -1,4 +1,4 @@
-"""TOST and its power against published values, statsmodels, simulation and known past bugs."""
+"""TOST against published values, statsmodels, simulation and known past bugs."""
 
 from dataclasses import replace
 
@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 from orla.errors import OrlaError
-from orla.statistics.equivalence import (
-    tost_from_moments,
-    tost_paired,
-    tost_power,
-    tost_power_from_error,
-)
+from orla.statistics.equivalence import tost_from_moments, tost_paired
 
 # The clinic data of statsmodels' test_tost.py; expected numbers from R's package `equivalence`.
 VAR1 = (
@@ -268,40 +263,3 @@ def test_agrees_with_statsmodels(values, bounds):
     p, lower, upper = ttost_paired(values, np.zeros_like(values), *bounds)
     assert ours.p == pytest.approx(p, abs=1e-12)
     assert (ours.p_lower, ours.p_upper) == pytest.approx((lower[1], upper[1]), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("n", "power"), [(5, 0.10599), (15, 0.66629), (30, 0.93855), (50, 0.99410)]
-)
-def test_exact_paired_power_of_the_pass_manual(n, power):
-    assert tost_power(n, -4, 25.4558, -19.2, 19.2) == pytest.approx(power, abs=5e-6)
-
-
-@pytest.mark.parametrize(
-    ("n", "power"), [(8, 0.28871), (15, 0.69339), (30, 0.94326), (50, 0.99458)]
-)
-def test_exact_two_sample_power_of_the_pass_manual(n, power):
-    error, dof = 18 * np.sqrt(2 / n), 2 * n - 2
-    assert tost_power_from_error(-4, error, dof, -19.2, 19.2) == pytest.approx(power, abs=5e-6)
-
-
-def test_power_is_how_often_the_test_passes():
-    generator = np.random.default_rng(5)
-    data = generator.normal(0.5, 2.0, size=(4000, 8))
-    passed = np.mean([tost_paired(row, -2.5, 2.0).equivalent for row in data])
-    power = tost_power(8, 0.5, 2.0, -2.5, 2.0)
-    assert passed == pytest.approx(power, abs=4 * np.sqrt(0.25 / 4000))
-    # The check can fail: the power for another margin lies far outside the same tolerance.
-    assert abs(passed - tost_power(8, 0.5, 2.0, -4.0, 4.0)) > 0.2
-
-
-def test_power_at_the_margin_is_at_most_alpha_and_grows_with_n():
-    assert tost_power(20, 3.0, 2.0, -3, 3) == pytest.approx(0.05, abs=1e-6)
-    powers = [tost_power(n, 0.0, 6.2, -3, 3) for n in (5, 10, 20, 40, 80, 1000)]
-    assert powers == sorted(powers) and powers[-1] > 0.999999
-
-
-@pytest.mark.parametrize(("n", "sd"), [(1, 1.0), (5, 0.0), (5, -1.0), (5, np.nan)])
-def test_power_refuses_what_has_no_power(n, sd):
-    with pytest.raises(OrlaError, match="tost_power"):
-        tost_power(n, 0.0, sd, -1, 1)

@@ -156,20 +156,15 @@ class LinearGates(Architecture):
     def pull(self, cache: Tensor, cotangent: Tensor) -> tuple[Tensor, Tensor]:
         """Pull a cotangent on the next state back through `activate`.
 
-        Takes cache (cache_size,) and cotangent (..., state_size); returns the cotangent on the
+        Takes the cache of `activate` and cotangent (..., state_size); returns the cotangent on the
         pre-activations (..., gates), and the one on the previous state that does not pass through
         the pre-activations (..., state_size), zeros where there is no such path.
         """
 
-    @property
-    @abstractmethod
-    def cache_size(self) -> int:
-        """Length of the cache of `activate`."""
-
     def unit_jacobian(self, cache: Tensor) -> tuple[Tensor, Tensor]:
         """The non-zero derivatives of a step, where units are independent.
 
-        From a cache (cache_size,): derivatives of the next state by the pre-activations (blocks,
+        From the cache of `activate`: derivatives of the next state by the pre-activations (blocks,
         gates) and by the previous state (blocks, state_size). The state and the gates are blocks
         of `hidden` numbers; number u of a block depends on number u of the other blocks alone.
         """

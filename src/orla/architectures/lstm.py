@@ -33,10 +33,6 @@ class LSTM(LinearGates, name="lstm", label="LSTM", order=20):
     def gates(self) -> int:
         return 4 * self.hidden
 
-    @property
-    def cache_size(self) -> int:
-        return 6 * self.hidden
-
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         i, f, g, o = preactivation.split(self.hidden)
         i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)

@@ -25,10 +25,6 @@ class RNN(LinearGates, name="rnn", label="RNN", order=10):
     def gates(self) -> int:
         return self.hidden
 
-    @property
-    def cache_size(self) -> int:
-        return self.hidden
-
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         h = torch.tanh(preactivation)
         return h, 1.0 - h * h

@@ -40,10 +40,6 @@ class SLSTM(LinearGates, name="slstm", label="sLSTM", order=34):
     def gates(self) -> int:
         return 4 * self.hidden
 
-    @property
-    def cache_size(self) -> int:
-        return 9 * self.hidden
-
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         log_i, f, z, o = preactivation.split(self.hidden)
         _, c_before, n_before, m_before = state.split(self.hidden)

@@ -1,6 +1,8 @@
 """Power of registrations of version 2 against the true gap, at a scatter between units."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -136,23 +138,36 @@ def probabilities(claim: Claim, gap: float, sd: float, n: int, alpha: float) -> 
     alpha
         Level of the tests.
     """
+    opposites = {"more_than": "less_than", "less_than": "more_than"}
+    if claim.kind in opposites:
+        opposite = _shown(replace(claim, kind=opposites[claim.kind]), gap, sd, n, alpha)
+    else:
+        error = sd / np.sqrt(n)
+        bound = _beyond(claim.value, error, n - 1, alpha)
+        opposite = float((_sf(bound, gap, error) + 1 - _sf(-bound, gap, error)).mean())
+    return _shown(claim, gap, sd, n, alpha), opposite
+
+
+def _shown(claim: Claim, gap: float, sd: float, n: int, alpha: float) -> float:
+    """The first of `probabilities`."""
     error = sd / np.sqrt(n)
-    seen = error * np.sqrt(stats.chi2.ppf((np.arange(_GRID) + 0.5) / _GRID, n - 1) / (n - 1))
-    half = stats.t.ppf(1 - alpha, n - 1) * seen
+    half = stats.t.ppf(1 - alpha, n - 1) * _seen(error, n - 1)
+    if claim.kind == "more_than":
+        return float(_sf(claim.value + half, gap, error).mean())
+    if claim.kind == "less_than":
+        return float(1 - _sf(claim.value - half, gap, error).mean())
+    inside = _sf(-claim.value + half, gap, error) - _sf(claim.value - half, gap, error)
+    return float(np.clip(inside, 0, 1).mean())
 
-    def above(bound: np.ndarray) -> np.ndarray:
-        return stats.norm.sf((bound - gap) / error)
 
-    if claim.kind == "equivalent_within":
-        inside = above(-claim.value + half) - above(claim.value - half)
-        bound = _beyond(claim.value, seen, n - 1, alpha)
-        beyond = above(bound) + 1 - above(-bound)
-        return float(np.clip(inside, 0, 1).mean()), float(beyond.mean())
-    more, less = (
-        float(above(claim.value + half).mean()),
-        float(1 - above(claim.value - half).mean()),
-    )
-    return (more, less) if claim.kind == "more_than" else (less, more)
+def _sf(bound: np.ndarray, gap: float, error: float) -> np.ndarray:
+    return stats.norm.sf((bound - gap) / error)
+
+
+@lru_cache
+def _seen(error: float, dof: int) -> np.ndarray:
+    """Quantiles (_GRID,) of the standard error that is estimated where `error` is the true one."""
+    return error * np.sqrt(stats.chi2.ppf((np.arange(_GRID) + 0.5) / _GRID, dof) / dof)
 
 
 def needed(claim: Claim, gap: float, sd: float, alpha: float) -> float:
@@ -162,7 +177,7 @@ def needed(claim: Claim, gap: float, sd: float, alpha: float) -> float:
     """
 
     def enough(n: int) -> bool:
-        return probabilities(claim, gap, sd, n, alpha)[0] >= POWER
+        return _shown(claim, gap, sd, n, alpha) >= POWER
 
     if not claim.region.contains(gap, gap) or not enough(MOST_UNITS):
         return np.nan
@@ -200,8 +215,10 @@ def _gaps(claim: Claim, error: float) -> np.ndarray:
     return claim.value + sign * error * np.linspace(-4, 6, 11)
 
 
-def _beyond(margin: float, errors: np.ndarray, dof: float, alpha: float) -> np.ndarray:
-    """Least |estimate| at each standard error at which a mean beyond the margin is shown."""
+@lru_cache
+def _beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
+    """Least |estimate| at each of `_seen` at which a mean beyond the margin is shown."""
+    errors = _seen(error, dof)
     low = margin + stats.t.ppf(1 - alpha, dof) * errors
     high = margin + stats.t.ppf(1 - alpha / 2, dof) * errors
     for _ in range(40):

@@ -8,7 +8,7 @@ import scipy  # its rooms load when they are first used: reports wait for none
 from numpy.typing import ArrayLike
 
 from orla.errors import OrlaError
-from orla.statistics import few
+from orla.statistics.resampling import draws
 
 RESAMPLES = 10_000
 
@@ -50,19 +50,10 @@ def mean_interval(
     values = _finite(values, "mean_interval")
     if values.size < 2:
         return Interval(float(values[0]), np.nan, np.nan, "none")
-    if values.size**values.size <= resamples:
-        low, high = few.percentile_interval(values, seed, resamples, confidence)
-    else:
-        result = scipy.stats.bootstrap(
-            (values,),
-            np.mean,
-            n_resamples=resamples,
-            confidence_level=confidence,
-            method="percentile",
-            rng=np.random.default_rng(seed),
-        )
-        low, high = result.confidence_interval
-    return Interval(float(values.mean()), float(low), float(high), "percentile")
+    drawn = draws(values.size, resamples, seed)
+    means = values[drawn.different].mean(axis=-1)[drawn.index]
+    low, high = _percentiles(means, confidence)
+    return Interval(float(values.mean()), low, high, "percentile")
 
 
 def spearman(

@@ -1,4 +1,4 @@
-"""Two one-sided tests (TOST) for equivalence, and their exact power.
+"""Two one-sided tests (TOST) for equivalence.
 
 Schuirmann (1987), *J. Pharmacokin. Biopharm.* 15, 657. The unit of replication is the pair.
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import integrate, stats
+from scipy import stats
 
 from orla.errors import OrlaError
 
@@ -150,90 +150,6 @@ def tost_from_moments(
         interval_low=float(mean - half),
         interval_high=float(mean + half),
     )
-
-
-def tost_power(
-    n: int,
-    difference: float,
-    sd: float,
-    margin_low: float,
-    margin_high: float,
-    alpha: float = 0.05,
-) -> float:
-    """Exact power of the paired TOST.
-
-    Parameters
-    ----------
-    n
-        Number of pairs, at least 2.
-    difference, sd
-        True mean and standard deviation of the paired differences.
-    margin_low, margin_high, alpha
-        As in `tost_paired`.
-
-    Returns
-    -------
-    float
-        The probability that `tost_paired` finds equivalence.
-
-    Raises
-    ------
-    OrlaError
-        On fewer than two pairs, a standard deviation that is not positive, or bad margins.
-    """
-    if n < 2:
-        raise OrlaError(f"tost_power: n is {n}; a standard deviation needs at least 2 pairs")
-    return tost_power_from_error(difference, sd / np.sqrt(n), n - 1, margin_low, margin_high, alpha)
-
-
-def tost_power_from_error(
-    difference: float,
-    standard_error: float,
-    dof: float,
-    margin_low: float,
-    margin_high: float,
-    alpha: float = 0.05,
-) -> float:
-    """Exact power of a TOST whose estimate is normal with a chi-square variance estimate.
-
-    Given the estimated standard error s, the test passes when the estimate falls between
-    margin_low + t s and margin_high - t s; that normal probability is integrated over the
-    distribution of s (the same number as Owen's Q).
-
-    Parameters
-    ----------
-    difference
-        True mean difference.
-    standard_error
-        True standard error of its estimate.
-    dof
-        Degrees of freedom of the variance estimate.
-    margin_low, margin_high, alpha
-        As in `tost_paired`.
-
-    Raises
-    ------
-    OrlaError
-        On a standard error that is not positive, or bad margins.
-    """
-    _demand_margins(margin_low, margin_high, alpha)
-    if not (np.isfinite(standard_error) and standard_error > 0):
-        raise OrlaError(
-            f"tost_power: the standard error is {standard_error}; give a positive finite one"
-        )
-    critical = stats.t.ppf(1 - alpha, dof)
-    spread = stats.chi(dof, scale=1 / np.sqrt(dof))
-
-    def pass_given(s: float) -> float:
-        high = (margin_high - difference) / standard_error - critical * s
-        low = (margin_low - difference) / standard_error + critical * s
-        return float(spread.pdf(s) * (stats.norm.cdf(high) - stats.norm.cdf(low)))
-
-    widest = (margin_high - margin_low) / (2 * critical * standard_error)
-    # quad misses a narrow density inside a wide range, so it is told where the mass lies.
-    bounds = np.clip(spread.ppf([1e-12, 1 - 1e-12]), 0, widest)
-    power, _ = integrate.quad(pass_given, bounds[0], bounds[1], limit=200)
-    return float(np.clip(power, 0.0, 1.0))
 
 
 def _demand_finite(differences: np.ndarray) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,6 @@ import torch
 from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.engine.loop import loop_of
-from orla.results.estimands import ESTIMANDS
-from orla.study import rates
 from orla.study.job import architecture_of
 from orla.study.keys import DEFAULTS
 from orla.study.pretraining import Pretraining, pretrain
@@ -50,7 +49,10 @@ def models(
     architecture = architecture_of(worlds.NETWORK, episode)
     loss = catalogue.make("loss", episode.loss)
     settings = Pretraining(**worlds.PRETRAINING)
-    pretrained, _ = pretrain(architecture, episode.pretraining, seeds.tolist(), settings, loss)
+    most = min(worlds.BATCH, len(seeds))
+    pretrained, _ = pretrain(
+        architecture, episode.pretraining, seeds.tolist(), settings, loss, batch_models=most
+    )
     chosen = {
         worlds.IMMEDIATE: np.arange(len(seeds)),
         worlds.FULL: np.flatnonzero(seeds % each < networks),
@@ -94,15 +96,12 @@ def _of_seeds(episode: Episode, index: np.ndarray) -> Episode:
     def some(stream: Stream) -> Stream:
         return Stream(stream.X[index], stream.Y[index])
 
-    return Episode(
+    return replace(
+        episode,
+        pretraining=None,
         adapt=some(episode.adapt),
         heldout=some(episode.heldout),
         reference=some(episode.reference),
-        reference_from=episode.reference_from,
-        selection_cut=episode.selection_cut,
-        n_out=episode.n_out,
-        window=episode.window,
-        loss=episode.loss,
     )
 
 
@@ -116,26 +115,19 @@ def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> 
 
 
 def reselected(models: pd.DataFrame) -> pd.DataFrame:
-    """The table with the rate chosen anew by each study, pair and learner."""
-    groups = models.groupby(["study", "pair", "learner"], sort=True)
-    return pd.concat([_chosen(group) for _, group in groups], ignore_index=True)
+    """The table with the rate chosen anew by each study, pair and learner, as `rates.best` does.
 
-
-def _chosen(group: pd.DataFrame) -> pd.DataFrame:
-    group = group.copy()
-    for on, mark, edge in _choices():
-        scores = {
-            rates.index_of(rate): rows.sort_values("seed")[on].to_numpy(float)
-            for rate, rows in group.groupby("learning_rate")
-        }
-        group[mark] = np.isclose(group["learning_rate"], rates.half_decade(rates.best(scores)))
-        if edge:
-            group[edge] = rates.on_edge(scores)
-    return group
-
-
-def _choices() -> Iterator[tuple[str, str, str]]:
-    """(column of errors, column of the choice, column of the edge) of each choice of a rate."""
-    yield "heldout_error", "selected_on_test", ""
-    yield "validation_error", "selected", "edge"
-    yield ESTIMANDS["stable"].validation, ESTIMANDS["stable"].selected, "edge_stable"
+    The choice is that of the estimand `worlds.ESTIMAND`; no rate is marked for any other.
+    """
+    at = ["study", "pair", "learner"]
+    models = models.sort_values(at, kind="stable", ignore_index=True)
+    rate, errors = models["learning_rate"], models[worlds.ESTIMAND.validation]
+    errors = errors.where(np.isfinite(errors), np.inf)
+    means = errors.groupby([models[name] for name in (*at, "learning_rate")]).transform("mean")
+    groups = [models[name] for name in at]
+    lowest = means == means.groupby(groups).transform("min")
+    best = rate.where(lowest).groupby(groups).transform("min")
+    low, high = (rate.groupby(groups).transform(end) for end in ("min", "max"))
+    edge = (best == low) | (best == high)
+    marks = {worlds.ESTIMAND.selected: rate == best, worlds.ESTIMAND.edge: edge}
+    return models.assign(selected=False, edge=False, selected_on_test=False, **marks)

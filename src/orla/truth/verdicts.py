@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 from scipy import stats
 
-from orla.prereg import claims, registration
+from orla.prereg import claims
+from orla.prereg.claimed import PAIR, Claim, ClaimRegistration
 from orla.results import base
-from orla.results.estimands import ESTIMANDS
 from orla.truth import worlds
 from orla.truth.studies import reselected
 from orla.truth.worlds import Control
@@ -69,14 +68,7 @@ def verdicts(
     """One row a study: `outcome`, `reason`, `gap_pp` and `between_sd_pp`."""
     full = worlds.FULL if control.planted_pp is None else worlds.AGAIN
     compared = base.Comparison(full, worlds.IMMEDIATE)
-    settings = base.Settings(
-        margin_pp=settings.margin_pp,
-        alpha=settings.alpha,
-        resamples=settings.resamples,
-        seed=settings.seed,
-        comparisons={_COMPARISON: compared},
-        main=_COMPARISON,
-    )
+    settings = replace(settings, comparisons={_COMPARISON: compared}, main=_COMPARISON)
     chosen = sides(control, models, networks)
     numbers = sorted(chosen["study"].unique())
     of_study = {number: f"{name}-{number:04d}" for number in numbers}
@@ -94,7 +86,7 @@ def verdicts(
             if statistic != "models"
         }
         [verdict] = claims.judge([known], own, {name: known.binds})
-        row = own["over_pairs"].query("estimand == 'stable'").iloc[0]
+        row = own["over_pairs"].iloc[0]
         rows.append(
             {
                 "study": number,
@@ -125,56 +117,56 @@ def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame
 
 
 def planted(models: pd.DataFrame, gap_pp: float) -> pd.DataFrame:
-    """Models that recover `gap_pp` more, held out and stable; rates are chosen as before."""
-    models = models.copy()
+    """Models that recover `gap_pp` more of what is judged; rates are chosen as before."""
     spread = models["frozen_heldout_error"] - models["reference_error"]
-    for name in ("heldout", "stable"):
-        estimand = ESTIMANDS[name]
-        models[estimand.recovery] += gap_pp
-        models[estimand.error] -= gap_pp / 100 * spread
-    return models
+    estimand = worlds.ESTIMAND
+    return models.assign(
+        **{
+            estimand.recovery: models[estimand.recovery] + gap_pp,
+            estimand.error: models[estimand.error] - gap_pp / 100 * spread,
+        }
+    )
 
 
 def _registered(
     name: str, control: Control, full: str, pairs: int, networks: int, alpha: float
-) -> registration.Known:
-    """The control's registration, read from a file as every one is."""
-    binds = {"config_sha256": "0" * 64, "code_sha256": "0" * 64}
-    document = {
-        "version": 2,
-        "title": control.means,
-        "question": f"Is it told of {control.means}?",
-        "hypothesis": "As claimed.",
-        "studies": [_COMPARISON],
-        "primary": True,
-        "results_seen": [
-            {"data": name, "seen": "none", "by": "no one", "statement": "made for a control"}
-        ],
-        "task": name,
-        "estimand": "stable",
-        "unit": "pair",
-        "sample": {"pairs": pairs, "seeds": networks},
-        "conditions": {
+) -> ClaimRegistration:
+    """The control's registration."""
+    minus = (full, worlds.IMMEDIATE)
+    [(kind, value)] = control.claim.items()
+    outcomes = ("supported", "falsified", "inconclusive", "untestable")
+    return ClaimRegistration(
+        name=name,
+        folder=Path(),
+        title=control.means,
+        question=f"Is it told of {control.means}?",
+        hypothesis="As claimed.",
+        studies=(_COMPARISON,),
+        primary=True,
+        results_seen=[],
+        task=name,
+        pair="",
+        estimand=worlds.ESTIMAND_NAME,
+        unit=PAIR,
+        pairs=pairs,
+        seeds=networks,
+        conditions={
             "architecture": worlds.NETWORK["kind"],
             "optimizer": worlds.OPTIMIZER,
             "precision": "float64",
             "split": "shift",
         },
-        "comparison": _COMPARISON,
-        "minus": [full, worlds.IMMEDIATE],
-        "claim": dict(control.claim),
-        "alpha": alpha,
-        "interval": "t",
-        "binds": binds,
-        "exclusions": {"max_diverged": 2, "max_failing": pairs // 2},
-        "outcomes": dict.fromkeys(
-            ("supported", "falsified", "inconclusive", "untestable"), "As it is."
-        ),
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.yaml"
-        path.write_text(yaml.safe_dump(document), encoding="utf-8")
-        return registration.read(path)
+        comparison=_COMPARISON,
+        minus=minus,
+        claim=Claim(kind, float(value)),
+        alpha=alpha,
+        binds={"config_sha256": "none", "code_sha256": "none"},
+        max_diverged=2,
+        max_failing=pairs // 2,
+        checks=(),
+        outcomes=dict.fromkeys(outcomes, "As it is."),
+        must_recover=minus,
+    )
 
 
 def _row(name: str, control: Control, judged: pd.DataFrame) -> dict[str, object]:

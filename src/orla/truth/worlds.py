@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from orla.results.estimands import ESTIMANDS
+
 NETWORK = {"kind": "rnn", "hidden": 8}
 FULL, IMMEDIATE, AGAIN = "rtrl", "immediate", "immediate-again"
 OPTIMIZER = "adam"
 RATES, GROWTH = (0.003, 0.01, 0.03), 2
 # Small networks on short streams: a fast rate and few epochs bring them near their best.
 PRETRAINING = {"learning_rate": 0.01, "window": 20, "max_epochs": 8, "patience": 2}
+# What is judged: weights frozen after each of the last windows.
+ESTIMAND_NAME = "stable"
+ESTIMAND = ESTIMANDS[ESTIMAND_NAME]
 # Models that are computed together; networks this small gain from large batches.
 BATCH = 240
 

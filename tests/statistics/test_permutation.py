@@ -1,4 +1,4 @@
-"""Holm's correction against a loop, and permutation p values against scipy and enumeration."""
+"""Permutation p values against scipy and enumeration."""
 
 from itertools import permutations
 
@@ -8,37 +8,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.statistics.bootstrap import rank_correlation
-from orla.statistics.multiple import holm
 from orla.statistics.permutation import spearman_p
-
-
-def holm_by_hand(p):
-    """Step down: multiply the smallest by n, the next by n - 1, and never let them fall."""
-    adjusted, largest = [None] * len(p), 0.0
-    for rank, at in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[at]))
-        adjusted[at] = largest
-    return adjusted
-
-
-@pytest.mark.parametrize(
-    "p", [[0.01, 0.04, 0.03], [0.2], [0.5, 0.5, 0.001, 0.02], [1.0, 0.0], [0.3, 0.9, 0.8, 0.04]]
-)
-def test_holm(p):
-    assert holm(p) == pytest.approx(holm_by_hand(p), abs=1e-15)
-    assert (holm(p) >= p).all()
-
-
-def test_holm_of_the_textbook():
-    # R: p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm")
-    assert holm([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
-
-
-def test_no_p_values_and_bad_ones():
-    assert holm([]).size == 0
-    for bad in ([0.2, np.nan], [-0.1], [1.2]):
-        with pytest.raises(OrlaError, match=r"outside \[0, 1\]"):
-            holm(bad)
 
 
 def test_all_orders_of_few_pairs_are_tried():
