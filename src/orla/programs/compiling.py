@@ -21,7 +21,7 @@ from orla.errors import OrlaError
 from orla.programs import kept as programs
 from orla.programs import torch_private
 from orla.programs.cuda_graphs import Graphed
-from orla.programs.store import say
+from orla.programs.store import alone, say
 from orla.provenance import cost
 
 _settings: dict[str, Any] = {"enabled": False, "wanted": None}
@@ -131,10 +131,11 @@ class Compiled:
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
         if (wanted := _settings["wanted"]) and not (path and wanted(path)):
             return self.function
-        if path and (program := programs.load(path)):
-            say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
-            return program
-        program, kept = programs.make(self.function, arguments, path)
+        with alone(path):
+            if path and (program := programs.load(path)):
+                say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
+                return program
+            program, kept = programs.make(self.function, arguments, path)
         cost.compiled()
         # The compiler leaves a million objects for good: later collections skip them.
         gc.collect()
