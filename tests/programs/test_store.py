@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -183,3 +184,36 @@ def test_a_compiler_that_fails_is_quoted_and_pytorch_serves(cache, monkeypatch, 
     assert "cannot be compiled (" in (said := capsys.readouterr().err) and "error" in said
     assert list((cache / "kernels").iterdir()) == []
     assert compiling.say is store.say
+
+
+def test_what_one_process_makes_the_next_ones_wait_for(cache):
+    path, order = cache / "programs" / "a.program", []
+
+    def second():
+        with store.alone(path):
+            order.append("second")
+
+    other = threading.Thread(target=second)
+    with store.alone(path):
+        other.start()
+        with store.alone(cache / "programs" / "b.program"), store.alone(None):
+            other.join(0.2)
+        assert other.is_alive()
+        order.append("first")
+    other.join(10)
+    assert order == ["first", "second"]
+
+
+def test_a_lock_ends_with_an_error_and_nobody_waits_where_there_is_none(cache, monkeypatch):
+    path = cache / "programs" / "a.program"
+    with pytest.raises(ZeroDivisionError), store.alone(path):
+        raise ZeroDivisionError
+    with store.alone(path):
+        pass
+
+    def refuse(*_):
+        raise OSError("no locks available")
+
+    monkeypatch.setattr(store.fcntl, "flock", refuse)
+    with store.alone(path), store.alone(path):
+        pass

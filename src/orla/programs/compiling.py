@@ -9,7 +9,9 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,10 +21,10 @@ from orla.errors import OrlaError
 from orla.programs import kept as programs
 from orla.programs import torch_private
 from orla.programs.cuda_graphs import Graphed
-from orla.programs.store import say
+from orla.programs.store import alone, say
 from orla.provenance import cost
 
-_settings: dict[str, Any] = {"enabled": False}
+_settings: dict[str, Any] = {"enabled": False, "wanted": None}
 
 # Options of the C library's mallopt, from its malloc.h, and bytes; the second is the most that
 # older libraries take for the latter option.
@@ -51,6 +53,16 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
 def enabled() -> bool:
     """Whether this process compiles."""
     return _settings["enabled"]
+
+
+@contextmanager
+def only(wanted: Callable[[Path], bool]) -> Iterator[None]:
+    """Compile in this block what is kept at paths that are `wanted`; the rest runs as it is."""
+    _settings["wanted"] = wanted
+    try:
+        yield
+    finally:
+        _settings["wanted"] = None
 
 
 @functools.cache
@@ -117,10 +129,13 @@ class Compiled:
             say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
             return program
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
-        if path and (program := programs.load(path)):
-            say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
-            return program
-        program, kept = programs.make(self.function, arguments, path)
+        if (wanted := _settings["wanted"]) and not (path and wanted(path)):
+            return self.function
+        with alone(path):
+            if path and (program := programs.load(path)):
+                say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
+                return program
+            program, kept = programs.make(self.function, arguments, path)
         cost.compiled()
         # The compiler leaves a million objects for good: later collections skip them.
         gc.collect()

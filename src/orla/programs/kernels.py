@@ -54,7 +54,8 @@ def _library() -> ctypes.CDLL | None:
     made_of = [_SOURCE.read_text(), str(compiler), *flags, programs.here()]
     name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:32]
     path = store.folder("kernels") / name
-    library = store.loaded(path, _opened) or _compiled(compiler, flags, path)
+    with store.alone(path):
+        library = store.loaded(path, _opened) or _compiled(compiler, flags, path)
     if library and (seconds := time.perf_counter() - start) > 0.2:
         store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
     return library

@@ -7,6 +7,7 @@ user owns or that others may write, nor where the sums that stand beside the fil
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import hashlib
 import json
@@ -16,7 +17,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,6 +108,22 @@ def scratch(path: Path | None) -> Iterator[Path]:
         yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def alone(path: Path | None) -> Iterator[None]:
+    """Make what is kept at `path` in one process at a time, so that the next ones load it.
+
+    The lock ends with the process that holds it. On a disk without locks nobody waits.
+    """
+    with ExitStack() as stack:
+        if path:
+            try:
+                lock = stack.enter_context((folder("locks") / path.name).open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            except OSError:
+                pass
+        yield
 
 
 def keep(made: Path, path: Path) -> bool:

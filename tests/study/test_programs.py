@@ -1,0 +1,104 @@
+"""Programs that are made first are those that sweeps and pretrainings load, no more and no fewer.
+
+Nothing is compiled here: what would be is written down, and runs as it is.
+"""
+
+import dataclasses
+
+import pytest
+from drifting import GRID, NETWORK, learning
+from harness import SQUARED_ERROR
+
+from orla import catalogue
+from orla.engine import forward
+from orla.programs import compiling
+from orla.study import pretraining, programs
+from orla.study.pretraining import Pretraining
+from orla.study.programs import Pretrained
+from orla.study.sweep import sweep
+
+SETTINGS = Pretraining(learning_rate=0.02, window=10, max_epochs=3)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Paths of the programs that are asked for, in their order."""
+    seen = []
+    monkeypatch.setattr(compiling.programs, "load", lambda path: seen.append(path) or None)
+    monkeypatch.setattr(compiling.programs, "make", lambda function, *_: (function, True))
+    monkeypatch.setitem(compiling._settings, "enabled", True)
+    monkeypatch.setattr(compiling.gc, "freeze", lambda: None)
+    forward._forward.cache_clear()
+    yield seen
+    forward._forward.cache_clear()
+
+
+def anew(study, optimizer, learner, models=2):
+    """A condition whose loop has compiled nothing."""
+    study = learning(study, learner)
+    rule = catalogue.make("optimizer", optimizer)
+    loop = dataclasses.replace(study.loop, optimizer=rule)
+    return dataclasses.replace(study, loop=loop, batch_models=models)
+
+
+def conditions(study):
+    return [
+        anew(study, "adam", "immediate"),
+        anew(study, "lars", "immediate"),
+        anew(study, "adam", "immediate-10"),
+        anew(study, "adam", "uoro", models=3),
+        dataclasses.replace(anew(study, "adam", "immediate-20"), networks=single(study.networks)),
+    ]
+
+
+def single(networks):
+    return {name: p.float() for name, p in networks.items()}
+
+
+def pretrainings(sessions):
+    return [
+        Pretrained(NETWORK, sessions[0], range(seeds), SETTINGS, SQUARED_ERROR) for seeds in (2, 4)
+    ]
+
+
+def run_all(study, sessions):
+    for condition in conditions(study):
+        sweep(condition, GRID[:2], growth=0, horizons=[160], stable_windows=3)
+    for each in pretrainings(sessions):
+        pretraining.pretrain(**vars(each))
+
+
+def test_a_run_asks_for_the_programs_that_were_made_first(study, sessions, asked):
+    made = programs.compile_all(conditions(study), pretrainings(sessions))
+    assert asked == made
+    assert len(set(made)) == len(made) > 8
+    forward._forward.cache_clear()
+    asked.clear()
+    run_all(study, sessions)
+    assert set(asked) == set(made)
+
+
+def test_parts_share_the_programs_out_without_a_race(study, sessions, asked):
+    whole = programs.compile_all(conditions(study), pretrainings(sessions))
+    shares = []
+    for part in range(3):
+        forward._forward.cache_clear()
+        asked.clear()
+        made = programs.compile_all(conditions(study), pretrainings(sessions), part=part, parts=3)
+        assert asked == made
+        shares.append(made)
+    assert sorted(path for share in shares for path in share) == sorted(whole)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_another_batch_is_another_program(study, asked):
+    made = programs.compile_all([anew(study, "adam", "immediate")])
+    forward._forward.cache_clear()
+    other = programs.compile_all([anew(study, "adam", "immediate", models=3)])
+    assert made and not set(made) & set(other)
+
+
+def test_all_is_compiled_again_after_the_block(study, asked):
+    with pytest.raises(ZeroDivisionError), compiling.only(lambda path: 1 // 0):
+        compiling.Compiled(lambda x: x, "nothing", [1])(next(iter(study.networks.values())))
+    assert compiling._settings["wanted"] is None
