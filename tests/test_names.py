@@ -130,7 +130,9 @@ OTHERWISE = {
     },
     ("table", "intervention"): {  # a kind of part, and the key column of that name
         "catalogue/__init__.py",
+        "engine/asked_memory.py",
         "engine/loop.py",
+        "engine/memory_table.py",
         "interventions/base.py",
         "reports/figures/pairs.py",
         "reports/figures/two_by_two.py",

@@ -1,6 +1,7 @@
 """The cache: whole, the user's own, closed to others; and what is planted there does not run."""
 
 import ctypes
+import json
 import os
 import platform
 import shutil
@@ -9,7 +10,7 @@ import threading
 
 import pytest
 
-from orla.programs import compiling, kernels, store
+from orla.programs import compiling, kernels, sources, store
 
 LIBRARY = 'extern "C" int value() { return 7; }\n'
 PLANTED = """
@@ -217,3 +218,47 @@ def test_a_lock_ends_with_an_error_and_nobody_waits_where_there_is_none(cache, m
     monkeypatch.setattr(store.fcntl, "flock", refuse)
     with store.alone(path), store.alone(path):
         pass
+
+
+@pytest.fixture
+def question(monkeypatch):
+    """Asks one question; and how often it was answered anew."""
+    answered = []
+    monkeypatch.setattr(sources, "digest", lambda: "one")
+
+    def ask(asked="why"):
+        return store.remembered("kind", asked, lambda: answered.append(asked) or {"said": asked})
+
+    return ask, answered
+
+
+def test_an_answer_is_kept_for_the_same_question_sources_and_libraries(question, monkeypatch):
+    ask, answered = question
+    assert ask() == ask() == {"said": "why"} and answered == ["why"]
+    assert ask("how") == {"said": "how"} and len(answered) == 2
+    monkeypatch.setattr(sources, "digest", lambda: "another")
+    ask()
+    assert len(answered) == 3
+    for library in ("torch", "numpy"):
+        monkeypatch.setattr(store, "version", lambda name, new=library: f"{name == new}")
+        ask()
+    monkeypatch.setattr(store.sys, "version", "4.0")
+    ask()
+    assert len(answered) == 6
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"question": "another", "answer": 1}', "null"])
+def test_a_damaged_answer_is_given_anew(question, cache, damage):
+    ask, answered = question
+    ask()
+    [file] = (cache / "kind").glob("*.json")
+    file.write_text(damage)
+    assert ask() == {"said": "why"} and len(answered) == 2
+    assert json.loads(file.read_text())["answer"] == {"said": "why"}
+
+
+def test_an_answer_that_cannot_be_kept_is_given_all_the_same(question, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "file"))
+    ask, answered = question
+    assert ask() == ask() == {"said": "why"} and len(answered) == 2

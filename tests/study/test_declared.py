@@ -1,14 +1,10 @@
-"""Declarations as plain data: what they hold, and that they are kept until a source changes."""
-
-import json
+"""Declarations as plain data: what they hold, and that their file is up to date."""
 
 import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.programs import sources
-from orla.study import declared as module
-from orla.study.declared import declared
+from orla.study.declared import declared, described
 
 PART = '''"""An optimizer of one's own."""
 from dataclasses import dataclass
@@ -26,16 +22,15 @@ class Mine(SGD, name="mine", label="mine", grid={"step": [0.1]}):
 '''
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """An empty cache; the catalogue as it was afterwards."""
-    monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "cache"))
-    yield tmp_path / "cache" / "declared"
+@pytest.fixture(autouse=True)
+def without_plugins():
+    yield
     catalogue.use_plugins([])
 
 
-def test_they_are_what_the_parts_say_of_themselves(cache):
+def test_they_are_what_the_parts_say_of_themselves():
     found = declared()
+    assert found == described(), "declarations.json is out of date; run: make reference"
     assert list(found) == list(catalogue.ROOMS)
     for kind in found:
         assert list(found[kind]) == list(catalogue.parts(kind))
@@ -50,45 +45,29 @@ def test_they_are_what_the_parts_say_of_themselves(cache):
     assert found["intervention"]["match-norm"]["schema"]["required"] == ["observer"]
 
 
-def test_they_are_kept_and_not_made_a_second_time(cache, monkeypatch):
-    first = declared()
-    [kept] = cache.glob("*.json")
-    monkeypatch.setattr(module, "_imported", lambda: pytest.fail("made a second time"))
-    assert declared() == first
-    kept.write_text("{ half a fi")
-    with pytest.raises(pytest.fail.Exception):
-        declared()
+def test_a_plug_in_is_among_them(tmp_path):
+    (tmp_path / "mine.py").write_text(PART)
+    found = declared([tmp_path])
+    mine = found["optimizer"]["mine"]
+    assert mine["defaults"]["pace"] == 0.25 and mine["doc"] == "Plain descent."
+    assert mine["schema"]["properties"]["pace"]["exclusiveMinimum"] == 0
+    assert mine["more"]["grid"] == {"step": [0.1]}
+    assert list(found["optimizer"]) == list(catalogue.parts("optimizer"))
+    without = declared()
+    assert "mine" not in without["optimizer"]
+    assert without == found | {"optimizer": without["optimizer"]}
 
 
-def test_a_plug_in_is_among_them_and_a_change_of_its_source_is_seen(cache, tmp_path):
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    (folder / "mine.py").write_text(PART)
-    found = declared([folder])["optimizer"]["mine"]
-    assert found["defaults"]["pace"] == 0.25 and found["doc"] == "Plain descent."
-    assert found["schema"]["properties"]["pace"]["exclusiveMinimum"] == 0
-    assert found["more"]["grid"] == {"step": [0.1]}
-    assert "mine" not in declared()["optimizer"]
-    assert len(list(cache.glob("*.json"))) == 2
-    (folder / "mine.py").write_text(PART.replace("0.25", "0.75"))
-    sources._digest.cache_clear()  # as in another process
-    declared([folder])
-    assert len(list(cache.glob("*.json"))) == 3
+def test_a_part_cannot_take_the_name_of_the_packages_own(tmp_path):
+    (tmp_path / "mine.py").write_text(PART.replace('"mine"', '"adam"'))
+    with pytest.raises(OrlaError, match=r"two parts of the kind optimizer are called 'adam'"):
+        declared([tmp_path])
 
 
-def test_a_plug_in_that_cannot_be_imported_is_one_line_and_leaves_nothing(cache, tmp_path):
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    (folder / "broken.py").write_text("import no_such_library\n")
+def test_a_plug_in_that_cannot_be_imported_is_one_line(tmp_path):
+    (tmp_path / "broken.py").write_text("import no_such_library\n")
     with pytest.raises(OrlaError, match=r"broken\.py: the plug-in cannot be imported: ModuleNot"):
-        declared([folder])
-    assert not list(cache.glob("*.json"))
-
-
-def test_a_disk_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "file"))
-    assert json.dumps(declared()) == json.dumps(declared())
+        declared([tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -107,7 +86,7 @@ def test_a_disk_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):
     ],
 )
 def test_a_class_that_is_not_finished_is_one_line_that_names_its_file(
-    cache, tmp_path, before, after, message
+    tmp_path, before, after, message
 ):
     file = tmp_path / "part.py"
     file.write_text(PART.replace(before, after))

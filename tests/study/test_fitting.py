@@ -1,15 +1,20 @@
 """Parts that do not take one another are refused as the config is read, in their own words."""
 
-import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from one_task import BLOCK, CONFIG, config, refusal
 
 from orla import catalogue
+from orla.catalogue.written import written
 from orla.errors import OrlaError
+from orla.prereg.binding import plan_of
+from orla.study import fitting
 from orla.study.config import checked
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -170,42 +175,36 @@ def test_a_network_whose_step_fits_no_state_is_named(tmp_path):
 
 
 CODE = """
-import json, sys
-from orla.errors import OrlaError
-from orla.study.config import checked
-for given in json.loads(sys.stdin.read()):
-    try:
-        checked(given)
-        print("taken")
-    except OrlaError as error:
-        print(error)
-print("torch" in sys.modules)
+import sys
+from pathlib import Path
+from orla.engine.asked_memory import job_mb
+from orla.prereg.binding import plan_of
+for overlay in [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]:
+    plan = plan_of(overlay)
+    assert all(job_mb(plan.job(c), n_in=40, n_out=40, most=5) for c in plan.conditions), overlay
+    assert "torch" not in sys.modules, f"{overlay} imports torch; run: make reference"
 """
 
 
-def test_what_was_read_before_is_read_without_torch(cache):
-    block = {"networks": ["lstm"], "learners": ["eprop"]}
-    fine, wrong = config(block), config(block | {"learners": ["rflo"]})
-    assert checked(fine)
-    said = refusal(block | {"learners": ["rflo"]})
-    assert len(list(cache.glob("*.json"))) == 2
-    run = subprocess.run(
-        [sys.executable, "-c", CODE],
-        input=json.dumps([fine, wrong]),
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert run.stdout.splitlines() == ["taken", said, "False"]
-    assert len(list(cache.glob("*.json"))) == 2
+def test_the_configs_of_this_repository_are_read_without_torch_and_without_a_cache(cache):
+    run = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert not cache.exists()
 
 
-def test_another_question_is_asked_anew(cache):
+def test_what_the_file_says_fits_does():
+    plans = [plan_of([]), plan_of([ROOT / "config/synthetic.yaml"])]
+    asked = [question for plan in plans for question in fitting.questions(plan)]
+    assert {fitting.digest(question) for question in asked} <= set(written("fits"))
+    assert [fitting.answer(question) for question in asked[::4]] == [None] * len(asked[::4])
+
+
+def test_another_question_is_asked_once(cache):
     checked(config({}))
-    kept = set(cache.glob("*.json"))
-    checked(config({}))
-    checked(config({"seeds": 4, "tasks": ["wave"]}, stable_windows=3))
-    assert set(cache.glob("*.json")) == kept
+    assert not cache.exists()  # it stands in the file
     networks = CONFIG["networks"] | {"rnn": {"kind": "rnn", "hidden": 3}}
-    checked(config({}, networks=networks))
-    assert len(list(cache.glob("*.json"))) == 2
+    for _ in range(2):
+        checked(config({"seeds": 4, "tasks": ["wave"]}, networks=networks, stable_windows=3))
+    assert len(list(cache.glob("*.json"))) == 1
+    said = [refusal({"networks": ["lstm"], "learners": ["rflo"]}) for _ in range(2)]
+    assert said[0] == said[1] and len(list(cache.glob("*.json"))) == 2

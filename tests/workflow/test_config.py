@@ -13,6 +13,7 @@ from snakemake.utils import update_config
 from orla import __main__ as program
 from orla import catalogue
 from orla.catalogue.options import options_of
+from orla.catalogue.written import FILE as DECLARATIONS
 from orla.errors import OrlaError
 from orla.schema import validate
 from orla.sessions import simulator
@@ -84,8 +85,10 @@ def keys(value, path=""):
 
 def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
     assert json.loads(json.dumps(config_schema(declared()))) == SCHEMA
-    program.main(["schema", str(tmp_path / "made.yaml")])
-    assert (tmp_path / "made.yaml").read_bytes() == FILE.read_bytes()
+    made, parts = tmp_path / "made.yaml", tmp_path / "made.json"
+    program.main(["schema", str(made), str(parts)])
+    assert made.read_bytes() == FILE.read_bytes(), "run: make reference"
+    assert parts.read_bytes() == DECLARATIONS.read_bytes(), "run: make reference"
 
 
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS], ids=lambda path: path and path.stem)

@@ -173,6 +173,22 @@ def parts(kind: str) -> dict[str, type[Any]]:
     return _loaded[kind]
 
 
+def kinds_from_outside() -> list[str]:
+    """The kinds that plug-in folders and installed packages add parts to; these are imported.
+
+    Raises:
+        OrlaError: A plug-in cannot be imported.
+    """
+    if not plugins.import_all(_plugins):
+        return []
+    found = {
+        part.kind
+        for part in _subclasses(Part)
+        if part.part and _belongs(part) and not part.__module__.startswith("orla.")
+    }
+    return [kind for kind in ROOMS if kind in found]
+
+
 def _import_room(kind: str) -> str:
     """Import all modules of the package that may hold parts of a kind; answers the package."""
     room = importlib.import_module(f"orla.{ROOMS[kind]}")

@@ -18,13 +18,17 @@ ENTRY_POINTS = "orla.plugins"
 PREFIX = "orla_plugin_"
 
 
-def import_all(folders: Sequence[Path]) -> None:
+def import_all(folders: Sequence[Path]) -> bool:
     """Import what the entry points name, and the files of the folders that no underscore begins.
+
+    Returns:
+        Whether there is any entry point or folder.
 
     Raises:
         OrlaError: One of them cannot be imported.
     """
-    for point in entry_points(group=ENTRY_POINTS):
+    points = entry_points(group=ENTRY_POINTS)
+    for point in points:
         with _one_line(f"entry point {point.name} ({point.value})"):
             point.load()
     for folder in folders:
@@ -47,6 +51,7 @@ def import_all(folders: Sequence[Path]) -> None:
             except OrlaError:
                 del sys.modules[module_name]
                 raise
+    return bool(points or folders)
 
 
 @contextmanager

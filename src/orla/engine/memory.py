@@ -16,6 +16,16 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Architecture, Parameters
+from orla.engine.asked_memory import (
+    BESIDE,
+    CACHE,
+    COPIES_APART,
+    COPIES_IN_LOOK,
+    COPIES_IN_LOOP,
+    LONGEST,
+    PROCESS,
+    streams_bytes,
+)
 from orla.engine.loop import Loop
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
@@ -23,33 +33,14 @@ from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
 
-# Measured with a cold cache: the job's own process with everything imported and one loop compiled;
-# and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
-# 410 MB), less what the job's own process has not taken by then.
-PROCESS, BESIDE = 540_000_000, 410_000_000
-
-# Steps that a job is given memory for before its length is known: 83 minutes of 50 ms.
-LONGEST = 100_000
-
-# Copies of parameters and optimizer state alive at once, measured. A loop of steps changes them in
-# place, beside the networks' own, the gradient and the update; updates made apart write new ones.
-_COPIES_IN_LOOP, _COPIES_APART = 3, 5
-
 # Of what a learner changes in place at each step, what is computed beside it, measured: a dense
 # sensitivity's product with J, its direct derivative, and both added.
-_TEMPORARIES = 3
-
-# Copies of dh/dtheta of one model, in float64, that a probe's look has alive at once.
-_COPIES_IN_LOOK = 3
+TEMPORARIES = 3
 
 # With at most so many numbers in the state times the recurrent parameters, a model is counted by
 # making it: on the meta device PyTorch loads its compiler, which takes longer than many a job. An
 # intervention may hold much more than its model.
 _MADE = 2**22
-
-# Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
-# three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
-_CACHE = 8_000_000
 
 
 def components(
@@ -83,23 +74,20 @@ def components(
         # A step answers with a new one beside the old.
         "carry": 2 * one["carry"],
         "buffers": one["changed"],
-        "temporaries": _TEMPORARIES * one["stepped"],
+        "temporaries": TEMPORARIES * one["stepped"],
         "sensitivity": one["read"],
         "tapes": one["tapes"],
         "snapshots": snapshots * (one["params"] + one["network"]),
     }
-    numbers = steps * (network.n_in + network.n_out)
-    outputs = steps * models * (4 * network.n_out + 4)
     return {name: each * models for name, each in of_models.items()} | {
         "looks": _look(loop),
-        # The stream in float64 and in the study's precision; outputs and errors of each model.
-        "streams": (numbers * (own_streams + models if own_streams else 2) + outputs) * 8,
+        "streams": streams_bytes(models, network.n_in, network.n_out, steps, own_streams),
         "fixed": PROCESS + BESIDE,
     }
 
 
 def _copies(loop: Loop) -> int:
-    return _COPIES_APART if loop.apart else _COPIES_IN_LOOP
+    return COPIES_APART if loop.apart else COPIES_IN_LOOP
 
 
 def _look(loop: Loop) -> int:
@@ -107,7 +95,7 @@ def _look(loop: Loop) -> int:
     network = loop.learner.architecture
     if not any(probe.look_stride for probe in loop.probes):
         return 0
-    return _COPIES_IN_LOOK * network.hidden * _recurrent(network) * 8
+    return COPIES_IN_LOOK * network.hidden * _recurrent(network) * 8
 
 
 def _recurrent(network: Architecture) -> int:
@@ -122,7 +110,7 @@ def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) ->
     one step alone holds nothing; nor is the optimizer's state, so that any optimizer will do.
     """
     loop = Loop(learner, optimizer, SquaredError(), segment=learner.stride)
-    one = _without_numbers(loop, dtype)
+    one = one_model(loop, dtype)
     return sum(one[name] for name in ("carry", "changed", "read", "tapes"))
 
 
@@ -130,10 +118,11 @@ def _one(loop: Loop, precision: str) -> dict[str, int]:
     """Bytes of one model."""
     if precision not in PRECISIONS:
         raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
-    return _without_numbers(loop, PRECISIONS[precision])
+    return one_model(loop, PRECISIONS[precision])
 
 
-def _without_numbers(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
+def one_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
+    """Bytes of one model, by what they are for."""
     network = loop.learner.architecture
     if network.state_size * _recurrent(network) <= _MADE and not loop.interventions:
         return _counted(loop, dtype, "cpu")
@@ -153,20 +142,20 @@ def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
     with torch.no_grad():
         tapes = sum(_tapes(learner, params, state.network) for learner in loop.learners.values())
     return {
-        "params": _bytes(params),
-        "network": _bytes(state.network),
-        "optimizer": _bytes(state.optimizer),
-        "carry": _bytes([[c.carry for c in carried], state.interventions, state.probes]),
-        "changed": _bytes([c.memory.changed for c in carried]),
+        "params": bytes_of(params),
+        "network": bytes_of(state.network),
+        "optimizer": bytes_of(state.optimizer),
+        "carry": bytes_of([[c.carry for c in carried], state.interventions, state.probes]),
+        "changed": bytes_of([c.memory.changed for c in carried]),
         # A learner with blocks stores one step at a time; others go through all that they change.
-        "stepped": _bytes(
+        "stepped": bytes_of(
             [
                 c.memory.changed
                 for learner, c in zip(loop.learners.values(), carried, strict=True)
                 if not learner.block_length
             ]
         ),
-        "read": _bytes([c.memory.read for c in carried]),
+        "read": bytes_of([c.memory.read for c in carried]),
         "tapes": tapes,
     }
 
@@ -182,15 +171,16 @@ def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
     drawn = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
         # A block ends with every unit vector of the state pulled back through all of its steps.
-        return drawn + learner.block_length * a.state_size * _bytes(local)
+        return drawn + learner.block_length * a.state_size * bytes_of(local)
     if learner.stride == 1:
         return drawn
     # The state as well, though not all learners read it: measured so for windows of 200 steps.
-    window = learner.stride * _bytes((network, tape, cotangent, error, readout, local))
-    return drawn + window + (learner.reach - learner.stride) * _bytes((tape, local))
+    window = learner.stride * bytes_of((network, tape, cotangent, error, readout, local))
+    return drawn + window + (learner.reach - learner.stride) * bytes_of((tape, local))
 
 
-def _bytes(tree: Any) -> int:
+def bytes_of(tree: Any) -> int:
+    """Bytes of all tensors of a tree."""
     return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
 
 
@@ -219,10 +209,10 @@ def batch_models(
     one, copies = components(loop, models=1, **sizes), _copies(loop)
     if device == "cpu":
         # P and what a step carries or works on, and what an update carries, old and new.
-        stepped = one["sensitivity"] + one["temporaries"] // _TEMPORARIES
-        stepped += (copies == _COPIES_IN_LOOP) * one["carry"]
+        stepped = one["sensitivity"] + one["temporaries"] // TEMPORARIES
+        stepped += (copies == COPIES_IN_LOOP) * one["carry"]
         touched = stepped + 2 * (one["parameters"] + one["optimizer"]) // copies
-        most = max(1, min(most, _CACHE // touched))
+        most = max(1, min(most, CACHE // touched))
     if memory_mb is None:
         return most
     none = peak_bytes(loop, models=0, **sizes)
@@ -235,9 +225,3 @@ def batch_models(
         f" {needed:.0f} MB and the job has {memory_mb:.0f}; give its rule more:"
         f" --set-resources RULE:mem_mb={math.ceil(1.1 * needed)}"
     )
-
-
-def job_mb(loop: Loop, *, most: int, device: str = "cpu", **sizes: Any) -> int:
-    """Megabytes to ask for a sweep job of batches of at most `most` models, a tenth to spare."""
-    models = batch_models(loop, most=most, device=device, **sizes)
-    return math.ceil(1.1 * peak_bytes(loop, models=models, **sizes) / 1e6)

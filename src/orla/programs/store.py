@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -183,7 +184,7 @@ def _sums(path: Path) -> str:
 
 
 def remembered(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
-    """What `answer` says, or said when the same sources of package and plug-ins were asked.
+    """What `answer` says, or said when the same sources and libraries were asked.
 
     Args:
         kind: Of the question; the folder in the cache.
@@ -191,7 +192,9 @@ def remembered(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
         answer: Called where the answer is not kept, or its file is damaged or not the user's own.
     """
     asked = json.dumps(question, sort_keys=True)
-    name = hashlib.sha256(f"{asked}\n{sources.digest()}".encode()).hexdigest()[:32]
+    versions = [sys.version, *map(version, ("torch", "numpy"))]
+    key = "\n".join([asked, sources.digest(), *versions])
+    name = hashlib.sha256(key.encode()).hexdigest()[:32]
     path = folder(kind) / f"{name}.json"
     try:
         kept = json.loads(path.read_text(encoding="utf-8")) if safe(path) else {}

@@ -13,7 +13,7 @@ from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import Declared, declared
-from orla.study.fitting import check_fit, check_frozen
+from orla.study.fitting import check_fit
 from orla.study.plan import SECTIONS, Plan, listed
 from orla.study.quantities import SCORES, quantity_of
 from orla.truth.worlds import WINDOW
@@ -58,7 +58,6 @@ def checked(given: Mapping[str, Any]) -> Plan:
     _check_assumed(plan)
     _check_truth(config)
     check_fit(plan)
-    check_frozen(plan)
     return plan
 
 

@@ -1,22 +1,23 @@
-"""What all parts declare, as plain data, kept in a file after the first import of the parts.
+"""What all parts declare, as plain data.
 
-Snakemake needs the declarations each time that it reads the workflow; importing every part takes
-seconds, reading the file does not.
+Snakemake needs the declarations each time that it reads the workflow. Those of the package's own
+parts stand in a file that `make reference` writes, because importing every part takes seconds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from orla import catalogue
 from orla.catalogue.options import defaults_of, lists_of_parts, options_of, schema_of
+from orla.catalogue.written import written
 from orla.errors import OrlaError
-from orla.programs import store
 
 Declared = dict[str, dict[str, dict[str, Any]]]
 
@@ -26,7 +27,8 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
 
     Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
     ``schema`` (a JSON schema of its options), ``lists`` (its options that are lists of parts, and
-    their kinds), and ``doc`` (the first line of its docstring).
+    their kinds), and ``doc`` (the first line of its docstring). Of a kind that plug-ins add a part
+    to, the parts are imported.
 
     Args:
         plugins: Folders of plug-ins.
@@ -36,14 +38,16 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
             finished.
     """
     catalogue.use_plugins(plugins)
-    return store.remembered("declared", "all parts", _imported)
+    return written("parts") | described(catalogue.kinds_from_outside())
 
 
-def _imported() -> Declared:
-    return {
+def described(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declared:
+    """What the classes of these kinds declare; the parts are imported."""
+    found = {
         kind: {name: _described(part) for name, part in catalogue.parts(kind).items()}
-        for kind in catalogue.ROOMS
+        for kind in kinds
     }
+    return json.loads(json.dumps(found))
 
 
 def _described(part: type[Any]) -> dict[str, Any]:

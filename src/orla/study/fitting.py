@@ -1,24 +1,27 @@
 """Whether the parts of every condition take one another, asked before anything runs.
 
 The parts answer themselves, in their own words: they are made as a job makes them, and where one of
-them is from outside of the package, go through one update. Their answers are kept, so that PyTorch
-is imported for a new question alone.
+them is from outside of the package, go through one update. That takes PyTorch, so what was found to
+fit is kept: of the configs in this repository in a file, of others in the cache.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from orla import catalogue
+from orla.catalogue.written import written
 from orla.errors import OrlaError
 from orla.programs import store
 from orla.study.condition import Condition, chain
 from orla.study.plan import Plan
 
-# Key of a block -> parts by name, each as {kind, options}.
-Question = Mapping[str, Mapping[str, Mapping[str, Any]]]
+# JSON of {key of a block: {name: the part as kind and options}}, or of "frozen", which goes with
+# networks: the parameters that pretraining is to leave as they are.
+Question = str
 # Key and name of the part that refuses, "" where all are good one by one; and what it says.
 Refusal = tuple[str, str, str]
 
@@ -37,82 +40,73 @@ _KINDS = {
 def check_fit(plan: Plan) -> None:
     """Refuse a condition of which a part does not take another one, or its own options.
 
+    A parameter that pretraining is to leave as it is, and that a network has not, is refused too.
+
     Raises:
         OrlaError: On the first such part: its place in the config, and what it says.
     """
-    asked: dict[str, Condition] = {}
-    for condition in plan.conditions:
-        for question in _questions(plan, condition):
-            asked.setdefault(json.dumps(question, sort_keys=True), condition)
-    questions = [json.loads(question) for question in asked]
-    answers = store.remembered("fits", questions, lambda: [_answer(q) for q in questions])
+    fitting = set(written("fits"))
+    asked = {q: c for q, c in questions(plan).items() if digest(q) not in fitting}
+    if not asked:
+        return
+    answers = store.remembered("fits", list(asked), lambda: [answer(q) for q in asked])
     for condition, refusal in zip(asked.values(), answers, strict=True):
         if refusal:
             raise OrlaError(f"config: {_told(plan, condition, *refusal)}")
 
 
-def check_frozen(plan: Plan) -> None:
-    """Refuse a parameter that pretraining is to leave as it is, and that a network has not.
+def digest(question: Question) -> str:
+    """The name of a question in the file of those that were answered."""
+    return hashlib.sha256(question.encode()).hexdigest()[:16]
 
-    Raises:
-        OrlaError: On the first network: its name, and what pretraining would say.
+
+def questions(plan: Plan) -> dict[Question, Condition]:
+    """What is to be asked of a plan's parts, each with the first condition that asks it.
+
+    Parts of one question have to take one another; others are asked one by one.
     """
-    asked: dict[str, dict[str, Any]] = {}
+    asked: dict[Question, Condition] = {}
     for c in plan.conditions:
+        loop = {
+            "networks": (c.architecture,),
+            "learners": (c.learner,),
+            "observers": c.observers,
+            "interventions": c.interventions,
+            "probes": c.probes,
+        }
+        for named in (loop, {"optimizers": (c.optimizer,)}, {"starts": (c.start,)}):
+            specs = {k: {n: plan.spec(_KINDS[k], n) for n in named[k]} for k in named}
+            asked.setdefault(json.dumps(specs, sort_keys=True), c)
         frozen = plan.pretraining(c.architecture).get("frozen")
         if frozen and plan.takes_pretrained(c):
-            network = plan.spec("architecture", c.architecture)
-            asked[c.architecture] = {"frozen": frozen, "network": network}
-    if not asked:
-        return
-    questions = list(asked.values())
-    answers = store.remembered("fits", questions, lambda: [_frozen(q) for q in questions])
-    for name, said in zip(asked, answers, strict=True):
-        if said:
-            raise OrlaError(f"config: the network {name}: {said}")
+            network = {c.architecture: plan.spec("architecture", c.architecture)}
+            asked.setdefault(json.dumps({"networks": network, "frozen": frozen}, sort_keys=True), c)
+    return asked
 
 
-def _frozen(question: Mapping[str, Any]) -> str:
-    """What pretraining says of the parameters; "" where it takes them."""
-    from orla.engine.network import network_of
-    from orla.study import pretraining
-
-    try:
-        pretraining.check_frozen(network_of(question["network"], 1, 1), question["frozen"])
-    except OrlaError as error:
-        return str(error)
-    return ""
-
-
-def _questions(plan: Plan, c: Condition) -> list[Question]:
-    """Those of a condition: parts that have to take one another, and others one by one."""
-    of_loop = {
-        "networks": (c.architecture,),
-        "learners": (c.learner,),
-        "observers": c.observers,
-        "interventions": c.interventions,
-        "probes": c.probes,
-    }
-    return [
-        {key: {name: plan.spec(_KINDS[key], name) for name in names} for key, names in one.items()}
-        for one in (of_loop, {"optimizers": (c.optimizer,)}, {"starts": (c.start,)})
-    ]
-
-
-def _answer(question: Question) -> Refusal | None:
+def answer(question: Question) -> Refusal | None:
     """The first refusal; None where there is none."""
+    asked: dict[str, Any] = json.loads(question)
     made: dict[str, dict[str, Any]] = {}
     for key, kind in _KINDS.items():
-        for name, spec in question.get(key, {}).items():
+        for name, spec in asked.get(key, {}).items():
             try:
                 made.setdefault(key, {})[name] = _made(kind, spec, made)
+                if "frozen" in asked:
+                    _check_frozen(made[key][name], asked["frozen"])
             except OrlaError as error:
-                return key, name, str(error)
+                return "frozen" if "frozen" in asked else key, name, str(error)
     try:
-        _join(question, made)
+        _join(asked, made)
     except OrlaError as error:
         return "", "", str(error)
     return None
+
+
+def _check_frozen(network: Any, frozen: list[str]) -> None:
+    from orla.study import pretraining
+
+    pretraining.check_frozen(network, frozen)
 
 
 def _made(kind: str, spec: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> Any:
@@ -127,14 +121,14 @@ def _made(kind: str, spec: Mapping[str, Any], made: Mapping[str, Mapping[str, An
     return catalogue.make(kind, spec)
 
 
-def _join(question: Question, made: Mapping[str, Mapping[str, Any]]) -> None:
+def _join(asked: Mapping[str, Any], made: Mapping[str, Mapping[str, Any]]) -> None:
     """Make a loop of the parts, as any optimizer would have it, and try those from outside."""
     from orla.engine.loop import Loop
     from orla.losses.squared_error import SquaredError
     from orla.optimizers.sgd import SGD
     from orla.study import trial
 
-    specs = [(_KINDS[key], spec) for key, named in question.items() for spec in named.values()]
+    specs = [(kind, spec) for key, kind in _KINDS.items() for spec in asked.get(key, {}).values()]
     outside = [part for kind, spec in specs for part in trial.from_outside(kind, spec)]
     loops = [
         Loop(
@@ -162,6 +156,8 @@ def _join(question: Question, made: Mapping[str, Mapping[str, Any]]) -> None:
 def _told(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
     """A refusal after its place: the first block that names the part for the condition."""
     blocks = plan.mentions[condition]
+    if key == "frozen":
+        return f"the network {name}: {why}"
     if not key:
         return f'"conditions[{blocks[0]}]": {why}'
     place = f"conditions[{blocks[0]}].{key}" if key != "probes" else "probes_of_all"

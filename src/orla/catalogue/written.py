@@ -1,0 +1,19 @@
+"""The package's own parts as `make reference` wrote them down, to be read without importing any."""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("declarations.json")
+
+
+@functools.cache
+def written(what: str) -> Any:
+    """One entry of the file, not to be changed: "parts", "memory" or "fits".
+
+    "parts" is what `study.declared.described` answers; "memory" what `engine.memory_table.of_parts`
+    does; and "fits" names the questions of this repository's configs to which `study.fitting` found
+    no refusal.
+    """
+    return json.loads(FILE.read_text(encoding="utf-8"))[what]
