@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from colorsys import hls_to_rgb, rgb_to_hls
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
@@ -37,47 +36,18 @@ _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "h")
 _LINES = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (7, 2)))
 # 11 and 5 have no common divisor, so that all pairs occur.
 _PAIRS = [(_MARKERS[i % 11], _LINES[i % 5]) for i in range(55)]
-_PARAMETERS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same on every machine
-    "font.size": FONT_PT,
-    "axes.titlesize": FONT_PT,
-    "axes.labelsize": FONT_PT,
-    "xtick.labelsize": FONT_PT,
-    "ytick.labelsize": FONT_PT,
-    "legend.fontsize": FONT_PT,
-    "figure.titlesize": FONT_PT,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.linewidth": 0.5,
-    "grid.color": "#e6e6e6",
-    "lines.linewidth": 1.3,
-    "lines.markersize": 4,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "legend.frameon": False,
-    "legend.handlelength": 2.6,
-    "figure.dpi": 100,
-    "savefig.dpi": 220,
-    "pdf.fonttype": 42,  # fonts embedded whole, text stays text
-    "ps.fonttype": 42,
-    "svg.hashsalt": "orla",
+_STYLE = Path(__file__).with_suffix(".mplstyle")
+_METADATA = {
+    ".pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
+    ".svg": dict.fromkeys(("Date", "Creator")),
+    ".png": {"Software": None},
 }
 
 
 @contextmanager
 def house() -> Iterator[None]:
     """Draw the figures of the block in the house style."""
-    with sns.axes_style("ticks"), matplotlib.rc_context(_PARAMETERS):
+    with sns.axes_style("ticks"), plt.style.context(_STYLE):
         yield
 
 
@@ -115,22 +85,26 @@ def _another(color: str, taken: list[Mark]) -> Mark:
 def save(figure: Figure, *paths: Path | str) -> None:
     """Save a figure under each path (.pdf, .png or .svg), whole or not at all.
 
-    Nothing that changes from run to run is stored: equal data give equal bytes.
+    It is laid out once, for all of them. Nothing that changes from run to run is stored: equal
+    data give equal bytes.
 
     Raises:
         OrlaError: the disk is full.
     """
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     for target in map(Path, paths):
         with atomic(target) as path:
-            figure.savefig(path, metadata=_metadata(target.suffix))
+            figure.savefig(path, metadata=_METADATA[target.suffix])
     plt.close(figure)
 
 
 def heading(figure: Figure, simulated: bool, text: str = "") -> None:
     """A line at the top left; SIMULATED first, since a figure travels without its caption."""
-    parts = [text] if text else []
-    if simulated:
-        parts.insert(0, "SIMULATED sessions")
+    if text and figure.get_figwidth() <= ONE_COLUMN_IN:
+        text = text.replace(", ", ",\n", 1)
+    parts = ["SIMULATED sessions"] * simulated + [text] * bool(text)
     if parts:
         figure.suptitle(" · ".join(parts), x=0.01, ha="left", fontsize=FONT_PT, color=INK)
 
@@ -139,11 +113,3 @@ def zero_line(axes: Axes, vertical: bool = False) -> None:
     """A thin line at zero, behind the data."""
     line = axes.axvline if vertical else axes.axhline
     line(0, color=QUIET, linewidth=0.8, zorder=0)
-
-
-def _metadata(suffix: str) -> dict[str, None]:
-    if suffix == ".pdf":
-        return {"CreationDate": None, "Creator": None, "Producer": None}
-    if suffix == ".svg":
-        return {"Date": None, "Creator": None}
-    return {"Software": None}

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.figure import Figure as Canvas
 
-from orla.reports import style
-from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.profiles import Chosen, chosen, grid, in_one_line, panels, series
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import PLAIN, key, legend, where
+from orla.reports.figures.profiles import most_panels, networks, of_quantity, plots, seen
 from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 
 _LOOKS = {
-    "singular_past": ("G_past", "#7a2a00", "-"),
-    "singular_immediate": ("G_imm", "#3f8fbf", (0, (3, 1.2))),
+    "singular_past": ("G_past", {"color": "#7a2a00", "linestyle": "-"}),
+    "singular_immediate": ("G_imm", {"color": "#3f8fbf", "linestyle": (0, (3, 1.2))}),
 }
 # Rounding: a smaller share is no singular value.
 _LEAST = 1e-6
@@ -30,58 +29,34 @@ class PastSpectra(
 ):
     """Every singular value over the sum of all, a panel an optimizer and split, a line a seed."""
 
-    def draw(self, profile: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        found = _found(profile, study)
-        shown = list(panels(found, study))
-        with grid(len(shown), study.of(found.rows), found.title, paths, row_in=1.6) as (
-            figure,
-            axes,
-        ):
-            for here, (title, _, rows) in zip(axes, shown, strict=True):
-                here.set_title(title)
-                here.set_xscale("log")
-                here.set_yscale("log")
-                here.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                for quantity, one in series(rows):
-                    _, color, line = _LOOKS[quantity]
-                    clear = one[one["value"] > _LEAST]
-                    here.plot(
-                        clear["index"] + 1, clear["value"], color=color, linestyle=line,
-                        linewidth=0.8,
-                    )  # fmt: skip
-            if axes:
-                figure.supxlabel("Singular value, largest first", fontsize=style.FONT_PT)
-                figure.supylabel("Share of their sum", fontsize=style.FONT_PT)
-                handles = [
-                    Line2D([], [], color=color, linestyle=line, label=label)
-                    for label, color, line in _LOOKS.values()
-                ]
-                figure.legend(handles=handles, loc="outside lower right", ncols=2)
+    def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        return most_panels(profile, tuple(_LOOKS), study)
 
-    def ran(self, profile: pd.DataFrame, *, study: StudyFacts) -> bool:
-        return not _found(profile, study).rows.empty
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        labels = {"xlabel": "Singular value,\nlargest first", "ylabel": "Share of their sum"}
+        figure, panels = plots(selection.rows, study, row_in=1.7, **labels)
+        for axes, _, rows in panels:
+            for quantity, (_, look) in _LOOKS.items():
+                values = of_quantity(rows, quantity)
+                axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.xaxis.set_major_formatter(PLAIN)
+        legend(figure, [key(label, **look) for label, look in _LOOKS.values()])
+        return figure
 
-    def describe(self, profile: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        found = _found(profile, study)
-        seen = "; ".join(
-            f"{in_one_line(title)}: {_first(rows, 'singular_past')} and "
-            f"{_first(rows, 'singular_immediate')}"
-            for title, _, rows in panels(found, study)
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        firsts = seen(
+            selection.rows, study, lambda panel: " and ".join(_first(panel, q) for q in _LOOKS)
         )
-        return self.captioned(
-            study.of(found.rows),
+        return (
             "Singular values of the matrices of past gradients (G_past) and of immediate ones "
-            f"(G_imm), a column a window, each over the sum of all, {found.title}. Thin lines: "
-            f"seeds (n = {found.seeds}).",
+            f"(G_imm), a column a window, each over the sum of all, {selection.title}. Thin lines: "
+            f"seeds (n = {networks(selection.rows)}).",
             "Lines on logarithmic axes, a panel an optimizer and split. First values of G_past and "
-            f"G_imm, means over seeds. {seen or 'No data'}.",
+            f"G_imm, means over seeds. {firsts}.",
         )
-
-
-def _found(profile: pd.DataFrame, study: StudyFacts) -> Chosen:
-    return chosen(profile, tuple(_LOOKS), study)
 
 
 def _first(rows: pd.DataFrame, quantity: str) -> str:
-    first = rows[(rows["quantity"] == quantity) & (rows["index"] == 0)]
-    return number(first["value"].mean() if len(first) else None, 2)
+    return number(where(rows, {"quantity": quantity, "index": 0})["value"].mean(), 2)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
-from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.profiles import Chosen, chosen, grid, in_one_line, panels, series
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.profiles import most_panels, networks, of_quantity, plots, seen
 from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 
@@ -23,46 +24,28 @@ class PastTurns(
 ):
     """Cosine of the past gradients of consecutive windows, a panel an optimizer and split."""
 
-    def draw(self, profile: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        found = _found(profile, study)
-        shown = list(panels(found, study))
-        looks = study.marks("optimizer", [optimizer for _, optimizer, _ in shown])
-        with grid(len(shown), study.of(found.rows), found.title, paths, row_in=1.45) as (
-            figure,
-            axes,
-        ):
-            for here, (title, optimizer, rows) in zip(axes, shown, strict=True):
-                here.set_title(title)
-                style.zero_line(here)
-                for _, one in series(rows):
-                    here.plot(one["index"] + 1, one["value"], color=style.QUIET, linewidth=0.4)
-                mean = rows.groupby("index")["value"].mean()
-                color = looks[optimizer].color
-                here.plot(mean.index + 1, mean, color=color, linewidth=1.5)
-                here.set_ylim(-1.05, 1.05)
-                here.set_yticks([-1, 0, 1])
-            if axes:
-                figure.supxlabel("Window", fontsize=style.FONT_PT)
-                figure.supylabel("Cosine with the next window's", fontsize=style.FONT_PT)
+    def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        return most_panels(profile, (_QUANTITY,), study)
 
-    def ran(self, profile: pd.DataFrame, *, study: StudyFacts) -> bool:
-        return not _found(profile, study).rows.empty
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        looks = study.marks("optimizer", study.present(selection.rows, "optimizer"))
+        labels = {"xlabel": "Window", "ylabel": "Cosine with\nthe next window's"}
+        figure, panels = plots(selection.rows, study, row_in=1.45, **labels)
+        for axes, optimizer, rows in panels:
+            values = of_quantity(rows, _QUANTITY)
+            style.zero_line(axes)
+            axes.plot(values, color=style.QUIET, linewidth=0.4)
+            axes.plot(values.mean(axis=1), color=looks[optimizer].color, linewidth=1.5)
+        axes.set_ylim(-1.05, 1.05)
+        axes.set_yticks([-1, 0, 1])
+        return figure
 
-    def describe(self, profile: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        found = _found(profile, study)
-        seen = "; ".join(
-            f"{in_one_line(title)}: {number(rows['value'].mean(), 2)}"
-            for title, _, rows in panels(found, study)
-        )
-        return self.captioned(
-            study.of(found.rows),
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        means = seen(selection.rows, study, lambda panel: number(panel["value"].mean(), 2))
+        return (
             "Cosine of the past gradient of a window and that of the next: 1 where its direction "
-            f"stays, 0 where it turns by a right angle, {found.title}. Thin grey lines: seeds "
-            f"(n = {found.seeds}); thick: their mean.",
+            f"stays, 0 where it turns by a right angle, {selection.title}. Thin grey lines: seeds "
+            f"(n = {networks(selection.rows)}); thick: their mean.",
             "Lines by window, a panel an optimizer and split. Means over windows and seeds. "
-            f"{seen or 'No data'}.",
+            f"{means}.",
         )
-
-
-def _found(profile: pd.DataFrame, study: StudyFacts) -> Chosen:
-    return chosen(profile, (_QUANTITY,), study)
