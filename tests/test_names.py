@@ -139,8 +139,6 @@ OTHERWISE = {
         "catalogue/__init__.py",
         "engine/loop.py",
         "interventions/base.py",
-        "reports/figures/pairs.py",
-        "reports/figures/two_by_two.py",
         "reports/study.py",
         "reports/tables/heldout.py",
         "study/condition.py",
