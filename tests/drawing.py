@@ -20,7 +20,7 @@ def draw(name, results, study):
         patch.setattr(style, "save", lambda figure, *paths: caught.append(figure))
         figure = catalogue.part("figure", name)
         needed = [results[need] for need in figure.part.more["needs"]]
-        caption = figure().render(*needed, paths=[], study=study)
+        caption = figure().render(*needed, paths=[name], study=study)
     caught[0].canvas.draw()
     plt.close(caught[0])
     return caught[0], caption

@@ -17,6 +17,7 @@ from orla.reports.figures.plots import (
     count_range,
     facets,
     key,
+    keys_of,
     legend,
     most,
     say,
@@ -62,10 +63,7 @@ class AdaptationTraces(
         for (split, optimizer), axes in plots.items():
             _panel(axes, where(rows, {"split": split, "optimizer": optimizer}), looks)
         axes.set_ylim(*_limits(rows))
-        handles = [
-            key(study.called("learner", name), look, linestyle=look.line, markersize=3)
-            for name, look in looks.items()
-        ]
+        handles = keys_of("learner", looks, study, lines=True, markersize=3)
         legend(figure, [*handles, key("frozen", **_FROZEN)], ncols=3)
         return figure
 

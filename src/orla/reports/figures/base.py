@@ -79,38 +79,31 @@ class Figure(Part, ABC):
 
         Where nothing ran the files only say so, and there is no caption.
         """
-        selection = self._selected(*frames, study=study)
-        self._save(selection, paths, study)
-        return self._caption(selection, study)
+        selection = self.select(*frames, study=study)
+        nothing = selection is None or selection.rows.empty
+        facts = study if nothing else study.of(selection.rows)
+        with style.house():
+            if nothing and paths:
+                figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
+                figure.text(0.01, 0.5, f"{self.part.label}: not run", va="center")
+                style.save(figure, *paths)
+            elif paths:
+                figure = self.plot(selection, study)
+                style.heading(figure, facts.simulated, selection.title)
+                style.save(figure, *paths)
+        if nothing:
+            return None
+        caption, alt = self.words(selection, study)
+        return Caption(self.part.label, facts.prefix + caption, alt)
 
     def draw(self, *frames: pd.DataFrame, paths: Paths, study: StudyFacts) -> None:
         """Save the figure under each path; arguments as in `render`."""
-        self._save(self._selected(*frames, study=study), paths, study)
+        self.render(*frames, paths=paths, study=study)
 
     def describe(self, *frames: pd.DataFrame, study: StudyFacts) -> Caption | None:
         """Title, caption and alternative text; None where nothing ran."""
-        return self._caption(self._selected(*frames, study=study), study)
+        return self.render(*frames, paths=(), study=study)
 
     def ran(self, *frames: pd.DataFrame, study: StudyFacts) -> bool:
         """Whether the study ran anything that it shows; the page leaves it out where not."""
-        return self._selected(*frames, study=study) is not None
-
-    def _selected(self, *frames: pd.DataFrame, study: StudyFacts) -> Selection | None:
-        selection = self.select(*frames, study=study)
-        return None if selection is None or selection.rows.empty else selection
-
-    def _caption(self, selection: Selection | None, study: StudyFacts) -> Caption | None:
-        if selection is None:
-            return None
-        caption, alt = self.words(selection, study)
-        return Caption(self.part.label, study.of(selection.rows).prefix + caption, alt)
-
-    def _save(self, selection: Selection | None, paths: Paths, study: StudyFacts) -> None:
-        with style.house():
-            if selection is None:
-                figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
-                figure.text(0.01, 0.5, f"{self.part.label}: not run", va="center")
-            else:
-                figure = self.plot(selection, study)
-                style.heading(figure, study.of(selection.rows).simulated, selection.title)
-            style.save(figure, *paths)
+        return self.describe(*frames, study=study) is not None

@@ -62,9 +62,7 @@ class HorizonGap(
                 axes.axhspan(band["low_pp"], band["high_pp"], color=style.BAND, zorder=0)
             style.zero_line(axes)
             _lines(axes, group.rows, looks)
-        handles = keys_of("optimizer", looks, study)
-        for handle, look in zip(handles, looks.values(), strict=True):
-            handle.set_linestyle(look.line)
+        handles = keys_of("optimizer", looks, study, lines=True)
         whose = {study.called("optimizer", band["optimizer"]) for band in bands if band}
         handles += [swatch(f"the paper's {name}") for name in whose]
         legend(figure, handles, ncols=3 if len(groups) > 1 else 2)

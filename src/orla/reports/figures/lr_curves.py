@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import facets, key, legend, most, say, where
+from orla.reports.figures.plots import facets, key, keys_of, legend, most, say, where
 from orla.reports.numbers import rate
 from orla.reports.study import StudyFacts
 
@@ -59,11 +59,7 @@ class LrCurves(
         limits = _limits(rows[_RECOVERY].dropna())
         for (learner, optimizer), axes in plots.items():
             _panel(axes, where(rows, {"learner": learner, "optimizer": optimizer}), limits, looks)
-        handles = [
-            key(study.called("split", split), color=look.color, marker=look.marker,
-                linestyle=look.line, markersize=3, linewidth=1)
-            for split, look in looks.items()
-        ]  # fmt: skip
+        handles = keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
         handles += [key(label, markerfacecolor="none", **look) for label, look in _SIGNS.items()]
         legend(figure, handles, ncols=5)
         return figure

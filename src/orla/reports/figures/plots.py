@@ -221,9 +221,14 @@ def key(label: str, look: Mark | None = None, **more: Any) -> Line2D:
     return Line2D([], [], label=label, **{"linestyle": "none"} | mark | more)
 
 
-def keys_of(kind: str, looks: Mapping[str, Mark], study: StudyFacts, **more: Any) -> list[Line2D]:
-    """A mark of the legend for each part."""
-    return [key(study.called(kind, name), look, **more) for name, look in looks.items()]
+def keys_of(
+    kind: str, looks: Mapping[str, Mark], study: StudyFacts, lines: bool = False, **more: Any
+) -> list[Line2D]:
+    """A mark of the legend for each part, with its line where lines are drawn."""
+    return [
+        key(study.called(kind, name), look, **{"linestyle": look.line if lines else "none"} | more)
+        for name, look in looks.items()
+    ]
 
 
 def swatch(label: str) -> Patch:
