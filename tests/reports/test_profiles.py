@@ -77,6 +77,7 @@ def test_spectra_are_a_line_a_seed_and_kind():
     assert f"SGD, 80/20: {first:.2f} and {second:.2f}" in caption.alt
     assert "n = 3" in caption.caption
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["G_past", "G_imm"]
+    assert not overlapping(figure) and not beyond(figure)
 
 
 def test_turns_are_the_cosines_and_their_mean():

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
 from orla.reports import style
 from orla.reports.figures.base import Figure, Selection
@@ -77,8 +77,9 @@ class PastSpectra(
                 values = _by_seed(rows, quantity)
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
         axes.set(xscale="log", yscale="log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(PLAIN)
-        axes.yaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_minor_locator(NullLocator())
         legend(figure, [key(label, **look) for label, look in _SPECTRA.values()])
         return figure
 

@@ -134,8 +134,10 @@ def facets(
             axes.set_title(columns[column] if top else "")
             axes.set_ylabel(ylabel if len(lines) == 1 and axes is line[0] else "")
             axes.set_xlabel(xlabel if lowest else "")
-            axes.tick_params(axis="x", labelbottom=x in ("row", "plot") or lowest)
-            axes.tick_params(axis="y", labelleft=y in ("column", "plot") or axes is line[0])
+            axes.tick_params("x", which="both", labelbottom=x in ("row", "plot") or lowest)
+            axes.tick_params(
+                "y", which="both", labelleft=y in ("column", "plot") or axes is line[0]
+            )
     if ylabel and len(lines) > 1:
         figure.supylabel(ylabel, fontsize=style.FONT_PT)
     return figure, plots
