@@ -130,8 +130,8 @@ def test_columns_beyond_four_stand_below_and_axes_are_shared_as_asked(share):
 
 
 def test_a_line_of_plots_without_data_is_left_out():
-    drawn = {("a", "0"), ("b", "3"), ("b", "5")}
-    given = {"row_in": 1, "around_in": 0.5, "x": "column", "xlabel": "x", "drawn": drawn}
+    cells = {("a", "0"), ("b", "3"), ("b", "5")}
+    given = {"row_in": 1, "around_in": 0.5, "x": "column", "xlabel": "x", "cells": cells}
     figure, plots = facets(COLUMNS, ROWS, **given)
     plt.close(figure)
     assert figure.get_figheight() == 3.5

@@ -59,24 +59,24 @@ def marks(
     A part with default options has the mark that it declares. Further instances of the part have
     a lighter colour and another marker and line. A series without a declared mark is grey.
     """
-    known = words.ordered(kind, slugs, instances)
-    declared = {slug: words.mark(kind, slug, instances) for slug in known}
-    plain = [s for s in known if declared[s] and not words.own_options(kind, s, instances)]
-    taken = {slug: declared[slug] for slug in plain}
-    for slug in known:
-        if slug not in taken:
-            base = declared[slug].color if declared[slug] else INK
-            taken[slug] = _another(base, list(taken.values()))
-    return {slug: taken[slug] for slug in known}
+    order = words.ordered(kind, slugs, instances)
+    given = {slug: words.mark(kind, slug, instances) for slug in order}
+    plain = [s for s in order if given[s] and not words.own_options(kind, s, instances)]
+    looks = {slug: given[slug] for slug in plain}
+    for slug in order:
+        if slug not in looks:
+            base = given[slug].color if given[slug] else INK
+            looks[slug] = _another(base, list(looks.values()))
+    return {slug: looks[slug] for slug in order}
 
 
-def _another(color: str, taken: list[Mark]) -> Mark:
-    """A mark that is not taken: a free marker while there is one, then a free pair with a line."""
+def _another(color: str, others: list[Mark]) -> Mark:
+    """A mark that no other has: a free marker while there is one, then a free pair with a line."""
     hue, light, saturation = rgb_to_hls(*to_rgb(color))
-    lighter = 0.62 * (1 - 0.55 ** len(taken))
+    lighter = 0.62 * (1 - 0.55 ** len(others))
     shade = to_hex(hls_to_rgb(hue, light + lighter * (1 - light), saturation))
-    used = {(mark.marker, mark.line) for mark in taken}
-    markers = {mark.marker for mark in taken}
+    used = {(mark.marker, mark.line) for mark in others}
+    markers = {mark.marker for mark in others}
     free = [pair for pair in _PAIRS if pair not in used] or _PAIRS
     marker, line = next((pair for pair in free if pair[0] not in markers), free[0])
     return Mark(shade, marker, line)

@@ -58,7 +58,7 @@ class AdaptationTraces(
             x="row",
             xlabel="Step of the adapt part",
             ylabel="Error",
-            drawn=set(zip(rows["split"], rows["optimizer"], strict=True)),
+            cells=set(zip(rows["split"], rows["optimizer"], strict=True)),
         )
         for (split, optimizer), axes in plots.items():
             _panel(axes, where(rows, {"split": split, "optimizer": optimizer}), looks)

@@ -66,8 +66,8 @@ class DecaySweep(
         labels = _by_size(rows, study)
         values = rows.groupby(["network", _OPTION])["recovery_heldout_percent"]
         lines = {name: values.agg(["mean", "std"]).loc[name] for name in labels}
-        ruined = any((line["mean"] < -10 * _LINEAR).any() for line in lines.values())
-        more = {"labels": labels, "lines": lines, "paper": paper, "ruined": ruined}
+        symlog = any((line["mean"] < -10 * _LINEAR).any() for line in lines.values())
+        more = {"labels": labels, "lines": lines, "paper": paper, "symlog": symlog}
         return Selection(rows, selection.title, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
@@ -82,7 +82,7 @@ class DecaySweep(
             ends = line["mean"] - line["std"], line["mean"] + line["std"]
             look = looks[name]
             bars(axes, x, line["mean"], *ends, look, linestyle=look.line, elinewidth=1)
-        if selection.more["ruined"]:
+        if selection.more["symlog"]:
             axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
             axes.yaxis.set_major_formatter(lambda y, _: number(y, 0))
         axes.set_xlim(-0.05, 1.05)
@@ -92,7 +92,7 @@ class DecaySweep(
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         rows, more = selection.rows, selection.more
-        seen = "; ".join(
+        items = "; ".join(
             f"{more['labels'][name]}: "
             + ", ".join(f"{number(mean)} % at {decay:g}" for decay, mean in line["mean"].items())
             for name, line in more["lines"].items()
@@ -104,14 +104,14 @@ class DecaySweep(
             f"deviation; {int(rows['diverged'].sum())} of {len(rows)} models diverged and are left "
             "out."
         )
-        if more["ruined"]:
+        if more["symlog"]:
             caption += f" Beyond {_LINEAR} % the axis is logarithmic."
         if more["paper"]:
             caption += (
                 " Open diamond: the recovery that the paper prints (its Figure 3 and Section 4); "
                 "grey band: the decays that it calls a safe plateau."
             )
-        return caption, f"Lines of recovery against decay, one a network. {seen}."
+        return caption, f"Lines of recovery against decay, one a network. {items}."
 
 
 def _rate() -> float:

@@ -42,8 +42,8 @@ class GradRatio(
 
     def select(self, models: pd.DataFrame, *, study: StudyFacts) -> Selection:
         models = models.reindex(columns=list(dict.fromkeys([*models, *_MEASURES])))
-        measured = models.dropna(subset=list(_MEASURES), how="all")
-        selection = most(measured, study, over=["architecture"])
+        models = models.dropna(subset=list(_MEASURES), how="all")
+        selection = most(models, study, over=["architecture"])
         paper = load().table("gradient_ratio")
         tasks = set(selection.rows["task"])
         of_task = [row for row in paper if row.get("task") in tasks]
@@ -78,7 +78,7 @@ class GradRatio(
         rows = selection.rows
         by_network = rows.groupby("architecture")
         medians = by_network[list(_MEASURES)].median()
-        seen = "; ".join(
+        items = "; ".join(
             f"{label}: "
             + " and ".join(MISSING if np.isnan(v) else f"{v:.3g}" for v in medians.loc[name])
             for name, label in study.names(rows, "architecture").items()
@@ -97,7 +97,7 @@ class GradRatio(
                 "five of its seven networks."
             )
         alt = "Dot plots, a row a network; medians of ratio and condition number."
-        return caption, f"{alt} {seen}."
+        return caption, f"{alt} {items}."
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, measure: str, names: list[str]) -> None:

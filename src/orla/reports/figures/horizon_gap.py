@@ -70,7 +70,7 @@ class HorizonGap(
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         gaps = selection.rows
-        seen = "; ".join(
+        items = "; ".join(
             f"{name} {span(gaps.loc[gaps['optimizer'] == slug, 'gap_pp'], signed=True)} pp"
             for slug, name in study.names(gaps, "optimizer").items()
         )
@@ -79,7 +79,7 @@ class HorizonGap(
             "Bars: 95 % bootstrap interval over seeds of one pair (n = "
             f"{count_range(gaps['n_seeds'])})."
         )
-        alt = f"Lines of gap against adapt horizon by optimizer. {seen}."
+        alt = f"Lines of gap against adapt horizon by optimizer. {items}."
         if band := next(filter(None, selection.more["bands"]), None):
             whose = study.called("optimizer", band["optimizer"])
             ends = (number(band[end], 0, signed=True) for end in ("low_pp", "high_pp"))

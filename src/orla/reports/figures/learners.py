@@ -37,8 +37,8 @@ class Learners(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, networks = selection.rows, study.names(selection.rows, "architecture")
-        agreeing = rows[rows["cosine"].notna()]
-        looks = study.marks("learner", ordered(agreeing["observer"], study))
+        points = rows[rows["cosine"].notna()]
+        looks = study.marks("learner", ordered(points["observer"], study))
         across = min(len(networks), _ACROSS)
         figure, plots = facets(
             networks,
@@ -51,7 +51,7 @@ class Learners(
         for network, axes in plots.items():
             style.zero_line(axes)
             axes.axhline(1, color=style.QUIET, linewidth=0.8, linestyle=(0, (1, 1)), zorder=0)
-            for row in where(agreeing, {"architecture": network}).to_dict("records"):
+            for row in where(points, {"architecture": network}).to_dict("records"):
                 ends = [row[end] for end in _ENDS]
                 look = looks[row["observer"]]
                 bars(axes, row["carried_bytes"], row["cosine"], *ends, look, zorder=3)
@@ -63,7 +63,7 @@ class Learners(
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         rows = selection.rows
-        seen = "; ".join(
+        items = "; ".join(
             f"{name}: "
             + ", ".join(
                 f"{study.called('learner', row['observer'])} {number(row['cosine'], 2)} at "
@@ -78,7 +78,7 @@ class Learners(
             f"updates, then over seeds (n = {count_range(rows['n_seeds'])}); bars: 95 % t interval "
             "over seeds of one pair. A learner that carries nothing stands at 0, left of the "
             "logarithmic axis.",
-            f"Scatter plots of cosine against bytes, a panel a network. {seen}.",
+            f"Scatter plots of cosine against bytes, a panel a network. {items}.",
         )
 
 

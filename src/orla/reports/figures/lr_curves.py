@@ -54,7 +54,7 @@ class LrCurves(
             x="column",
             xlabel="Learning rate",
             ylabel="Held-out recovery (%)",
-            drawn=set(zip(rows["learner"], rows["optimizer"], strict=True)),
+            cells=set(zip(rows["learner"], rows["optimizer"], strict=True)),
         )
         limits = _limits(rows[_RECOVERY].dropna())
         for (learner, optimizer), axes in plots.items():

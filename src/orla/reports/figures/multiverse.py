@@ -57,7 +57,7 @@ class Multiverse(
         return figure
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
-        seen = "; ".join(
+        items = "; ".join(
             f"{study.called('optimizer', name)}: {span(rows['gap'], signed=True)} over {len(rows)} "
             f"specifications, {(rows['low'] > 0).sum()} wholly above zero and "
             f"{(rows['high'] < 0).sum()} wholly below"
@@ -68,7 +68,7 @@ class Multiverse(
             "least to the greatest. Recovery in pp, R² and MSE (sign reversed) in hundredths, each "
             "with its 95 % t interval over seeds of one pair; grey band: the margin of "
             f"±{study.margin_pp:g} pp. Below, the choices that each gap is made with.",
-            f"Specification curves with a grid of choices. {seen}.",
+            f"Specification curves with a grid of choices. {items}.",
         )
 
 

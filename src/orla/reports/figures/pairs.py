@@ -86,7 +86,7 @@ class Pairs(
         return figure
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
-        seen = "; ".join(
+        items = "; ".join(
             f"{study.called('optimizer', row['optimizer'])}, "
             f"{study.called('comparison', row['comparison'])}: "
             + estimate(row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"], signed=True)
@@ -99,7 +99,7 @@ class Pairs(
             "marks: mean of a pair (hollow where a guard fails). Below, the mean over pairs with "
             f"its {OVER_PAIRS}, and the 95 % prediction interval for a new pair. Grey band: the "
             f"margin of ±{study.margin_pp:g} pp.",
-            f"Dot plots, optimizers by comparisons, a row a pair. {seen}.",
+            f"Dot plots, optimizers by comparisons, a row a pair. {items}.",
         )
 
 

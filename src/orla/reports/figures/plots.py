@@ -81,7 +81,7 @@ def facets(
     ylabel: str = "",
     wrap: int = 4,
     width_in: float | None = None,
-    drawn: Collection[tuple[R, C]] | None = None,
+    cells: Collection[tuple[R, C]] | None = None,
 ) -> tuple[Canvas, dict[Any, Axes]]:
     """A plot for each column (and row); a few columns abreast, further ones below.
 
@@ -94,7 +94,7 @@ def facets(
         ylabel: at the left of all.
         wrap: columns abreast.
         width_in: of the figure; one column of text for one plot, else two, where it is left out.
-        drawn: the rows and columns that have data; a line of plots without any is left out. All
+        cells: the rows and columns that have data; a line of plots without any is left out. All
             stand there where it is left out.
 
     Returns:
@@ -105,7 +105,7 @@ def facets(
     width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
     for at in range(0, len(names), wrap):
         block = names[at : at + wrap]
-        some = [r for r in rows or [None] if drawn is None or any((r, c) in drawn for c in block)]
+        some = [r for r in rows or [None] if cells is None or any((r, c) in cells for c in block)]
         lines += [(block, row, row == some[0], row == some[-1]) for row in some]
     heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for _, row, _, _ in lines]
     figure, grid = plt.subplots(

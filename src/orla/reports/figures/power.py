@@ -41,7 +41,7 @@ class Power(
         return figure
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
-        seen = "; ".join(
+        items = "; ".join(
             f"{name}, {sample(best)}: at most {number(100 * best['supported'], 0)} %, at "
             f"{number(best['true_gap_pp'], signed=True)} pp (n for 80 %: {count(best['n_80'])})"
             for name, rows in selection.rows.groupby("registration", sort=False)
@@ -50,5 +50,5 @@ class Power(
         return (
             "Probability that a registration's claim is supported, against the true gap, at the "
             "registered number of pairs or seeds and the scatter (sd) that was seen. Dashes: 80 %.",
-            f"Lines of power against true gap, a panel a registration. {seen}.",
+            f"Lines of power against true gap, a panel a registration. {items}.",
         )

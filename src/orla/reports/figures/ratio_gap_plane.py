@@ -64,11 +64,11 @@ class RatioGapPlane(
             style.zero_line(axes)
             for row in points.to_dict("records"):
                 _point(axes, row, looks[row["optimizer"]])
-            for theirs in _papers(points, study):
-                look = looks.get(theirs["optimizer"], Mark(style.QUIET, "D"))
+            for point in _papers(points, study):
+                look = looks.get(point["optimizer"], Mark(style.QUIET, "D"))
                 hollow = {"marker": "D", "markersize": 5, "markerfacecolor": "white"}
                 hollow |= {"markeredgecolor": look.color, "linestyle": "none"}
-                axes.plot(theirs["update_ratio"], theirs["gap_pp"], **hollow)
+                axes.plot(point["update_ratio"], point["gap_pp"], **hollow)
             _ticks(axes)
         if _has_paper(rows, study):
             paper = {"marker": "D", "markerfacecolor": "white", "color": style.QUIET}
@@ -78,7 +78,7 @@ class RatioGapPlane(
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         rows = selection.rows
-        seen = "; ".join(
+        items = "; ".join(
             f"{study.called('optimizer', row['optimizer'])}, {study.called('split', row['split'])}:"
             f" ratio {estimate(row['update_ratio'], digits=2)}, gap "
             f"{estimate(row['gap_pp'], row['low_pp'], row['high_pp'], signed=True)} pp"
@@ -90,7 +90,7 @@ class RatioGapPlane(
             f"held-out recovery gap of {study.words(study.main)}, {selection.title}, by optimizer. "
             "Bars: 95 % percentile bootstrap intervals over seeds (n = "
             f"{count_range(rows['n_seeds'])}).{paper}",
-            f"Scatter plot, a panel a split. {seen}.",
+            f"Scatter plot, a panel a split. {items}.",
         )
 
 

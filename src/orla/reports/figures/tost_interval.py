@@ -73,7 +73,7 @@ class TostInterval(
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         records = selection.more["records"]
-        seen = "; ".join(
+        items = "; ".join(
             f"{study.called('optimizer', row['optimizer'])}, "
             f"{study.title_of(row, selection.rows)}: "
             + estimate(
@@ -87,7 +87,7 @@ class TostInterval(
             f"over seeds of one pair: equivalent (TOST, α = {study.alpha:g}) where the interval "
             "lies inside the grey margin. Dots: seeds."
         )
-        alt = f"Interval plot of gaps. {seen}."
+        alt = f"Interval plot of gaps. {items}."
         if any(row["paper"] for row in records):
             caption += (
                 " Open diamonds: the paper's estimates, with its interval where it prints one, or "

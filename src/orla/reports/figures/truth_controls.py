@@ -57,12 +57,12 @@ class TruthControls(
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         rows = selection.rows.to_dict("records")
-        seen = "; ".join(f"{_label(row)}: {_wrong(row)}" for row in rows)
+        items = "; ".join(f"{_label(row)}: {_wrong(row)}" for row in rows)
         return (
             "Verdicts on made-up studies whose true gap is known, through the same rules to the "
             "same judge. At the right, the share of wrong verdicts with its 95 % interval over "
             "made-up studies. Untestable is the right answer where nothing drifts.",
-            f"Stacked bars, one a world and claim. {seen}.",
+            f"Stacked bars, one a world and claim. {items}.",
         )
 
 

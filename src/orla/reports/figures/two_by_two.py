@@ -105,7 +105,7 @@ class TwoByTwo(
         others = ""
         if names := selection.more["left_out"]:
             others = f" Recovery has no meaning on {' and '.join(names)}: see the table."
-        seen = "; ".join(
+        items = "; ".join(
             f"{study.called('architecture', row['architecture'])}, "
             f"{study.called('optimizer', row['optimizer'])}, "
             f"{study.called('comparison', row['comparison'])}: "
@@ -118,7 +118,7 @@ class TwoByTwo(
             "gradient adds at one cadence (full − immediate), and what the cadence adds for one "
             f"gradient (per window − per step). Bars: {OVER_SEEDS}; grey band: the margin of "
             f"±{study.margin_pp:g} pp; dots: seeds, where there are at most {FEW_POINTS}.{others}",
-            f"Dots with intervals, networks by optimizers. {seen}.",
+            f"Dots with intervals, networks by optimizers. {items}.",
         )
 
 
