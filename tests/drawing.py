@@ -11,14 +11,16 @@ from orla.reports import style
 
 
 def draw(name, results, study):
-    """The figure itself, caught on its way to the disk, laid out as it would be saved."""
+    """The figure itself, caught on its way to the disk, laid out as it would be saved; its caption.
+
+    The caption is None where nothing ran.
+    """
     caught = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(style, "save", lambda figure, *paths: caught.append(figure))
         figure = catalogue.part("figure", name)
         needed = [results[need] for need in figure.part.more["needs"]]
-        figure().draw(*needed, paths=[], study=study)
-        caption = figure().describe(*needed, study=study)
+        caption = figure().render(*needed, paths=[name], study=study)
     caught[0].canvas.draw()
     plt.close(caught[0])
     return caught[0], caption

@@ -134,8 +134,6 @@ OTHERWISE = {
         "engine/loop.py",
         "engine/memory_table.py",
         "interventions/base.py",
-        "reports/figures/pairs.py",
-        "reports/figures/two_by_two.py",
         "reports/study.py",
         "reports/tables/heldout.py",
         "study/condition.py",

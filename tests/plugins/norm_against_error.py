@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.figure import Figure as Canvas
 
-from orla.reports import style
-from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import say, seed_counts, span
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import count_range, facets, keys_of, legend, span, where
 from orla.reports.study import StudyFacts
 
 
@@ -21,34 +20,26 @@ class NormAgainstError(
 ):
     """A point a condition, by learner."""
 
-    def draw(self, norms: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        looks = study.marks("learner", study.present(norms, "learner"))
-        with style.house():
-            figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
-            for learner, look in looks.items():
-                rows = norms[norms["learner"] == learner]
-                axes.plot(
-                    rows["gradient_norm"],
-                    rows["absolute_error"],
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle="none",
-                    label=study.called("learner", learner),
-                )
-            axes.set_xlabel("Norm of the gradient")
-            axes.set_ylabel("Absolute error (SD)")
-            if looks:
-                axes.legend()
-            else:
-                say(axes, "not run")
-            style.heading(figure, study.simulated)
-            style.save(figure, *paths)
+    def select(self, norms: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        return Selection(norms)
 
-    def describe(self, norms: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        return self.captioned(
-            study,
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        labels = {"xlabel": "Norm of the gradient", "ylabel": "Absolute error (SD)"}
+        figure, plots = facets({"all": ""}, row_in=1.8, around_in=1.0, **labels)
+        looks = study.marks("learner", study.present(selection.rows, "learner"))
+        for learner, look in looks.items():
+            rows = where(selection.rows, {"learner": learner})
+            mark = {"color": look.color, "marker": look.marker, "linestyle": "none"}
+            plots["all"].plot(rows["gradient_norm"], rows["absolute_error"], **mark)
+        legend(figure, keys_of("learner", looks, study), ncols=1)
+        return figure
+
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        norms = selection.rows
+        return (
             "Mean norm of the gradient that the optimizer was given, and absolute error on the "
-            f"held-out part; a point a condition, mean over seeds (n = {seed_counts(norms)}).",
+            "held-out part; a point a condition, mean over seeds (n = "
+            f"{count_range(norms['n_seeds'])}).",
             f"Points of norm against error; norms {span(norms['gradient_norm'], 2)}, errors "
             f"{span(norms['absolute_error'], 2)}.",
         )

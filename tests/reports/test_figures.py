@@ -1,6 +1,7 @@
 """Figures: drawn from the data, readable in grey, the same bytes each time, nothing overlapping."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -13,53 +14,38 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawing import beyond, draw, overlapping, texts
-from matplotlib import colors
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
-from report_results import KEYS
+from report_results import KEYS, SIMULATED, make_results
 
 from orla import catalogue
 from orla.reports import style
-from orla.reports.figures.shared import facets
+from orla.reports.figures.plots import facets
 from orla.reports.paper import load
 from orla.reports.study import Comparison
 
 NAMES = list(catalogue.parts("figure"))
-CASES = {
-    "two seeds": {"n_seeds": 2, "splits": ("80-20",)},
-    "five and twenty": {"n_seeds": 5, "headline_seeds": 20},
-    "two pairs": {"n_seeds": 2, "pairs": ("one", "other"), "splits": ("80-20",)},
-    "two architectures": {"n_seeds": 2, "architectures": ("rnn", "lstm"), "splits": ("80-20",)},
-}
-# Machado, Oliveira and Fernandes 2009, severity 1, linear RGB.
-BLINDNESS = {
-    "none": np.eye(3),
-    "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
-    "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
-    "tritan": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
-}
+# The results of these tests have nothing of them; test_breadth.py has.
+LACKING = {"grad_ratio", "decay_sweep"}
 
 
 def test_the_reports_have_their_figures():
-    assert set(NAMES) >= {"horizon_gap", "lr_curves", "adaptation_traces", "tost_interval"}
+    assert set(NAMES) > LACKING
     for part in catalogue.parts("figure").values():
         assert part.part.chapter and part.part.more["needs"] and part.part.label != part.part.name
 
 
 @pytest.fixture(scope="module")
-def drawn(results, simulated):
-    """Each figure of the usual results, drawn once for the module."""
-    return {name: draw(name, results, simulated) for name in NAMES}
+def few(build_results):
+    """Results of two seeds on one split."""
+    return build_results(n_seeds=2, splits=("80-20",))
 
 
 @pytest.fixture(scope="module")
-def made(build_results):
-    made = {case: build_results(**settings) for case, settings in CASES.items()}
-    return made | {"every optimizer": with_optimizers(made["two seeds"])}
-
-
-def with_optimizers(results):
-    """The results, with those of Adam for each optimizer of the catalogue that they lack."""
+def crowded(build_results):
+    """Two pairs, two networks, and those of Adam for each further optimizer of the catalogue."""
+    sizes = {"pairs": ("one", "other"), "architectures": ("rnn", "lstm"), "splits": ("80-20",)}
+    results = build_results(n_seeds=2, **sizes)
 
     def more(frame):
         if "optimizer" not in frame:
@@ -71,86 +57,87 @@ def with_optimizers(results):
     return {name: more(frame) for name, frame in results.items()}
 
 
-def lab(color, blindness="none"):
-    """CIE L*a*b* (D65) of a color as such an eye sees it."""
-    rgb = np.array(colors.to_rgb(color))
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    seen = np.clip(np.array(BLINDNESS[blindness]) @ linear, 0, 1)
-    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    xyz = np.array(to_xyz) @ seen / [0.9505, 1, 1.089]
-    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
-    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+@pytest.fixture(scope="module")
+def drawn(results, crowded, simulated):
+    """Figure and caption by case and name, each drawn once."""
+    cases = {"usual": results, "crowded": crowded}
+    return {
+        (case, name): draw(name, given, simulated)
+        for case, given in cases.items()
+        for name in NAMES
+    }
 
 
-@pytest.mark.parametrize("case", [*CASES, "every optimizer"])
+@pytest.mark.parametrize("case", ["usual", "crowded"])
 @pytest.mark.parametrize("name", NAMES)
-def test_no_text_overlaps_and_none_is_small(name, case, made, simulated):
-    figure, _ = draw(name, made[case], simulated)
+def test_a_figure_is_readable_and_says_whether_it_is_simulated(name, case, drawn):
+    figure, caption = drawn[case, name]
+    if name in LACKING:
+        assert caption is None and "not run" in texts(figure)[0].get_text()
+        return
     assert not overlapping(figure)
     assert min(text.get_fontsize() for text in texts(figure)) >= 8
     assert not beyond(figure)
+    assert figure.get_figwidth() in (style.ONE_COLUMN_IN, style.TWO_COLUMNS_IN)
+    assert "SIMULATED" in figure.get_suptitle() and caption.caption.startswith("SIMULATED")
+    assert "nan" not in (caption.caption + caption.alt).lower()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_called_simulated_and_nothing_run_has_no_caption(name, few, recorded):
+    part = catalogue.part("figure", name)
+    needed = [few[need] for need in part.part.more["needs"]]
+    caption = part().describe(*needed, study=recorded)
+    assert name in LACKING or "SIMULATED" not in caption.caption + caption.alt
+    nothing = [frame.iloc[:0] for frame in needed]
+    assert part().describe(*nothing, study=recorded) is None
+    assert not part().ran(*nothing, study=recorded)
 
 
 @pytest.mark.parametrize("name", ["lr_curves", "adaptation_traces"])
-def test_the_condition_of_most_learners_and_optimizers_is_drawn(name, made, simulated):
-    results = made["two architectures"]
-    (need,) = catalogue.part("figure", name).part.more["needs"]
-    few = (results[need]["architecture"] == "rnn") & (results[need]["optimizer"] != "adam")
-    for frame, drawn in ((results[need], "RNN"), (results[need][~few], "LSTM")):
-        figure, caption = draw(name, results | {need: frame}, simulated)
-        assert f"{drawn}, float64" in figure.get_suptitle() and drawn in caption.caption
+def test_the_condition_of_most_learners_and_optimizers_is_drawn(name, few, simulated):
+    part = catalogue.part("figure", name)
+    [need] = part.part.more["needs"]
+    both = pd.concat([few[need], few[need].assign(architecture="lstm")], ignore_index=True)
+    less = (both["architecture"] == "rnn") & (both["optimizer"] != "adam")
+    for frame, network in ((both, "RNN"), (both[~less], "LSTM")):
+        assert f"{network}, float64" in part().describe(frame, study=simulated).caption
 
 
-@pytest.mark.parametrize("along", ["row", "column"])
-def test_columns_beyond_four_stand_below(along):
-    rows, columns = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
-    figure, plots = facets(rows, columns, row_in=1, around_in=0.5, along=along)
+SHARED = {
+    "all": lambda one, other: True,
+    "row": lambda one, other: one[0] == other[0],
+    "column": lambda one, other: one[1] == other[1],
+    "plot": lambda one, other: one == other,
+}
+ROWS, COLUMNS = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
+
+
+@pytest.mark.parametrize("share", SHARED)
+def test_columns_beyond_four_stand_below_and_axes_are_shared_as_asked(share):
+    figure, plots = facets(COLUMNS, ROWS, row_in=1, around_in=0.5, x=share, y=share)
     plt.close(figure)
-    assert set(plots) == {(row, column) for row in rows for column in columns}
-    assert figure.get_figheight() == 4.5
+    assert list(plots.values()) == figure.axes and figure.get_figheight() == 4.5
     shape = {key: axes.get_subplotspec() for key, axes in plots.items()}
-    found = {key: (spec.rowspan.start, spec.colspan.start) for key, spec in shape.items()}
-    assert found["b", "3"] == (1, 3) and found["a", "4"] == (2, 0) and found["b", "5"] == (3, 1)
-    titles = {key: axes.get_title() for key, axes in plots.items()}
-    assert titles["a", "5"] == "column 5" and titles["b", "5"] == ""
-    unused = [axes for axes in figure.axes if not axes.axison]
-    assert len(unused) == 4 and not any(axes.texts for axes in unused)
-    x = {key: axes.get_shared_x_axes() for key, axes in plots.items()}
-    assert x["a", "5"].joined(plots["a", "5"], plots["b", "5"]) == (along == "column")
-    assert x["b", "5"].joined(plots["b", "0"], plots["b", "5"]) == (along == "row")
-    assert all(axes.get_shared_y_axes().joined(axes, plots["a", "0"]) for axes in plots.values())
-    ends = [text.get_text() for text in texts(figure)]
-    assert ends.count("second") == 2
+    at = {key: (spec.rowspan.start, spec.colspan.start) for key, spec in shape.items()}
+    assert set(at) == {(row, column) for row in ROWS for column in COLUMNS}
+    assert at["b", "3"] == (1, 3) and at["a", "4"] == (2, 0) and at["b", "5"] == (3, 1)
+    assert plots["a", "5"].get_title() == "column 5" and plots["b", "5"].get_title() == ""
+    assert [text.get_text() for text in texts(figure)].count("second") == 2
+    for one, other in combinations(plots, 2):
+        for siblings in (plots[one].get_shared_x_axes(), plots[one].get_shared_y_axes()):
+            assert siblings.joined(plots[one], plots[other]) == SHARED[share](one, other)
 
 
 def test_a_line_of_plots_without_data_is_left_out():
-    rows, columns = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
-    drawn = {("a", "0"), ("b", "3"), ("b", "5")}
-    given = {"row_in": 1, "around_in": 0.5, "along": "column", "xlabel": "x"}
-    figure, plots = facets(rows, columns, drawn=drawn, **given)
+    cells = {("a", "0"), ("b", "3"), ("b", "5")}
+    given = {"row_in": 1, "around_in": 0.5, "x": "column", "xlabel": "x", "cells": cells}
+    figure, plots = facets(COLUMNS, ROWS, **given)
     plt.close(figure)
     assert figure.get_figheight() == 3.5
-    assert set(plots) == {(r, c) for r in rows for c in columns} - {("a", "4"), ("a", "5")}
+    assert set(plots) == {(r, c) for r in ROWS for c in COLUMNS} - {("a", "4"), ("a", "5")}
     assert plots["b", "4"].get_title() == "column 4" and plots["b", "3"].get_title() == ""
-    assert [plots[key].get_xlabel() for key in (("a", "3"), ("b", "3"), ("b", "4"))] == [
-        "",
-        "x",
-        "x",
-    ]
-    nothing, plots = facets({}, {}, drawn=set(), **given)
-    plt.close(nothing)
-    assert set(plots) == {("", "")}
-
-
-def test_rows_of_one_scale_share_their_y_axis():
-    columns = {str(i): f"column {i}" for i in range(6)}
-    scales = {"a": 1, "b": 2, "c": 1}
-    titles = dict.fromkeys(scales, "")
-    figure, plots = facets(titles, columns, row_in=1, around_in=0, along="row", scales=scales)
-    plt.close(figure)
-    for (one, first), (other, second) in combinations(plots, 2):
-        same = plots[one, first].get_shared_y_axes().joined(plots[one, first], plots[other, second])
-        assert same == (scales[one] == scales[other])
+    assert [plots[key].get_xlabel() for key in (("a", "3"), ("b", "3"))] == ["", "x"]
 
 
 def test_an_overlap_would_be_seen():
@@ -162,38 +149,15 @@ def test_an_overlap_would_be_seen():
     assert overlapping(figure) == [("one", "two")]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_widths_are_one_or_two_columns(name, drawn):
-    figure, _ = drawn[name]
-    assert figure.get_figwidth() in (style.ONE_COLUMN_IN, style.TWO_COLUMNS_IN)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_simulated_is_said_in_figure_and_caption(name, drawn, made, recorded):
-    figure, caption = drawn[name]
-    assert "SIMULATED" in figure.get_suptitle() and caption.caption.startswith("SIMULATED")
-    figure, caption = draw(name, made["two seeds"], recorded)
-    assert "SIMULATED" not in figure.get_suptitle() + caption.caption + caption.alt
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_run_is_said(name, results, simulated):
-    nothing = {key: frame.iloc[:0] for key, frame in results.items()}
-    figure, caption = draw(name, nothing, simulated)
-    assert "not run" in [t.get_text() for t in texts(figure)]
-    assert "nan" not in (caption.caption + caption.alt).lower()
-
-
 def test_horizon_lines_are_the_data(results, drawn, simulated):
-    figure, _ = drawn["horizon_gap"]
+    figure, _ = drawn["usual", "horizon_gap"]
     axes = figure.axes[0]
-    rows = {
-        simulated.called("optimizer", slug): part
-        for slug, part in results["horizon_gaps"].groupby("optimizer")
-    }
-    assert {bars.get_label() for bars in axes.containers} == set(rows)
-    for bars in axes.containers:
-        part = rows[bars.get_label()]
+    gaps = results["horizon_gaps"]
+    optimizers = simulated.present(gaps, "optimizer")
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[:-1] == [simulated.called("optimizer", name) for name in optimizers]
+    for bars, name in zip(axes.containers, optimizers, strict=True):
+        part = gaps[gaps["optimizer"] == name]
         np.testing.assert_allclose(np.asarray(bars.lines[0].get_ydata(), float), part["gap_pp"])
         ends = np.array([segment[:, 1] for segment in bars.lines[2][0].get_segments()])
         np.testing.assert_allclose(ends, part[["low_pp", "high_pp"]])
@@ -208,18 +172,18 @@ def test_the_papers_range_of_horizons_is_of_one_condition(other, results, simula
     gaps = results["horizon_gaps"].query("optimizer == 'lars'")
     both = pd.concat([gaps, gaps.assign(**other)])
     figure, _ = draw("horizon_gap", {"horizon_gaps": both}, simulated)
-    bands = {axes.get_title(loc="left"): len(axes.patches) for axes in figure.axes}
+    bands = {axes.get_title(): len(axes.patches) for axes in figure.axes}
     assert bands.pop("RNN, float64, 80/20") == 1 and list(bands.values()) == [0]
 
 
 def test_every_model_is_a_dot(results, drawn):
-    figure, _ = drawn["lr_curves"]
-    drawn = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
-    assert drawn == len(results["lr_curves"])  # dots, open triangles and crosses together
+    figure, _ = drawn["usual", "lr_curves"]
+    marks = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
+    assert marks == len(results["lr_curves"])  # dots, open triangles and crosses together
 
 
 def test_mean_line_stops_where_a_seed_diverged(results, drawn):
-    figure, _ = drawn["lr_curves"]
+    figure, _ = drawn["usual", "lr_curves"]
     curves = results["lr_curves"]
     facet = curves.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
     means = facet.groupby("learning_rate")["recovery_heldout_percent"].mean()
@@ -230,9 +194,9 @@ def test_mean_line_stops_where_a_seed_diverged(results, drawn):
 
 
 def test_means_under_the_axis_are_left_out_and_the_ring_is_at_the_rate_validation_chose(
-    made, simulated
+    few, simulated
 ):
-    curves = made["two seeds"]["lr_curves"].query("learner == 'rtrl' and optimizer == 'sgd'")
+    curves = few["lr_curves"].query("learner == 'rtrl' and optimizer == 'sgd'")
     rates = sorted(curves["learning_rate"].unique())
     recovery = curves["recovery_heldout_percent"].where(curves["learning_rate"] > rates[1], -500.0)
     curves = curves.assign(
@@ -250,13 +214,12 @@ def test_means_under_the_axis_are_left_out_and_the_ring_is_at_the_rate_validatio
     np.testing.assert_allclose(ring.get_xydata(), [[rates[2], chosen]])
 
 
-def test_a_trace_goes_on_with_the_seeds_that_are_still_finite(made, simulated):
-    results = dict(made["two seeds"])
-    traces = results["traces"].copy()
+def test_a_trace_goes_on_with_the_seeds_that_are_still_finite(few, simulated):
+    traces = few["traces"].copy()
     steps = np.unique(traces["step"])
     lost = (traces["seed"] == 1) & (traces["step"] >= steps[3])
     traces.loc[lost, "error"] = np.nan
-    figure, _ = draw("adaptation_traces", results | {"traces": traces}, simulated)
+    figure, _ = draw("adaptation_traces", {"traces": traces}, simulated)
     own = traces.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
     by_seed = own.pivot(index="step", columns="seed", values="error")
     look = simulated.marks("learner", ["immediate"])["immediate"]
@@ -287,7 +250,7 @@ def test_traces_have_the_frozen_models_and_tell_the_last_window(results, simulat
 
 
 def test_tost_row_of_the_paper_is_its_interval(results, drawn):
-    figure, caption = drawn["tost_interval"]
+    figure, caption = drawn["usual", "tost_interval"]
     axes = figure.axes[0]
     assert axes.get_yticklabels()[0].get_text() == "Adam, 50/50"
     headline = load().headline
@@ -301,12 +264,12 @@ def test_tost_row_of_the_paper_is_its_interval(results, drawn):
     assert "Adam, RNN, float64, 50/50" in caption.alt
 
 
-def test_the_papers_gaps_lie_under_their_rows(results, simulated):
-    [axes] = draw("tost_interval", results, simulated)[0].axes
+def test_the_papers_gaps_lie_under_their_rows(drawn):
+    [axes] = drawn["usual", "tost_interval"][0].axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     marks = [bars.lines[0] for bars in axes.containers]
     marks = [mark for mark in marks if mark.get_markerfacecolor() == "white"]
-    found = {labels[int(-mark.get_ydata()[0])]: mark.get_xdata()[0] for mark in marks}
+    found = {labels[int(mark.get_ydata()[0])]: mark.get_xdata()[0] for mark in marks}
     assert found == {
         "Adam, 50/50": -0.3,
         "SGD, 80/20": -9.93,
@@ -316,97 +279,50 @@ def test_the_papers_gaps_lie_under_their_rows(results, simulated):
     }
 
 
-SERIES = {
-    "optimizer": list(catalogue.parts("optimizer")),
-    "learner": ["immediate", "rtrl", "last-layer", "immediate-200", "tbptt-200-200"],
-}
-
-
-@pytest.mark.parametrize("kind", SERIES)
-def test_palettes_rise_in_lightness(kind, simulated):
-    looks = simulated.marks(kind, SERIES[kind]).values()
-    light = sorted(lab(mark.color)[0] for mark in looks)
-    assert min(np.diff(light)) > 5
-    assert max(light) < 80  # still seen on white
-    assert len({mark.marker for mark in looks}) == len(looks)
-
-
-@pytest.mark.parametrize("blindness", BLINDNESS)
-@pytest.mark.parametrize("kind", SERIES)
-def test_palettes_differ_to_every_eye(kind, blindness, simulated):
-    looks = simulated.marks(kind, SERIES[kind]).values()
-    seen = [lab(mark.color, blindness) for mark in looks]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 12
-
-
-def test_no_two_series_look_the_same(simulated):
-    windows = [f"immediate-{n}" for n in range(2, 20)] + [f"tbptt-{n}-{n}" for n in range(2, 20)]
-    slugs = [*SERIES["learner"], *windows, "from-outside", "from-elsewhere"]
-    looks = simulated.marks("learner", slugs)
-    assert len({(mark.marker, mark.line) for mark in looks.values()}) == len(slugs) > 40
-    for slug in SERIES["learner"]:
-        if slug != "immediate-200":
-            name = slug.partition("-200")[0]
-            assert looks[slug] == catalogue.part("learner", name).part.mark
-    assert looks == simulated.marks("learner", reversed(slugs))
-
-
-def test_an_unlisted_series_is_grey(simulated):
-    looks = simulated.marks("optimizer", ["mine", "yours"])
-    assert all(len(set(colors.to_rgb(mark.color))) == 1 for mark in looks.values())
-    assert looks["mine"].marker != looks["yours"].marker
-
-
-def test_red_and_green_would_not_do():
-    assert np.linalg.norm(lab("#b05a00", "deutan") - lab("#6f7a00", "deutan")) < 15
-
-
-SCRIPT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import report_results
-from orla import catalogue
-results = report_results.make_results(n_seeds=2, splits=("80-20",))
-few = "optimizer in ('adam', 'lars') and learner in ('immediate', 'tbptt-200-200')"
-results["lr_curves"] = results["lr_curves"].query(few)
-results["traces"] = results["traces"].query(few)
-for name, figure in catalogue.parts("figure").items():
-    paths = [f"{sys.argv[2]}/{name}.{kind}" for kind in ("pdf", "png")]
-    needed = [results[need] for need in figure.part.more["needs"]]
-    figure().draw(*needed, paths=paths, study=report_results.SIMULATED)
-"""
+def save_all(folder):
+    """Save every figure of a few results in a folder; answers the sums of the files."""
+    made = make_results(n_seeds=2, splits=("80-20",))
+    few = "optimizer in ('adam', 'lars') and learner in ('immediate', 'tbptt-200-200')"
+    made |= {name: made[name].query(few) for name in ("lr_curves", "traces")}
+    for name, figure in catalogue.parts("figure").items():
+        paths = [Path(folder) / f"{name}.{form}" for form in ("pdf", "png")]
+        needed = [made[need] for need in figure.part.more["needs"]]
+        figure().draw(*needed, paths=paths, study=SIMULATED)
+    files = sorted(Path(folder).iterdir())
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def test_rebuilt_bit_for_bit_and_fonts_embedded(tmp_path):
-    made = Path(__file__).parents[1]
-    sums = []
-    for salt in ("1", "2"):
-        folder = tmp_path / salt
+    script = "import sys, json, test_figures as t; print(json.dumps(t.save_all(sys.argv[1])))"
+    paths = [str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path]
+    env = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    folders = [tmp_path / "other", tmp_path / "own"]
+    for folder in folders:
         folder.mkdir()
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(made), str(folder)],
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": salt, "OMP_NUM_THREADS": "1"},
-        )
-        sums.append(
-            {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-        )
-    assert sums[0] == sums[1]
-    assert len(sums[0]) == 2 * len(NAMES)
-    for path in (tmp_path / "1").glob("*.pdf"):
+    command = [sys.executable, "-c", script, str(folders[0])]
+    other = subprocess.run(command, check=True, env=env, capture_output=True, text=True).stdout
+    sums = save_all(folders[1])
+    assert json.loads(other) == sums and len(sums) == 2 * len(NAMES)
+    for path in folders[1].glob("*.pdf"):
         data = path.read_bytes()
         assert b"CreationDate" not in data
         assert b"/FontFile2" in data
         assert b"/Subtype /Type3" not in data
 
 
-def test_captions_take_window_level_and_comparison_from_the_study(made, recorded):
+def test_captions_take_window_level_and_comparison_from_the_study(few, recorded):
     own = {"mine": Comparison("short windows", "tbptt-20-20", "immediate")}
     study = replace(recorded, comparisons=own, main="mine", alpha=0.1, margin_pp=7.0)
-    results = dict(made["two seeds"])
-    results["traces"] = results["traces"].query("step % 400 == 0")
-    results["gaps"] = results["gaps"].query("comparison == 'per_step'").assign(comparison="mine")
-    captions = {name: draw(name, results, study)[1] for name in NAMES}
+    gaps = few["gaps"].query("comparison == 'per_step'").assign(comparison="mine")
+    results = few | {"traces": few["traces"].query("step % 400 == 0"), "gaps": gaps}
+    captions = {
+        name: catalogue.part("figure", name)().describe(*(results[n] for n in needs), study=study)
+        for name, needs in (
+            ("adaptation_traces", ["traces"]),
+            ("tost_interval", ["gaps", "gap_seeds"]),
+            ("horizon_gap", ["horizon_gaps"]),
+        )
+    }
     assert "per window of 400 steps" in captions["adaptation_traces"].caption
     tost = captions["tost_interval"]
     assert "80 % t interval" in tost.caption and "α = 0.1" in tost.caption
@@ -415,8 +331,9 @@ def test_captions_take_window_level_and_comparison_from_the_study(made, recorded
         assert "paper" not in captions[name].caption + captions[name].alt
 
 
-def test_margin_and_seeds_are_the_rows_own(made, simulated):
-    figure, _ = draw("tost_interval", made["two pairs"], replace(simulated, margin_pp=4.5))
+def test_margin_and_seeds_are_the_rows_own(build_results, simulated):
+    pairs = build_results(n_seeds=2, pairs=("one", "other"), splits=("80-20",))
+    figure, _ = draw("tost_interval", pairs, replace(simulated, margin_pp=4.5))
     axes = figure.axes[0]
     band = axes.patches[0]
     assert (band.get_x(), band.get_x() + band.get_width()) == (-4.5, 4.5)

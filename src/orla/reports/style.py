@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from colorsys import hls_to_rgb, rgb_to_hls
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
@@ -37,47 +36,18 @@ _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "h")
 _LINES = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (7, 2)))
 # 11 and 5 have no common divisor, so that all pairs occur.
 _PAIRS = [(_MARKERS[i % 11], _LINES[i % 5]) for i in range(55)]
-_PARAMETERS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same on every machine
-    "font.size": FONT_PT,
-    "axes.titlesize": FONT_PT,
-    "axes.labelsize": FONT_PT,
-    "xtick.labelsize": FONT_PT,
-    "ytick.labelsize": FONT_PT,
-    "legend.fontsize": FONT_PT,
-    "figure.titlesize": FONT_PT,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.linewidth": 0.5,
-    "grid.color": "#e6e6e6",
-    "lines.linewidth": 1.3,
-    "lines.markersize": 4,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "legend.frameon": False,
-    "legend.handlelength": 2.6,
-    "figure.dpi": 100,
-    "savefig.dpi": 220,
-    "pdf.fonttype": 42,  # fonts embedded whole, text stays text
-    "ps.fonttype": 42,
-    "svg.hashsalt": "orla",
+_STYLE = Path(__file__).with_suffix(".mplstyle")
+_METADATA = {
+    ".pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
+    ".svg": dict.fromkeys(("Date", "Creator")),
+    ".png": {"Software": None},
 }
 
 
 @contextmanager
 def house() -> Iterator[None]:
     """Draw the figures of the block in the house style."""
-    with sns.axes_style("ticks"), matplotlib.rc_context(_PARAMETERS):
+    with sns.axes_style("ticks"), plt.style.context(_STYLE):
         yield
 
 
@@ -89,24 +59,24 @@ def marks(
     A part with default options has the mark that it declares. Further instances of the part have
     a lighter colour and another marker and line. A series without a declared mark is grey.
     """
-    known = words.ordered(kind, slugs, instances)
-    declared = {slug: words.mark(kind, slug, instances) for slug in known}
-    plain = [s for s in known if declared[s] and not words.own_options(kind, s, instances)]
-    taken = {slug: declared[slug] for slug in plain}
-    for slug in known:
-        if slug not in taken:
-            base = declared[slug].color if declared[slug] else INK
-            taken[slug] = _another(base, list(taken.values()))
-    return {slug: taken[slug] for slug in known}
+    order = words.ordered(kind, slugs, instances)
+    given = {slug: words.mark(kind, slug, instances) for slug in order}
+    plain = [s for s in order if given[s] and not words.own_options(kind, s, instances)]
+    looks = {slug: given[slug] for slug in plain}
+    for slug in order:
+        if slug not in looks:
+            base = given[slug].color if given[slug] else INK
+            looks[slug] = _another(base, list(looks.values()))
+    return {slug: looks[slug] for slug in order}
 
 
-def _another(color: str, taken: list[Mark]) -> Mark:
-    """A mark that is not taken: a free marker while there is one, then a free pair with a line."""
+def _another(color: str, others: list[Mark]) -> Mark:
+    """A mark that no other has: a free marker while there is one, then a free pair with a line."""
     hue, light, saturation = rgb_to_hls(*to_rgb(color))
-    lighter = 0.62 * (1 - 0.55 ** len(taken))
+    lighter = 0.62 * (1 - 0.55 ** len(others))
     shade = to_hex(hls_to_rgb(hue, light + lighter * (1 - light), saturation))
-    used = {(mark.marker, mark.line) for mark in taken}
-    markers = {mark.marker for mark in taken}
+    used = {(mark.marker, mark.line) for mark in others}
+    markers = {mark.marker for mark in others}
     free = [pair for pair in _PAIRS if pair not in used] or _PAIRS
     marker, line = next((pair for pair in free if pair[0] not in markers), free[0])
     return Mark(shade, marker, line)
@@ -115,22 +85,26 @@ def _another(color: str, taken: list[Mark]) -> Mark:
 def save(figure: Figure, *paths: Path | str) -> None:
     """Save a figure under each path (.pdf, .png or .svg), whole or not at all.
 
-    Nothing that changes from run to run is stored: equal data give equal bytes.
+    It is laid out once, for all of them. Nothing that changes from run to run is stored: equal
+    data give equal bytes.
 
     Raises:
         OrlaError: the disk is full.
     """
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     for target in map(Path, paths):
         with atomic(target) as path:
-            figure.savefig(path, metadata=_metadata(target.suffix))
+            figure.savefig(path, metadata=_METADATA[target.suffix])
     plt.close(figure)
 
 
 def heading(figure: Figure, simulated: bool, text: str = "") -> None:
     """A line at the top left; SIMULATED first, since a figure travels without its caption."""
-    parts = [text] if text else []
-    if simulated:
-        parts.insert(0, "SIMULATED sessions")
+    if text and figure.get_figwidth() <= ONE_COLUMN_IN:
+        text = text.replace(", ", ",\n", 1)
+    parts = ["SIMULATED sessions"] * simulated + [text] * bool(text)
     if parts:
         figure.suptitle(" · ".join(parts), x=0.01, ha="left", fontsize=FONT_PT, color=INK)
 
@@ -139,11 +113,3 @@ def zero_line(axes: Axes, vertical: bool = False) -> None:
     """A thin line at zero, behind the data."""
     line = axes.axvline if vertical else axes.axhline
     line(0, color=QUIET, linewidth=0.8, zorder=0)
-
-
-def _metadata(suffix: str) -> dict[str, None]:
-    if suffix == ".pdf":
-        return {"CreationDate": None, "Creator": None, "Producer": None}
-    if suffix == ".svg":
-        return {"Date": None, "Creator": None}
-    return {"Software": None}

@@ -7,24 +7,28 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
 from orla.catalogue import Mark
-from orla.reports import style
-from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import (
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import (
     THOUSANDS,
     count_range,
     facets,
-    one_condition,
+    key,
+    keys_of,
+    legend,
+    most,
     say,
     span,
-)
+    where,
+)  # fmt: skip
 from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 
 _SMOOTHED_WINDOWS = 5
+_FROZEN = {"color": "#8f8f8f", "linestyle": (0, (2, 1))}
 
 
 class AdaptationTraces(
@@ -40,99 +44,78 @@ class AdaptationTraces(
     Of several conditions that of most learners and optimizers is drawn.
     """
 
-    def draw(self, traces: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        rows, title = one_condition(traces, study)
-        looks = study.marks("learner", study.present(rows, "learner"))
-        with style.house():
-            figure, plots = facets(
-                study.names(rows, "split"),
-                study.names(rows, "optimizer"),
-                row_in=1.8,
-                around_in=1.0,
-                along="row",
-                drawn=set(zip(rows["split"], rows["optimizer"], strict=True)),
-                xlabel="Step of the adapt part",
-            )
-            for (split, optimizer), axes in plots.items():
-                facet = rows[(rows["split"] == split) & (rows["optimizer"] == optimizer)]
-                _trace_facet(axes, facet, looks)
-            if len(rows):
-                next(iter(plots.values())).set_ylim(*_mse_limits(rows))
-            figure.supylabel("Error", fontsize=style.FONT_PT)
-            named = {study.called("learner", learner): look for learner, look in looks.items()}
-            figure.legend(
-                handles=_trace_legend(named), loc="outside lower center", ncols=3, columnspacing=1.2
-            )
-            style.heading(figure, study.of(rows).simulated, title)
-            style.save(figure, *paths)
+    def select(self, traces: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        return most(traces, study, over=["learner", "optimizer"], beside=["split"])
 
-    def describe(self, traces: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        rows, title = one_condition(traces, study)
-        by = ["learner", "optimizer", "split"]
-        seeds = rows.groupby(by)["seed"].nunique() if len(rows) else []
-        return self.captioned(
-            study.of(rows),
-            f"Error while learning, at the selected rates ({title}), per window of "
-            f"{_window(rows)} steps, as a running mean over {_SMOOTHED_WINDOWS} windows. Lines: "
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows = selection.rows
+        looks = study.marks("learner", study.present(rows, "learner"))
+        figure, plots = facets(
+            study.names(rows, "optimizer"),
+            study.names(rows, "split"),
+            row_in=1.8,
+            around_in=1.0,
+            x="row",
+            xlabel="Step of the adapt part",
+            ylabel="Error",
+            cells=set(zip(rows["split"], rows["optimizer"], strict=True)),
+        )
+        for (split, optimizer), axes in plots.items():
+            _panel(axes, where(rows, {"split": split, "optimizer": optimizer}), looks)
+        axes.set_ylim(*_limits(rows))
+        handles = keys_of("learner", looks, study, lines=True, markersize=3)
+        legend(figure, [*handles, key("frozen", **_FROZEN)], ncols=3)
+        return figure
+
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        rows = selection.rows
+        window = np.diff(np.unique(rows["step"]), prepend=0).min()
+        seeds = rows.groupby(["learner", "optimizer", "split"])["seed"].nunique()
+        return (
+            f"Error while learning, at the selected rates ({selection.title}), per window of "
+            f"{window:g} steps, as a running mean over {_SMOOTHED_WINDOWS} windows. Lines: "
             "mean over the seeds still finite in that window; bands: ± 1 standard deviation "
             f"(n = {count_range(seeds)}); grey dashes: the frozen model.",
             "Grid of line plots, splits by optimizers. Error in the last window, "
-            + ("; ".join(_ends(rows, study)) or "no data")
-            + ".",
+            f"{'; '.join(_ends(rows, study))}.",
         )
-
-
-def _window(rows: pd.DataFrame) -> str:
-    """Steps between two points of a trace: its windows' length."""
-    steps = np.unique(rows["step"])
-    return f"{np.diff(steps, prepend=0).min():g}" if len(steps) else "0"
 
 
 def _ends(rows: pd.DataFrame, study: StudyFacts) -> Iterator[str]:
     last = rows[rows["step"] == rows.groupby("split")["step"].transform("max")]
     for split, part in last.groupby("split", sort=False):
         ends = "; ".join(
-            f"{study.called('learner', learner)} "
-            + span(part.loc[part["learner"] == learner, "error"], digits=2)
-            for learner in study.present(part, "learner")
+            f"{name} " + span(part.loc[part["learner"] == learner, "error"], digits=2)
+            for learner, name in study.names(part, "learner").items()
         )
         frozen = number(part["frozen_error"].mean(), 2)
         yield f"{study.called('split', split)}: frozen {frozen}; {ends}"
 
 
-def _trace_facet(axes: Axes, facet: pd.DataFrame, looks: dict[str, Mark]) -> None:
+def _panel(axes: Axes, rows: pd.DataFrame, looks: dict[str, Mark]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.xaxis.set_major_formatter(THOUSANDS)
-    if facet.empty:
+    if rows.empty:
         say(axes, "not run")
         return
-    frozen = _smooth(facet.groupby("step")["frozen_error"].mean())
-    axes.plot(
-        frozen.index, frozen, color="#8f8f8f", linestyle=(0, (2, 1)), linewidth=1.1, zorder=1.5
-    )
+    frozen = _smooth(rows.groupby("step")["frozen_error"].mean())
+    axes.plot(frozen, linewidth=1.1, zorder=1.5, **_FROZEN)
     for turn, (learner, look) in enumerate(looks.items()):
-        if not (facet["learner"] == learner).any():
+        models = where(rows, {"learner": learner})
+        if models.empty:
             continue
-        models = facet[facet["learner"] == learner].pivot(
-            index="step", columns="seed", values="error"
-        )
+        models = models.pivot(index="step", columns="seed", values="error")
         models = _smooth(models).where(models.notna())
         mean, spread = models.mean(axis=1), models.std(axis=1, ddof=1).fillna(0)
-        axes.fill_between(
-            mean.index, mean - spread, mean + spread, color=look.color, alpha=0.13, linewidth=0
-        )
+        band = {"color": look.color, "alpha": 0.13, "linewidth": 0}
+        axes.fill_between(mean.index, mean - spread, mean + spread, **band)
+        # Markers start one after another, so that none hides another.
+        apart = max(len(mean) // 4, 1)
         axes.plot(
-            mean.index,
-            mean,
-            color=look.color,
-            linestyle=look.line,
-            linewidth=1.2,
-            marker=look.marker,
-            markersize=3,
-            markevery=_every(len(mean), turn, len(looks)),
-            markeredgecolor="white",
-            markeredgewidth=0.3,
-        )
+            mean, color=look.color, linestyle=look.line, linewidth=1.2, marker=look.marker,
+            markersize=3, markevery=(turn * apart // len(looks), apart),
+            markeredgecolor="white", markeredgewidth=0.3,
+        )  # fmt: skip
 
 
 def _smooth(values: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
@@ -140,35 +123,12 @@ def _smooth(values: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
     return values.rolling(_SMOOTHED_WINDOWS, center=True, min_periods=1).mean()
 
 
-def _every(count: int, turn: int, turns: int) -> tuple[int, int]:
-    """Start and spacing of markers, staggered by learner so that none hides another."""
-    apart = max(count // 4, 1)
-    return turn * apart // turns, apart
-
-
-def _mse_limits(rows: pd.DataFrame) -> tuple[float, float]:
+def _limits(rows: pd.DataFrame) -> tuple[float, float]:
     """Limits that hold all mean traces, but for those of models that diverge later."""
     means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean().dropna()
     frozen = rows["frozen_error"]
-    high = 1.1 * frozen.max()
+    low, high = frozen.min(), 1.1 * frozen.max()
     if len(means):
         high = max(high, min(1.05 * means.quantile(0.995), 2 * frozen.max()))
-    low = min(means.quantile(0.01), frozen.min()) if len(means) else frozen.min()
+        low = min(means.quantile(0.01), low)
     return 0.95 * low, high
-
-
-def _trace_legend(looks: dict[str, Mark]) -> list[Line2D]:
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=look.color,
-            linestyle=look.line,
-            marker=look.marker,
-            markersize=3,
-            label=label,
-        )
-        for label, look in looks.items()
-    ]
-    handles.append(Line2D([], [], color="#8f8f8f", linestyle=(0, (2, 1)), label="frozen"))
-    return handles

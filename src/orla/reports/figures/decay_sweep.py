@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
-from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import count_range, say, widest
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import (
+    bars,
+    count_range,
+    facets,
+    key,
+    legend,
+    most,
+    swatch,
+)  # fmt: skip
 from orla.reports.numbers import number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
@@ -38,83 +46,72 @@ class DecaySweep(
     several tasks, splits and optimizers the one with most decays is drawn.
     """
 
-    def draw(self, models: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        rows, title = _shown(models, study)
-        networks = _by_size(rows, study)
-        looks = study.marks("architecture", networks)
-        with style.house():
-            figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.9), layout="constrained")
-            style.zero_line(axes)
-            for i, (network, label) in enumerate(networks.items()):
-                line = _line(rows[rows["architecture"] == network])
-                look = looks[network]
-                axes.errorbar(
-                    line.index + 0.006 * (i - (len(networks) - 1) / 2),
-                    line["mean"],
-                    yerr=line["std"],
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle=look.line,
-                    markeredgecolor=style.INK,
-                    markeredgewidth=0.4,
-                    elinewidth=1,
-                    capsize=2,
-                    label=label,
-                )
-            if networks:
-                _marks(axes, rows, study)
-                if _ruined(rows):
-                    axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
-                    axes.yaxis.set_major_formatter(lambda y, _: number(y, 0))
-                axes.set_xlim(-0.05, 1.05)
-                lines, labels = axes.get_legend_handles_labels()
-                shown = dict(zip(labels, lines, strict=True))
-                shown = {name: shown[name] for name in networks.values()} | shown  # ours first
-                figure.legend(list(shown.values()), list(shown), loc="outside lower center")
-            else:
-                say(axes, "not run")
-            axes.set_xlabel("Trace decay")
-            axes.set_ylabel("Held-out recovery (%)")
-            style.heading(figure, study.of(rows).simulated, title.replace(", ", ",\n", 1))
-            style.save(figure, *paths)
-
-    def ran(self, models: pd.DataFrame, *, study: StudyFacts) -> bool:
-        return not _shown(models, study)[0].empty
-
-    def describe(self, models: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        rows, title = _shown(models, study)
-        seen = "; ".join(
-            f"{label}: "
-            + ", ".join(
-                f"{number(row['mean'])} % at {decay:g}"
-                for decay, row in _line(rows[rows["architecture"] == network]).iterrows()
-            )
-            for network, label in _by_size(rows, study).items()
+    def select(self, models: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        decays, paper = _decays(models, study), load().table("decay_sweep")
+        at_rate = np.isclose(models["learning_rate"].astype(float), _rate(), rtol=1e-6, atol=0.0)
+        rows = models[at_rate & models["learner"].isin(decays)]
+        # The sizes of one kind of network stand together.
+        kinds = {name: _kind(name, study) for name in rows["architecture"].unique()}
+        rows = rows.assign(
+            network=rows["architecture"],
+            architecture=rows["architecture"].map(kinds),
+            **{_OPTION: rows["learner"].map(decays)},
         )
-        lost = int(rows["diverged"].sum()) if len(rows) else 0
+        selection = most(rows, _by_kind(study), over=["learner"])
+        rows = selection.rows
+        # The paper's rows are of one task, optimizer and kind of network.
+        same = ("task", "optimizer", "architecture")
+        ours = rows[list(same)].drop_duplicates().to_dict("records")
+        paper = [row for row in paper if {key: row[key] for key in same} in ours]
+        labels = _by_size(rows, study)
+        values = rows.groupby(["network", _OPTION])["recovery_heldout_percent"]
+        lines = {name: values.agg(["mean", "std"]).loc[name] for name in labels}
+        symlog = any((line["mean"] < -10 * _LINEAR).any() for line in lines.values())
+        more = {"labels": labels, "lines": lines, "paper": paper, "symlog": symlog}
+        return Selection(rows, selection.title, more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        labels, lines = selection.more["labels"], selection.more["lines"]
+        looks = study.marks("architecture", labels)
+        names = {"xlabel": "Trace decay", "ylabel": "Held-out recovery (%)"}
+        figure, plots = facets({"": ""}, row_in=2.1, around_in=0.8, **names)
+        axes = plots[""]
+        style.zero_line(axes)
+        for i, (name, line) in enumerate(lines.items()):
+            x = line.index + 0.006 * (i - (len(lines) - 1) / 2)
+            ends = line["mean"] - line["std"], line["mean"] + line["std"]
+            look = looks[name]
+            bars(axes, x, line["mean"], *ends, look, linestyle=look.line, elinewidth=1)
+        if selection.more["symlog"]:
+            axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
+            axes.yaxis.set_major_formatter(lambda y, _: number(y, 0))
+        axes.set_xlim(-0.05, 1.05)
+        handles = [key(labels[name], looks[name], linestyle=looks[name].line) for name in lines]
+        legend(figure, [*handles, *_paper(axes, selection.more["paper"])], ncols=1)
+        return figure
+
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        rows, more = selection.rows, selection.more
+        items = "; ".join(
+            f"{more['labels'][name]}: "
+            + ", ".join(f"{number(mean)} % at {decay:g}" for decay, mean in line["mean"].items())
+            for name, line in more["lines"].items()
+        )
+        seeds = rows.groupby(["network", _OPTION])["seed"].nunique()
         caption = (
             f"Held-out recovery against the decay of the trace at a rate of {rate(_rate())}, "
-            f"{title}. Mean over seeds (n = {count_range(_seeds(rows))}), bars: one standard "
-            f"deviation; {lost} of {len(rows)} models diverged and are left out."
+            f"{selection.title}. Mean over seeds (n = {count_range(seeds)}), bars: one standard "
+            f"deviation; {int(rows['diverged'].sum())} of {len(rows)} models diverged and are left "
+            "out."
         )
-        if _ruined(rows):
+        if more["symlog"]:
             caption += f" Beyond {_LINEAR} % the axis is logarithmic."
-        if _theirs(rows, study):
+        if more["paper"]:
             caption += (
                 " Open diamond: the recovery that the paper prints (its Figure 3 and Section 4); "
                 "grey band: the decays that it calls a safe plateau."
             )
-        return self.captioned(
-            study.of(rows),
-            caption,
-            f"Lines of recovery against decay, one a network. {seen or 'No data'}.",
-        )
-
-
-def _ruined(rows: pd.DataFrame) -> bool:
-    """Whether some networks got so much worse that a linear axis shows nothing else."""
-    lines = (_line(own) for _, own in rows.groupby("architecture"))
-    return any((line["mean"] < -10 * _LINEAR).any() for line in lines)
+        return caption, f"Lines of recovery against decay, one a network. {items}."
 
 
 def _rate() -> float:
@@ -122,34 +119,21 @@ def _rate() -> float:
     return load().table("decay_sweep")[0]["learning_rate"]
 
 
-def _shown(models: pd.DataFrame, study: StudyFacts) -> tuple[pd.DataFrame, str]:
-    """The models at the rate whose learners have a decay, with a column for it, and a title."""
-    decays = _decays(models, study)
-    near = np.isclose(models["learning_rate"].astype(float), _rate(), rtol=1e-6, atol=0.0)
-    rows = models[near & models["learner"].isin(decays)]
-    rows = rows.assign(**{_OPTION: rows["learner"].map(decays)}, network=rows["architecture"])
-    # The sizes of one kind of network stand together.
-    kinds = {name: _kind(name, study) for name in rows["architecture"].unique()}
-    of_kinds = rows.assign(architecture=rows["architecture"].map(kinds))
-    found, title = widest(of_kinds, _of_kinds(study), "learner")
-    return found.assign(architecture=found["network"]), title
-
-
 def _by_size(rows: pd.DataFrame, study: StudyFacts) -> dict[str, str]:
     """What the networks are called, by their number of units."""
     units = {
         name: study.options("architecture", name).get("hidden", 0)
-        for name in study.present(rows, "architecture")
+        for name in study.present(rows.assign(architecture=rows["network"]), "architecture")
     }
     labels: dict[str, str] = {}
     for name in sorted(units, key=units.__getitem__):
-        kind = _of_kinds(study).called("architecture", _kind(name, study))
+        kind = _by_kind(study).called("architecture", _kind(name, study))
         label = f"{kind}, {units[name]} units" if units[name] else kind
         labels[name] = f"{label} ({name})" if label in labels.values() else label
     return labels
 
 
-def _of_kinds(study: StudyFacts) -> StudyFacts:
+def _by_kind(study: StudyFacts) -> StudyFacts:
     """The study as one whose networks are called by their kinds alone."""
     instances = {kind: named for kind, named in study.instances.items() if kind != "architecture"}
     return replace(study, instances=instances)
@@ -161,45 +145,31 @@ def _kind(network: str, study: StudyFacts) -> str:
 
 def _decays(models: pd.DataFrame, study: StudyFacts) -> dict[str, float]:
     """Learner -> decay, where any learner of the models declares one."""
-    theirs = {row["learner"]: row.get(_OPTION) for row in load().table("decay_sweep")}
-    kinds = {study.declaration("learner", name).get("name") for name in theirs} - {None}
-    found: dict[str, float] = {}
-    for name in study.present(models, "learner"):
-        if study.declaration("learner", name).get("name") in kinds:
-            decay = study.options("learner", name).get(_OPTION, theirs.get(name))
-            if decay is not None:
-                found[name] = float(decay)
-    declared = any(_OPTION in study.options("learner", name) for name in found)
-    return found if declared else {}
+    paper = {row["learner"]: row.get(_OPTION) for row in load().table("decay_sweep")}
+    kinds = {study.declaration("learner", name).get("name") for name in paper} - {None}
+    decays = {
+        name: study.options("learner", name).get(_OPTION, paper.get(name))
+        for name in study.present(models, "learner")
+        if study.declaration("learner", name).get("name") in kinds
+    }
+    if not any(_OPTION in study.options("learner", name) for name in decays):
+        return {}
+    return {name: float(decay) for name, decay in decays.items() if decay is not None}
 
 
-def _line(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of recovery, by decay."""
-    return rows.groupby(_OPTION)["recovery_heldout_percent"].agg(["mean", "std"])
+def _paper(axes: Axes, rows: list[dict[str, Any]]) -> list[Any]:
+    """What the paper says: a recovery at a decay, and where recovery does not depend on it.
 
-
-def _seeds(rows: pd.DataFrame) -> pd.Series:
-    return rows.groupby(["architecture", _OPTION])["seed"].nunique()
-
-
-def _theirs(rows: pd.DataFrame, study: StudyFacts) -> list[dict[str, Any]]:
-    """The paper's rows, which are of one task, optimizer and kind of network."""
-    same = ("task", "optimizer", "architecture")
-    found = rows[list(same)].drop_duplicates().to_dict("records")
-    ours = [row | {"architecture": _kind(row["architecture"], study)} for row in found]
-    return [r for r in load().table("decay_sweep") if {key: r[key] for key in same} in ours]
-
-
-def _marks(axes: Axes, rows: pd.DataFrame, study: StudyFacts) -> None:
-    """What the paper says: a recovery at a decay, and where recovery does not depend on it."""
-    label = "the paper's"
-    for row in _theirs(rows, study):
+    Returns:
+        What the legend says of it.
+    """
+    handles: dict[str, Any] = {}
+    for row in rows:
         if f"{_OPTION}_below" in row:
-            band = {"color": style.BAND, "zorder": 0, "label": "the paper's safe plateau"}
-            axes.axvspan(0, row[f"{_OPTION}_below"], **band)
+            axes.axvspan(0, row[f"{_OPTION}_below"], color=style.BAND, zorder=0)
+            handles["band"] = swatch("the paper's safe plateau")
         elif "recovery_percent" in row and "hidden" not in row:
-            axes.plot(
-                row[_OPTION], row["recovery_percent"], marker="D", markerfacecolor="white",
-                color=style.RING, linestyle="none", zorder=4, label=label,
-            )  # fmt: skip
-            label = None
+            look = {"marker": "D", "markerfacecolor": "white", "color": style.RING}
+            axes.plot(row[_OPTION], row["recovery_percent"], linestyle="none", zorder=4, **look)
+            handles["recovery"] = key("the paper's", **look)
+    return list(handles.values())

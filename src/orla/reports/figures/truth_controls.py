@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
-from orla.reports.figures.base import Caption, Figure, Paths
-from orla.reports.figures.shared import say
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import facets, legend
 from orla.reports.numbers import interval, number
 from orla.reports.study import StudyFacts
 
@@ -31,57 +30,52 @@ class TruthControls(
 ):
     """Shares of right, wrong, undecided and untestable verdicts, a bar a world and claim."""
 
-    def draw(self, controls: pd.DataFrame, *, paths: Paths, study: StudyFacts) -> None:
-        labels = [_label(row) for row in controls.to_dict("records")]
-        with style.house():
-            figure, axes = plt.subplots(
-                figsize=(style.TWO_COLUMNS_IN, 1.3 + 0.34 * max(len(labels), 1)),
-                layout="constrained",
-            )
-            if not labels:
-                say(axes, "not run")
-            left, places = np.zeros(len(labels)), -np.arange(len(labels))
-            for name, share in _shares(controls).items():
-                color, hatch = _LOOKS[name]
-                axes.barh(
-                    places, share, left=left, height=0.62, label=name,
-                    color=color, hatch=hatch, edgecolor=style.INK, linewidth=0.5,
-                )  # fmt: skip
-                left = left + share
-            for y, row in zip(places, controls.to_dict("records"), strict=True):
-                place = (1.01, y)
-                inside = ("axes fraction", "data")
-                axes.annotate(_wrong(row), place, xycoords=inside, va="center")
-            axes.set_yticks(places, labels)
-            axes.set_xlim(0, 100)
-            axes.tick_params(axis="y", length=0)
-            axes.set_xlabel("Share of made-up studies (%)")
-            if labels:
-                figure.legend(loc="outside lower center", ncols=4)
-            style.heading(figure, study.simulated)
-            style.save(figure, *paths)
+    def select(self, controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        return Selection(controls.reset_index(drop=True))
 
-    def describe(self, controls: pd.DataFrame, *, study: StudyFacts) -> Caption:
-        seen = "; ".join(f"{_label(row)}: {_wrong(row)}" for row in controls.to_dict("records"))
-        return self.captioned(
-            study,
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, shares = selection.rows.to_dict("records"), _shares(selection.rows)
+        figure, plots = facets(
+            {"": ""}, row_in=0.34 * len(rows), around_in=1.3, width_in=style.TWO_COLUMNS_IN
+        )
+        axes = plots[""]
+        colors = [color for color, _ in _LOOKS.values()]
+        edge = {"edgecolor": style.INK, "linewidth": 0.5}
+        shares.plot.barh(stacked=True, ax=axes, width=0.62, color=colors, legend=False, **edge)
+        for stack, (_, hatch) in zip(axes.containers, _LOOKS.values(), strict=True):
+            for patch in stack:
+                patch.set_hatch(hatch)
+        for y, row in enumerate(rows):
+            axes.annotate(_wrong(row), (1.01, y), xycoords=("axes fraction", "data"), va="center")
+        axes.set_yticks(range(len(rows)), map(_label, rows))
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel="Share of made-up studies (%)", ylabel="")
+        legend(figure, axes.containers)
+        return figure
+
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        rows = selection.rows.to_dict("records")
+        items = "; ".join(f"{_label(row)}: {_wrong(row)}" for row in rows)
+        return (
             "Verdicts on made-up studies whose true gap is known, through the same rules to the "
             "same judge. At the right, the share of wrong verdicts with its 95 % interval over "
             "made-up studies. Untestable is the right answer where nothing drifts.",
-            f"Stacked bars, one a world and claim. {seen or 'No data'}.",
+            f"Stacked bars, one a world and claim. {items}.",
         )
 
 
-def _shares(controls: pd.DataFrame) -> dict[str, np.ndarray]:
+def _shares(controls: pd.DataFrame) -> pd.DataFrame:
     """Percent of the studies that were decided rightly and wrongly, not decided, not testable."""
     decided = controls["supported"] + controls["falsified"]
-    found = {
-        "right": np.minimum(controls["right"], decided),
-        "wrong": np.minimum(controls["wrong"], decided),
+    counts = {
+        "right": controls["right"].clip(upper=decided),
+        "wrong": controls["wrong"].clip(upper=decided),
         "undecided": controls["inconclusive"],
         "untestable": controls["untestable"],
     }
-    return {name: (100 * n / controls["studies"]).to_numpy(float) for name, n in found.items()}
+    return 100 * pd.DataFrame(counts).div(controls["studies"], axis=0)
 
 
 def _label(row: dict) -> str:
