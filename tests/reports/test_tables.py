@@ -14,7 +14,7 @@ from orla import catalogue
 from orla.reports.latex import escape
 from orla.reports.study import Comparison
 from orla.reports.table import to_latex, write
-from orla.reports.tables import adapt_window
+from orla.reports.tables import rates
 from orla.reports.verdicts import folded, outcome_words, reasons, sample, threshold
 
 NAMES = list(catalogue.parts("table"))
@@ -282,6 +282,6 @@ def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(results
 
 def test_the_adapt_window_compares_the_learners_of_the_papers_comparison(results, simulated):
     models = results["lr_curves"].assign(recovery_adapt_percent=40.0, selected=True)
-    found = {row["optimizer"]: row for row in adapt_window._definitions(models, simulated)}
+    found = {row["optimizer"]: row for row in rates.definitions(models, simulated)}
     assert found["adam"]["best_reference_percent"] == 40
     assert found["adam"]["best_full_default_percent"] == 100

@@ -11,7 +11,7 @@ from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import say
 from orla.reports.numbers import count, number
 from orla.reports.study import StudyFacts
-from orla.reports.tables.power import sample
+from orla.reports.tables.trust import sample
 
 _ACROSS = 3
 

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures.base import Paths
 from orla.reports.figures.shared import count_range, say
-from orla.reports.measured import plain
-from orla.reports.paper_rows import full_learner, papers_structure
+from orla.reports.paper_rows import full_learner, papers_structure, plain
 from orla.reports.study import StudyFacts
 
 _TOGETHER = ["task", "pair", "architecture", "precision", "learner"]

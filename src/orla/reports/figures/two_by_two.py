@@ -22,9 +22,8 @@ from orla.reports.estimates import (
 from orla.reports.figures.base import Caption, Figure, Paths
 from orla.reports.figures.shared import bar, facets, points, say
 from orla.reports.numbers import is_missing, number
-from orla.reports.square import Square, square
+from orla.reports.square import Square, recoveries, square
 from orla.reports.study import StudyFacts
-from orla.reports.tables.two_by_two import recoveries
 
 _DIFFERENCES = (
     "gradient,\nper step",
