@@ -48,7 +48,7 @@ OTHERWISE = {
         "results/ratio_gap.py",
         "results/shared.py",
         "reports/tables/drift.py",
-        "reports/tables/paired.py",
+        "reports/tables/cadence.py",
         "reports/figures/ratio_gap_plane.py",
     },
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
@@ -62,7 +62,7 @@ OTHERWISE = {
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
     ("probe", "condition_number"): {
         "reports/figures/grad_ratio.py",
-        "reports/tables/networks.py",
+        "reports/tables/isotropy.py",
     },
     ("table", "structure"): {"reports/paper_rows.py"},  # a table of the paper
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry

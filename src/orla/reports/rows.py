@@ -95,7 +95,7 @@ class Rows(Table):
             notes=self.notes(shown, study, *needed),
             data=twin(shown.records, rows.iloc[:0] if self.sums_up else rows, study),
             ran=self.empty or bool(shown.panels),
-            **self.layout,
+            **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )
 
 
