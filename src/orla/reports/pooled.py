@@ -64,8 +64,8 @@ def _where_several(
     frame: pd.DataFrame, pooled: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
     """The rows of tasks with one pair, and those of `pooled` for a task with several."""
-    found = []
+    parts = []
     for _, group in frame.groupby("task", sort=False):
         pairs = group["pair"].nunique()
-        found.append(pooled(group).assign(pair=_NAME.format(pairs)) if pairs > 1 else group)
-    return pd.concat(found, ignore_index=True) if found else frame
+        parts.append(pooled(group).assign(pair=_NAME.format(pairs)) if pairs > 1 else group)
+    return pd.concat(parts, ignore_index=True) if parts else frame

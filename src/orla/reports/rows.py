@@ -17,7 +17,7 @@ from orla.reports.tables.shared import mark_notes, twin, without_blank
 Row = Mapping[str, Any]
 
 
-class Shown(NamedTuple):
+class Contents(NamedTuple):
     """What a table shows: the rows it is of, its panels, and the rows of the .csv twin."""
 
     rows: pd.DataFrame
@@ -75,26 +75,26 @@ class Rows(Table):
         """The caption, where it depends on the rows."""
         return self.says + (self.papers if study.reproduces else "")
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """What stands under the table."""
-        return mark_notes(shown.panels)
+        return mark_notes(contents.panels)
 
     def build(self, *needed: pd.DataFrame, study: StudyFacts) -> TableDocument:
         rows = self.rows(*needed, study=study)
         cells = self.columns(rows, study)
-        shown = Shown(rows, [], [])
+        contents = Contents(rows, [], [])
         for title, group in self.panels(rows, study):
             lines = (Line(study, row) for row in self.lines(group))
             panel = Panel(title, [tuple(cell.text(line) for cell in cells) for line in lines])
-            shown.panels.append(panel)
-            shown.records.extend(self.record(row, study) for row in group)
+            contents.panels.append(panel)
+            contents.records.extend(self.record(row, study) for row in group)
         return self.document(
             study,
             self.caption(rows, study),
-            **without_blank([cell.column for cell in cells], shown.panels, self.optional),
-            notes=self.notes(shown, study, *needed),
-            data=twin(shown.records, rows.iloc[:0] if self.sums_up else rows, study),
-            ran=self.empty or bool(shown.panels),
+            **without_blank([cell.column for cell in cells], contents.panels, self.optional),
+            notes=self.notes(contents, study, *needed),
+            data=twin(contents.records, rows.iloc[:0] if self.sums_up else rows, study),
+            ran=self.empty or bool(contents.panels),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )
 

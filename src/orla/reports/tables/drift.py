@@ -12,7 +12,7 @@ from orla.reports.cells import Line, called, cell, counted, ends, value
 from orla.reports.estimates import NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import Number
-from orla.reports.rows import Row, Rows, Shown
+from orla.reports.rows import Contents, Row, Rows
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts, in_paper
 from orla.reports.tables.shared import (
@@ -42,8 +42,8 @@ def _recovery(line: Line) -> str:
     if is_missing(row["recovery_percent"]) and lost_seeds(row):
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
-    shown = estimate(*(row[column] for column in columns), n=row["n_seeds"])
-    return shown if has_meaning(row) else NO_MEANING
+    text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
+    return text if has_meaning(row) else NO_MEANING
 
 
 def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
@@ -116,10 +116,10 @@ class Heldout(
         record = paper_record("recovery_percent", there)
         return row | record | {"paper_learning_rate": getattr(there, "learning_rate", None)}
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return [
-            *mark_notes(shown.panels),
-            *guard_notes([], shown.panels),
+            *mark_notes(contents.panels),
+            *guard_notes([], contents.panels),
             *(_errors(run) for run in runs(needed[1], study)),
         ]
 
@@ -194,14 +194,14 @@ class RatioGap(
         ratio = {"paper_update_ratio": _papers_ratio(study, row).get("update_ratio")}
         return row | ratio | paper_record("gap_pp", _papers_gap(study, row))
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]
-        if any(record["paper_update_ratio"] is not None for record in shown.records):
+        if any(record["paper_update_ratio"] is not None for record in contents.records):
             notes.append(
                 "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
                 "Table 3."
             )
-        return notes + mark_notes(shown.panels)
+        return notes + mark_notes(contents.panels)
 
 
 def _order_note(study: StudyFacts, row: Row, order: pd.DataFrame) -> str:

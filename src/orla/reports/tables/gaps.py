@@ -19,7 +19,7 @@ from orla.reports.estimates import (
 )
 from orla.reports.numbers import MISSING, interval
 from orla.reports.paper import Number
-from orla.reports.rows import Row, Rows, Shown, by_comparison, by_estimand
+from orla.reports.rows import Contents, Row, Rows, by_comparison, by_estimand
 from orla.reports.square import recoveries, square
 from orla.reports.study import StudyFacts, in_paper
 from orla.reports.tables.shared import (
@@ -119,16 +119,16 @@ class BciGap(
         main = row["comparison"] == study.main
         return row | (paper_record("gap_pp", _papers(study, row)) if main else {})
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         diverged = dict.fromkeys(
             _diverged(study, title, row)
-            for _, title, group in by_estimand(shown.rows, study)
+            for _, title, group in by_estimand(contents.rows, study)
             for line in by_comparison(group.to_dict("records"))
             for row in line["cells"].values()
             if lost_seeds(row)
         )
-        guards = guard_notes(shown.records, shown.panels)
-        return [*diverged, *guards, *mark_notes(shown.panels)]
+        guards = guard_notes(contents.records, contents.panels)
+        return [*diverged, *guards, *mark_notes(contents.panels)]
 
 
 def _diverged(study: StudyFacts, title: str, row: Row) -> str:
@@ -198,9 +198,9 @@ class TwoByTwo(
                 records = [row for line in lines for row in line["cells"].values()]
                 yield f"{title}: {ESTIMANDS[estimand]}", records
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         lacking = (
             "The study's comparisons form no two by two: it needs two gradients at two cadences."
         )
-        guards = guard_notes(shown.records, shown.panels)
+        guards = guard_notes(contents.records, contents.panels)
         return guards or ([] if square(study) else [lacking])

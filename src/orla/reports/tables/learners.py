@@ -11,7 +11,7 @@ import pandas as pd
 from orla.reports.alignment import against_exact, ordered, references
 from orla.reports.cells import called, cell, counted, ends, value
 from orla.reports.numbers import MISSING, memory, number, powers
-from orla.reports.rows import Row, Rows, Shown
+from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import StudyFacts
 
 _MORE = "‡"
@@ -64,8 +64,8 @@ class Learners(
             lines = by_name.loc[ordered(group["observer"], study)].to_dict("records")
             yield title, [row | _declared(study, row["observer"]) for row in lines]
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        marked = any(_MORE in text for p in shown.panels for row in p.rows for text in row)
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        marked = any(_MORE in text for p in contents.panels for row in p.rows for text in row)
         note = "‡ otherwise for some networks or windows: see the reference of learners."
         return [note] if marked else []
 

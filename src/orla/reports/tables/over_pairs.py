@@ -15,7 +15,7 @@ from orla.reports.estimates import (
     guard_notes,
 )
 from orla.reports.numbers import MISSING, count, interval, number
-from orla.reports.rows import Row, Rows, Shown, by_estimand
+from orla.reports.rows import Contents, Row, Rows, by_estimand
 from orla.reports.study import StudyFacts
 from orla.reports.tables.shared import (
     lost_seeds,
@@ -72,13 +72,13 @@ class OverPairs(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         # A pair without a gap fails a guard.
         several = rows[["n_pairs", "n_failing"]].max(axis=1) > 1
-        shown = rows[several].assign(pair="")
-        for estimand, title, group in by_estimand(shown, study, "comparison"):
+        rows = rows[several].assign(pair="")
+        for estimand, title, group in by_estimand(rows, study, "comparison"):
             yield f"{title}: {ESTIMANDS.get(estimand, estimand)}", group.to_dict("records")
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         return {name: number for name, number in row.items() if name != "pair"}
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         one_pair = "No task has more than one pair of sessions with these learners."
-        return guard_notes(shown.records, shown.panels) if shown.panels else [one_pair]
+        return guard_notes(contents.records, contents.panels) if contents.panels else [one_pair]

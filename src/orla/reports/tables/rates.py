@@ -10,7 +10,7 @@ import pandas as pd
 from orla.reports.cells import Cell, Line, called, cell, ends, value
 from orla.reports.numbers import MISSING, count, is_missing, number, rate
 from orla.reports.paper import load
-from orla.reports.rows import Row, Rows, Shown
+from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import PAPERS, StudyFacts
 from orla.reports.tables.shared import BOOTSTRAP
 
@@ -150,8 +150,8 @@ class AdaptWindow(
             if study.paper(keys, PAPERS) is not None:
                 yield title, [keys | row for row in definitions(group, study)]
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        return ["The paper: its Table 5, in float32, ± as printed."] if shown.panels else []
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
 
 
 def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:

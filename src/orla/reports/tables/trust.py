@@ -10,7 +10,7 @@ import pandas as pd
 from orla.reports.cells import Line, cell, value
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.rows import Row, Rows, Shown
+from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import StudyFacts
 from orla.reports.tables.shared import is_true
 from orla.reports.verdicts import folded, outcome_words, threshold, verdict_estimate
@@ -55,7 +55,7 @@ class TruthControls(
         if len(rows):
             yield "", rows.to_dict("records")
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return ["supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."]
 
 
@@ -140,12 +140,12 @@ class Verdict(
             ],
         )
 
-    def notes(self, shown: Shown, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        amended = any(is_true(row, "amended") for row in shown.records)
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        amended = any(is_true(row, "amended") for row in contents.records)
         return [
             *(
                 f"{row['title']}: {why}"
-                for row, why in folded(shown.rows, study)
+                for row, why in folded(contents.rows, study)
                 if row["outcome"] != "supported" and why
             ),
             *(["† amended after it was registered."] if amended else []),
