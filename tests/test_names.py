@@ -36,7 +36,7 @@ OTHERWISE = {
     ("loss", "cross_entropy"): {
         "tasks/bytes.py",
         "tasks/recordings.py",
-        "reports/tables/headtohead.py",  # the paper's column
+        "reports/tables/breadth.py",  # the paper's column
     },
     ("start", "pretrained"): {  # what a condition has by default; what a start says it is given
         "study/keys.py",
@@ -47,7 +47,7 @@ OTHERWISE = {
         "results/conditions.py",
         "results/ratio_gap.py",
         "results/shared.py",
-        "reports/tables/ratio_gap.py",
+        "reports/tables/drift.py",
         "reports/tables/cadence.py",
         "reports/figures/ratio_gap_plane.py",
     },
@@ -56,8 +56,8 @@ OTHERWISE = {
         "results/learners.py",
         "reports/tables/learners.py",
         "reports/figures/learners.py",
-        "reports/tables/cosine.py",  # the paper's column
-        "reports/tables/decorrelation.py",
+        "reports/tables/past.py",  # the paper's column
+        "reports/tables/networks.py",
     },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
     ("probe", "condition_number"): {
@@ -85,7 +85,7 @@ OTHERWISE = {
         "catalogue/__init__.py",
         "study/fitting.py",
         "study/plan.py",
-        "reports/tables/adapt_window.py",
+        "reports/tables/rates.py",
     },
     ("table", "architectures"): {"catalogue/__init__.py"},  # the room
     ("table", "horizon"): {  # a result, and the chapter of its figure
@@ -112,7 +112,7 @@ OTHERWISE = {
         "reports/estimates.py",
         "results/against_rtrl.py",
         "reports/beside.py",
-        "reports/tables/decay_grid.py",
+        "reports/tables/breadth.py",
         "results/estimands.py",
         "study/config.py",
         "study/quantities.py",
@@ -125,7 +125,7 @@ OTHERWISE = {
     ("table", "cadence"): {  # a chapter, and a word of the glossary
         "reports/chapters.py",
         "reports/figures/two_by_two.py",
-        "reports/tables/two_by_two.py",
+        "reports/tables/gaps.py",
         "reports/words.py",
     },
     ("table", "intervention"): {  # a kind of part, and the key column of that name
@@ -135,7 +135,6 @@ OTHERWISE = {
         "engine/memory_table.py",
         "interventions/base.py",
         "reports/study.py",
-        "reports/tables/heldout.py",
         "study/condition.py",
         "study/fitting.py",
         "study/keys.py",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from orla.reports.numbers import count, estimate, number
-from orla.reports.study import StudyFacts
-from orla.reports.table import Column, Panel, TableDocument
-from orla.reports.tables.base import Table
-from orla.reports.tables.shared import BOOTSTRAP, twin
+from orla.reports.cells import called, ends, value
+from orla.reports.numbers import count
+from orla.reports.rows import Rows
+from orla.reports.tables.shared import BOOTSTRAP
 
 
 class GradientNormsTable(
-    Table,
+    Rows,
     name="gradient_norms",
     label="Norms of the gradients",
     chapter="gradients",
@@ -21,35 +18,15 @@ class GradientNormsTable(
 ):
     """A panel a condition, a row a learner and optimizer."""
 
-    def build(self, norms: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
-        panels, records = [], []
-        for title, _, rows in study.groups(norms):
-            found = rows.to_dict("records")
-            panels.append(Panel(title, [_line(study, row) for row in found]))
-            records += found
-        return self.document(
-            study,
-            "Mean norm of the gradient over updates: as the learner answered it, and as the "
-            f"optimizer was given it. Brackets: {BOOTSTRAP}; n: seeds.",
-            columns=[
-                Column("Learner"),
-                Column("Optimizer"),
-                Column("Learner's norm", "r"),
-                Column("Optimizer's norm", "r"),
-                Column("Absolute error", "r"),
-                Column("n", "r"),
-            ],
-            panels=panels,
-            data=twin(records, norms, study),
-        )
-
-
-def _line(study: StudyFacts, row: dict) -> tuple[str, ...]:
-    return (
-        study.called("learner", row["learner"]),
-        study.called("optimizer", row["optimizer"]),
-        number(row["learned_norm"], 3),
-        estimate(row["gradient_norm"], row["low"], row["high"], n=row["n_seeds"], digits=3),
-        number(row["absolute_error"], 3),
-        count(row["n_seeds"]),
+    says = (
+        "Mean norm of the gradient over updates: as the learner answered it, and as the "
+        f"optimizer was given it. Brackets: {BOOTSTRAP}; n: seeds."
+    )
+    cells = (
+        called("learner"),
+        called("optimizer"),
+        value("Learner's norm", "learned_norm", digits=3),
+        ends("Optimizer's norm", "gradient_norm", "low", "high", digits=3),
+        value("Absolute error", "absolute_error", digits=3),
+        value("n", "n_seeds", count),
     )

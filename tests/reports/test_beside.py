@@ -9,7 +9,7 @@ from report_results import build
 
 from orla import catalogue
 from orla.reports import beside
-from orla.reports.agreement import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, adapts, compared
+from orla.reports.comparison import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, Mean, adapts, compared
 from orla.reports.paper import load
 
 BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.BesidePaper)]
@@ -103,7 +103,7 @@ def test_decays_are_measured_against_immediate_with_adam(simulated):
     ],
 )
 def test_one_rule_compares(value, low, high, theirs, spread, said):
-    assert compared(value, low, high, theirs, spread) == said
+    assert compared(Mean(value, low, high), theirs, spread) == said
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_network_that_only_adapts_is_held_to_the_frozen_one(simulated, error, 
     ],
 )
 def test_to_adapt_is_to_end_below_the_frozen_network(change, low, high, said):
-    assert adapts(change, low, high) == said
+    assert adapts(Mean(change, low, high)) == said
 
 
 def test_a_model_that_diverged_is_counted_and_has_no_number(simulated):

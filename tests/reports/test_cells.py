@@ -1,4 +1,7 @@
-"""Each number stands in its own cell: every cell of a row has a number of its own."""
+"""Each number stands in its own cell: every cell of a row has a number of its own.
+
+The functions that declare cells are held to texts written by hand, and to lines that lack a number.
+"""
 
 import re
 from dataclasses import replace
@@ -7,6 +10,9 @@ import pandas as pd
 import pytest
 from report_results import COMPARISONS, build
 
+from orla.reports.cells import Line, called, counted, ends, mean, mean_seeds, value
+from orla.reports.comparison import Mean, Sheet
+from orla.reports.numbers import rate
 from orla.reports.paper import load
 from orla.reports.study import Comparison, in_paper
 
@@ -409,3 +415,51 @@ def test_pairs_and_tasks_are_told_apart_only_where_there_are_several(simulated):
         f"{pair}, RNN, float64, 80/20" for pair in ("default", "second")
     ]
     assert [next(r for r in p.rows if r[0] == "SGD")[2][:4] for p in two] == ["−4.1", "+9.9"]
+
+
+NUMBERS = {"x": -1.26, "low": -2.0, "high": 0.5, "n_seeds": 3, "n_diverged": 2, "optimizer": "sgd"}
+
+
+@pytest.mark.parametrize(
+    ("column", "changed", "text"),
+    [
+        (value("", "x"), {}, "−1.3"),
+        (value("", "x", digits=2, signed=True), {"x": 1.26}, "+1.26"),
+        (value("", "x", rate), {"x": 3e-4}, "3×10⁻⁴"),
+        (value("", "x"), {"x": float("nan")}, "–"),
+        (ends("", "x", "low", "high"), {}, "−1.3 [−2.0,\u00a00.5]"),
+        (ends("", "x", "low", "high"), {"n_seeds": 1}, "−1.3"),
+        (ends("", "x", "low", "high"), {"run": False}, "not run"),
+        (counted(), {}, "3 (2 div.)"),
+        (counted(), {"n_diverged": float("nan")}, "3"),
+        (called("optimizer"), {}, "SGD"),
+        (called("optimizer"), {"optimizer": ""}, "–"),
+    ],
+)
+def test_what_a_cell_shows_of_a_row(column, changed, text, simulated):
+    assert column.text(Line(simulated, NUMBERS | changed)) == text
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "text"),
+    [
+        (Mean(0.40, 0.38, 0.42, 5), {"x": 41.0}, "40.0 ± 2.0\n41.0 (agrees)"),
+        (Mean(0.40, 0.38, 0.42, 5), {"x": 60.0}, "40.0 ± 2.0\n60.0 (differs)"),
+        (Mean(0.40, 0.38, 0.42, 5), {"x": 60.0, "low": 30.0, "high": 90.0}, "(agrees)"),
+        (Mean(0.40, 0.10, 0.70, 5), {"x": 41.0}, "40.0 ± 30.0\n41.0 (too wide)"),
+        (Mean(float("nan"), diverged=5), {"x": 41.0}, "diverged\n41.0"),
+        (None, {"x": 41.0}, "not run\n41.0"),
+        (Mean(0.40, 0.38, 0.42, 5), None, "40.0 ± 2.0"),
+    ],
+)
+def test_a_mean_stands_over_the_papers_number_with_what_the_rule_says(ours, paper, text, simulated):
+    sheet = Sheet(simulated)
+    sheet.means[(*([""] * 9), "share")] = ours
+    line = Line(simulated, {}, paper, sheet)
+    column = mean("", "share", "x", scale=100.0, digits=1)
+    assert column.text(line).endswith(text)
+    [record] = sheet.data.to_dict("records")
+    assert record["run"] == sheet.ran == (ours is not None)
+    assert mean_seeds("share").text(line) == (
+        "–" if ours is None else {5: "5", 0: "0 (5 div.)"}[ours.n]
+    )

@@ -11,8 +11,8 @@ from report_results import KEYS, SIMULATED, build
 from scipy import stats
 
 from orla import catalogue
-from orla.reports import chapters, paper_rows
-from orla.reports.agreement import AGREES, DIFFERS
+from orla.reports import chapters
+from orla.reports.comparison import AGREES, DIFFERS, printed
 from orla.reports.paper import load
 from orla.reports.table import write
 from orla.results import base
@@ -463,10 +463,10 @@ def test_the_chapter_comes_after_the_ratio():
 
 
 def test_a_range_is_written_by_its_ends():
-    found = paper_rows.theirs({"x_from": 2, "x_to": 7, "place": "there"}, "x")
+    found = printed({"x_from": 2, "x_to": 7, "place": "there"}, "x")
     assert (found.value, found.spread, found.text(1, False)) == (4.5, 2.5, "2.0 to 7.0")
-    assert paper_rows.theirs({"x": 1.0}, "y") is None and paper_rows.theirs(None, "x") is None
-    found = paper_rows.theirs({"x": 1.25, "low_pp": 1.0, "high_pp": 1.5}, "x", "_pp")
+    assert printed({"x": 1.0}, "y") is None and printed(None, "x") is None
+    found = printed({"x": 1.25, "low_pp": 1.0, "high_pp": 1.5}, "x", "_pp")
     assert found.text(2, True, ends=True) == "+1.25 [1.00,\u00a01.50]"
 
 

@@ -14,7 +14,7 @@ from orla import catalogue
 from orla.reports.latex import escape
 from orla.reports.study import Comparison
 from orla.reports.table import to_latex, write
-from orla.reports.tables import adapt_window
+from orla.reports.tables import rates
 from orla.reports.verdicts import folded, outcome_words, reasons, sample, threshold
 
 NAMES = list(catalogue.parts("table"))
@@ -77,16 +77,6 @@ def test_empty_results_give_an_empty_table(name, results, simulated):
     assert "No condition of this table was run" in to_latex(build(name, nothing, simulated))
 
 
-def test_heldout_has_ours_beside_the_papers(results, simulated):
-    table = build("heldout", results, simulated)
-    ours = results["conditions"].query(
-        "learner == 'immediate' and optimizer == 'adam' and split == '80-20'"
-    )
-    cells = line(table, "RNN, float64, 80/20: immediate, per step", "Adam")
-    assert cells[3].startswith(f"{ours['recovery_percent'].item():.1f} [")
-    assert cells[6:] == ("41.7", "3×10⁻⁴")
-
-
 def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
     table = build("heldout", results, simulated)
     immediate = "RNN, float64, 80/20: immediate, per step"
@@ -115,30 +105,6 @@ def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
 def test_all_diverged_is_said(results, simulated):
     table = build("heldout", with_losses(results), simulated)
     assert line(table, "RNN, float64, 80/20: TBPTT-200", "Adam")[3] == "diverged"
-
-
-def test_two_by_two_has_all_five_differences(results, simulated):
-    table = build("bci_gap", results, simulated)
-    cells = line(table, "RNN, float64, 80/20: frozen once", "SGD")
-    gaps = (
-        results["estimates"]
-        .query("optimizer == 'sgd' and split == '80-20' and estimand == 'heldout'")
-        .set_index("comparison")["gap_pp"]
-    )
-    order = ["per_step", "per_window", "cadence_immediate", "cadence_full", "paper"]
-    for cell, comparison in zip(cells[2:7], order, strict=True):
-        shown = float(cell.split("\n")[0].replace("−", "-").rstrip("‡"))
-        assert shown == pytest.approx(gaps[comparison], abs=0.0501)
-    assert cells[7] == "−9.9\n[−16.4,\u00a0−3.5]"
-    assert any("1 seed is left out" in note for note in table.notes)
-
-
-def test_ratio_gap_shows_the_papers_table_only_for_its_condition(results, simulated):
-    table = build("ratio_gap", results, simulated)
-    assert line(table, "RNN, float64, 80/20", "LARS")[2:5:2] == ("10.49", "+20")
-    assert line(table, "RNN, float64, 50/50", "LARS")[2] == "–"
-    assert line(table, "RNN, float64, 50/50", "SGD")[4] == "within CI of 0"
-    assert "1.00" in table.notes[0]
 
 
 def test_verdicts_in_the_order_of_the_claims(results, simulated):
@@ -282,6 +248,6 @@ def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(results
 
 def test_the_adapt_window_compares_the_learners_of_the_papers_comparison(results, simulated):
     models = results["lr_curves"].assign(recovery_adapt_percent=40.0, selected=True)
-    found = {row["optimizer"]: row for row in adapt_window._definitions(models, simulated)}
+    found = {row["optimizer"]: row for row in rates.definitions(models, simulated)}
     assert found["adam"]["best_reference_percent"] == 40
     assert found["adam"]["best_full_default_percent"] == 100

@@ -1,26 +1,30 @@
-"""Tables that set every row of one of the paper's tables beside what the study ran.
-
-The rule of `orla.reports.agreement` says of each row whether both numbers agree; `RULE` states it
-under the table.
-"""
+"""Tables that set every row of one of the paper's tables beside what the study ran."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.agreement import COMPARED, NOT_COMPARABLE, adapts, compared
-from orla.reports.numbers import MISSING, count, is_missing, number
+from orla.reports.comparison import (
+    COMPARED,
+    NOT_COMPARABLE,
+    Mean,
+    adapts,
+    compared,
+    mean_of,
+    mean_text,
+    seeds,
+)
+from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
-from orla.reports.study import HIDDEN, StudyFacts
+from orla.reports.paper_rows import same_size
+from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel, TableDocument
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import EDGE, NOT_RUN, mark_notes, twin
-from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
 RULE = (
@@ -41,6 +45,11 @@ class Measure(NamedTuple):
     digits: int = 1
     on_heldout: bool = False
     change: bool = False
+
+    def text(self, ours: Mean) -> str:
+        """Ours as a cell."""
+        text = mean_text(ours, self.digits, self.change, without=_NO_REFERENCE)
+        return f"error {text} %" if self.change and ours.value == ours.value else text
 
 
 # By the paper's name of the number.
@@ -70,30 +79,52 @@ _COLUMNS = [
 ]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What the study measured of one row; numbers are (mean over seeds, ends of the t interval)."""
+class Ours(NamedTuple):
+    """What the study measured of one row of the paper."""
 
     optimizer: str
     learning_rate: float
     edge: bool
-    n_seeds: int
-    n_diverged: int
-    adapting: tuple[float, float, float]
-    heldout: tuple[float, float, float]
+    adapting: Mean
+    heldout: Mean
 
 
-def condition(row: dict[str, Any]) -> dict[str, str] | None:
+def condition(row: Mapping[str, Any]) -> dict[str, str] | None:
     """Key columns of the condition that a row of the paper is about; None where one is missing.
 
     Without "optimizer" the row is about the best one: ours is that of the lowest error where
     learning rates are selected.
     """
-    row = row | row.get("ours", {})
+    row = {**row, **row.get("ours", {})}
     if any(row.get(key) is None for key in ("task", "architecture", "learner")):
         return None
     names = ("task", "architecture", "learner", "optimizer", "precision", "split")
     return {name: row[name] for name in names if row.get(name) is not None}
+
+
+def measured(models: pd.DataFrame, keys: Mapping[str, str], measure: Measure) -> Ours | None:
+    """Ours for a condition, over its seeds; None where it was not run.
+
+    Args:
+        models: one row a seed, at the selected rate of each condition.
+        keys: key columns; without "optimizer" the one with the lowest mean validation error.
+        measure: the columns.
+    """
+    wanted = {c: value for c, value in (DEFAULTS | dict(keys)).items() if c in models}
+    rows = models[np.logical_and.reduce([models[c] == value for c, value in wanted.items()])]
+    if rows.empty:
+        return None
+    if "optimizer" not in keys:
+        means = rows.groupby("optimizer")["validation_error"].mean()
+        best = means.idxmin() if means.notna().any() else means.index[0]
+        rows = rows[rows["optimizer"] == best]
+    lost = int(rows["diverged"].sum())
+    return Ours(
+        str(rows["optimizer"].iloc[0]),
+        float(rows["learning_rate"].iloc[0]),
+        bool(rows["edge"].any()),
+        *(mean_of(rows[column], lost) for column in measure[:2]),
+    )
 
 
 class BesidePaper(Table):
@@ -114,32 +145,31 @@ class BesidePaper(Table):
     def build(self, models: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         models = self.models(models)
         lines: dict[str, list[tuple[str, ...]]] = {}
-        records, ran, printed = [], False, set()
-        for theirs in load().table(self.part.more["paper"]) if len(models) else ():
-            keys = condition(theirs)
-            measure = next((name for name in self.measures if name in theirs), None)
-            if keys is None or (measure is None and not _worded(theirs)):
+        records: dict[tuple, dict[str, Any]] = {}
+        for row in load().table(self.part.more["paper"]) if len(models) else ():
+            keys, name = condition(row), next((n for n in self.measures if n in row), None)
+            if keys is None or (name is None and not _words(row)):
                 continue
-            columns = self.measures[measure or next(iter(self.measures))]
-            ours = measured(models, keys, columns.adapting, columns.heldout)
-            ran = ran or ours is not None
-            value = theirs.get(measure) if measure and not columns.change else None
-            if (shown := (*keys.items(), measure, value)) in printed:
+            measure = self.measures[name or next(iter(self.measures))]
+            value = row.get(name) if name and not measure.change else None
+            if (entry := (*keys.items(), name, value)) in records:
                 continue  # "best optimizer" and Adam, where Adam is the best
-            printed.add(shown)
-            said = NOT_COMPARABLE
-            size = study.options("architecture", keys["architecture"]).get("hidden", HIDDEN)
-            if ours is not None and size == theirs.get("hidden", HIDDEN):
-                spread = theirs.get("spread_percent")
-                which = ours.heldout if columns.on_heldout else ours.adapting
-                said = adapts(*which) if columns.change else compared(*which, value, spread)
-            line = self._line(study, keys, ours, theirs, value, said, columns)
-            title = ", ".join(
-                study.called(key, keys[key]) for key in ("task", "split") if key in keys
-            )
-            lines.setdefault(title, []).append(line)
-            records.append(_record(keys, ours, theirs, measure, value, said))
+            ours = measured(models, keys, measure)
+            said = _said(study, keys, ours, row, measure, value)
+            records[entry] = _record(keys, ours, row) | {
+                "measure": name,
+                "paper": value,
+                "paper_words": _words(row) or None,
+                "paper_learning_rate": row.get("learning_rate"),
+                "paper_place": row.get("place"),
+                "compared": said,
+            }
+            paper = _words(row) if value is None else number(value, measure.digits)
+            parts = (study.called(key, keys[key]) for key in ("task", "split") if key in keys)
+            line = (*_ours(study, records[entry], ours, measure), paper, said)
+            lines.setdefault(", ".join(parts), []).append(line)
         panels = [Panel(title, rows) for title, rows in lines.items()]
+        ran = any(record["run"] for record in records.values())
         return self.document(
             study,
             f"{self.says} ±: half of the 95 % t interval over seeds. Rates stand in the .csv.",
@@ -147,113 +177,60 @@ class BesidePaper(Table):
             panels=panels,
             notes=[_CADENCE, *self.remarks, RULE, *mark_notes(panels)],
             size="scriptsize",
-            data=twin(records, models, study),
+            data=twin(list(records.values()), models, study),
             ran=ran and study.reproduces,
         )
 
-    def _line(
-        self,
-        study: StudyFacts,
-        keys: Mapping[str, str],
-        ours: Measured | None,
-        theirs: Mapping[str, Any],
-        value: float | None,
-        said: str,
-        columns: Measure,
-    ) -> tuple[str, ...]:
-        optimizer = keys.get("optimizer") or (ours.optimizer if ours else "")
-        names = [
-            study.called("architecture", keys["architecture"]),
-            study.called("learner", keys["learner"]).removesuffix(_USUAL),
-            study.called("optimizer", optimizer) if optimizer else MISSING,
-        ]
-        paper = number(value, columns.digits) if value is not None else _worded(theirs)
-        if ours is None:
-            return (*names, MISSING, NOT_RUN, MISSING, paper, said)
-        lost = f" ({ours.n_diverged} div.)" if ours.n_diverged else ""
-        return (
-            *names,
-            count(ours.n_seeds) + lost,
-            _cell(ours.adapting, ours.n_diverged, columns) + (EDGE if ours.edge else ""),
-            _cell(ours.heldout, ours.n_diverged, columns),
-            paper,
-            said,
-        )
+
+def _said(
+    study: StudyFacts,
+    keys: Mapping[str, str],
+    ours: Ours | None,
+    row: Mapping[str, Any],
+    measure: Measure,
+    value: float | None,
+) -> str:
+    """What the rule says of ours and the paper's number, or of ours and "adapts"."""
+    if ours is None or not same_size(study, keys["architecture"], row):
+        return NOT_COMPARABLE
+    mean = ours.heldout if measure.on_heldout else ours.adapting
+    return adapts(mean) if measure.change else compared(mean, value, row.get("spread_percent"))
 
 
-def measured(
-    models: pd.DataFrame, keys: Mapping[str, str], adapt: str, heldout: str
-) -> Measured | None:
-    """Ours for a condition, over its seeds; None where it was not run.
-
-    Args:
-        models: one row a seed, at the selected rate of each condition.
-        keys: key columns; without "optimizer" the one with the lowest mean validation error.
-        adapt, heldout: columns of the number while adapting and on the held-out part.
-    """
-    wanted = DEFAULTS | dict(keys)
-    known = {column: value for column, value in wanted.items() if column in models}
-    rows = models[np.logical_and.reduce([models[c] == v for c, v in known.items()])]
-    if rows.empty:
-        return None
-    if "optimizer" not in keys:
-        errors = rows.groupby("optimizer")["validation_error"].mean()
-        best = errors.idxmin() if errors.notna().any() else errors.index[0]
-        rows = rows[rows["optimizer"] == best]
-    found = [moments(rows[column]) for column in (adapt, heldout)]
-    return Measured(
-        optimizer=str(rows["optimizer"].iloc[0]),
-        learning_rate=float(rows["learning_rate"].iloc[0]),
-        edge=bool(rows["edge"].any()),
-        n_seeds=found[0].n,
-        n_diverged=int(rows["diverged"].sum()),
-        adapting=(found[0].mean, *found[0].interval()),
-        heldout=(found[1].mean, *found[1].interval()),
+def _ours(
+    study: StudyFacts, record: Mapping[str, Any], ours: Ours | None, measure: Measure
+) -> tuple[str, ...]:
+    """Names and ours: the cells left of the paper's."""
+    optimizer = record["optimizer"]
+    names = (
+        study.called("architecture", record["architecture"]),
+        study.called("learner", record["learner"]).removesuffix(_USUAL),
+        study.called("optimizer", optimizer) if optimizer else MISSING,
     )
+    if ours is None:
+        return (*names, MISSING, NOT_RUN, MISSING)
+    adapting, heldout = measure.text(ours.adapting), measure.text(ours.heldout)
+    return (*names, seeds(ours.adapting), adapting + (EDGE if ours.edge else ""), heldout)
 
 
-def _cell(of: tuple[float, float, float], diverged: int, columns: Measure) -> str:
-    value, low, high = of
-    if is_missing(value):
-        return "diverged" if diverged else _NO_REFERENCE
-    half = "" if is_missing(high) else f" ± {number((high - low) / 2, columns.digits)}"
-    told = number(value, columns.digits, signed=columns.change) + half
-    return f"error {told} %" if columns.change else told
-
-
-def _worded(theirs: Mapping[str, Any]) -> str:
+def _words(row: Mapping[str, Any]) -> str:
     """The paper's words in place of a number, or "" where it has none."""
-    if theirs.get("diverged"):
+    if row.get("diverged"):
         return "diverged"
-    words = (v for k, v in theirs.items() if k.endswith("_text") and k != "ratio_text")
+    words = (v for k, v in row.items() if k.endswith("_text") and k != "ratio_text")
     return next(map(str, words), "")
 
 
-def _record(
-    keys: Mapping[str, str],
-    ours: Measured | None,
-    theirs: Mapping[str, Any],
-    measure: str | None,
-    value: float | None,
-    said: str,
-) -> dict[str, Any]:
-    found = dict.fromkeys(("optimizer", "learning_rate", "edge", "n_seeds", "n_diverged"))
-    found |= {k: v for k, v in vars(ours).items() if k in found} if ours else {}
-    empty = (None, None, None)
-    for name, triple in (
-        ("adapting", ours.adapting if ours else empty),
-        ("heldout", ours.heldout if ours else empty),
-    ):
-        found |= dict(zip((name, f"{name}_low", f"{name}_high"), triple, strict=True))
+def _record(keys: Mapping[str, str], ours: Ours | None, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The first columns of the .csv twin: the condition, and ours with its intervals."""
+    nothing = Mean(None, None, None, None, None)
+    optimizer, rate, edge, adapting, heldout = ours or (None, None, None, nothing, nothing)
     return {
         **{key: keys.get(key) for key in ("task", "architecture", "learner")},
-        **found,
-        "optimizer": keys.get("optimizer") or found["optimizer"],
+        "optimizer": keys.get("optimizer") or optimizer,
+        **{"learning_rate": rate, "edge": edge},
+        **{"n_seeds": adapting.n, "n_diverged": adapting.diverged},
+        **dict(zip(("adapting", "adapting_low", "adapting_high"), adapting[:3], strict=True)),
+        **dict(zip(("heldout", "heldout_low", "heldout_high"), heldout[:3], strict=True)),
         "run": ours is not None,
-        "measure": measure,
-        "paper": value,
-        "paper_words": _worded(theirs) or None,
-        "paper_learning_rate": theirs.get("learning_rate"),
-        "paper_place": theirs.get("place"),
-        "compared": said,
     }

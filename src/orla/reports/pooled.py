@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 
@@ -53,18 +54,18 @@ def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
     return _where_several(models, pooled)
 
 
-def notes_on_pairs(conditions: pd.DataFrame) -> list[str]:
-    """What the numbers over pairs are; [] where there are none."""
-    pooled = conditions["pair"].str.fullmatch(_NAME.format(r"\d+"))
-    return [_ON_PAIRS] if pooled.any() else []
+def notes_on_pairs(pairs: Iterable[str]) -> list[str]:
+    """What the numbers over pairs are, where one of these pairs is several; else []."""
+    pooled = re.compile(_NAME.format(r"\d+"))
+    return [_ON_PAIRS] if any(pooled.fullmatch(pair) for pair in pairs) else []
 
 
 def _where_several(
     frame: pd.DataFrame, pooled: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
     """The rows of tasks with one pair, and those of `pooled` for a task with several."""
-    found = []
+    parts = []
     for _, group in frame.groupby("task", sort=False):
         pairs = group["pair"].nunique()
-        found.append(pooled(group).assign(pair=_NAME.format(pairs)) if pairs > 1 else group)
-    return pd.concat(found, ignore_index=True) if found else frame
+        parts.append(pooled(group).assign(pair=_NAME.format(pairs)) if pairs > 1 else group)
+    return pd.concat(parts, ignore_index=True) if parts else frame

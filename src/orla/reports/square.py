@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from orla.reports.study import StudyFacts
 
@@ -38,6 +39,27 @@ def square(study: StudyFacts) -> Square | None:
             if alike and cadences < windows and all(side in named for side in sides):
                 return Square(per_step, per_window, *(named[side] for side in sides))
     return None
+
+
+def recoveries(
+    cells: Mapping[str, Mapping[str, Any]], square: Square
+) -> list[tuple[Mapping[str, Any], str] | None]:
+    """For immediate and full, each per step and per window: a row that holds it, and its side.
+
+    The side is the first words of the row's columns: those of the learner that is subtracted from,
+    or of the other.
+    """
+    first, second = "recovery_full", "recovery_immediate"
+    places = (
+        ((square.per_step, second), (square.immediate, second)),
+        ((square.per_window, second), (square.immediate, first)),
+        ((square.per_step, first), (square.full, second)),
+        ((square.per_window, first), (square.full, first)),
+    )
+    return [
+        next(((cells[name], side) for name, side in where if name in cells), None)
+        for where in places
+    ]
 
 
 def _named(study: StudyFacts) -> dict[tuple[str, str], str]:

@@ -17,7 +17,6 @@ import pandas as pd
 import torch
 
 from orla import catalogue
-from orla.architectures.base import Parameters
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.programs.store import say

@@ -14,9 +14,8 @@ from matplotlib.ticker import LogLocator, NullLocator
 from orla.reports import style
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.figures.plots import PLAIN, count_range, facets, key, legend, most, where
-from orla.reports.measured import plain
 from orla.reports.numbers import number
-from orla.reports.paper_rows import full_learner, papers_structure
+from orla.reports.paper_rows import full_learner, papers_structure, plain
 from orla.reports.study import HIDDEN, StudyFacts
 
 _TOGETHER = ("task", "pair", "architecture", "precision", "learner")

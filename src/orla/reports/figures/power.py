@@ -10,7 +10,7 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.figures.plots import facets, where
 from orla.reports.numbers import count, number
 from orla.reports.study import StudyFacts
-from orla.reports.tables.power import sample
+from orla.reports.tables.trust import sample
 
 
 class Power(

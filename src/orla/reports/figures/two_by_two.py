@@ -22,9 +22,8 @@ from orla.reports.estimates import (
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.figures.plots import bars, facets, keys_of, legend, most, points, where
 from orla.reports.numbers import is_missing, number
-from orla.reports.square import Square, square
+from orla.reports.square import Square, recoveries, square
 from orla.reports.study import StudyFacts
-from orla.reports.tables.two_by_two import recoveries
 
 _GRADIENTS = {0.5: "immediate\ngradient", 2.5: "full\ngradient"}
 _DIFFERENCES = {

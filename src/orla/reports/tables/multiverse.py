@@ -25,16 +25,16 @@ class Multiverse(
 
     def build(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
         rows = specifications(multiverse, study)
-        kept = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
+        choices = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
         panels = [
             Panel(
                 f"{study.called('optimizer', optimizer)}: {metric}",
-                [(*(row[name] for name in kept), _gap(row)) for row in own.to_dict("records")],
+                [(*(row[name] for name in choices), _gap(row)) for row in group.to_dict("records")],
             )
             for optimizer in study.present(rows, "optimizer")
             for metric in METRICS.values()
-            for own in [rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]]
-            if len(own)
+            for group in [rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]]
+            if len(group)
         ]
         return self.document(
             study,
@@ -42,7 +42,7 @@ class Multiverse(
             "from the least to the greatest: "
             "recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets: 95 % t interval "
             "over seeds of one pair.",
-            columns=[*(Column(CHOICES[name]) for name in kept), Column("Gap", "r")],
+            columns=[*(Column(CHOICES[name]) for name in choices), Column("Gap", "r")],
             panels=panels,
             data=twin(multiverse.to_dict("records"), multiverse, study),
             size="scriptsize",

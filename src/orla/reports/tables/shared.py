@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.numbers import MISSING, is_missing, number
 from orla.reports.paper import Number
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel
@@ -31,76 +31,34 @@ _MARK_NOTES = {
 }
 
 
-class PaperCell:
-    """A number of the paper as a cell, with the mark of the run it comes from."""
-
-    def __init__(self, theirs: Number | None, digits: int = 1, signed: bool = False):
-        self._theirs = theirs
-        self._digits = digits
-        self._signed = signed
-
-    @property
-    def found(self) -> bool:
-        """Whether the paper has a number here."""
-        return self._theirs is not None
-
-    @property
-    def learning_rate(self) -> float | None:
-        """The rate that the paper calls best."""
-        return self._theirs.learning_rate if self._theirs else None
-
-    @property
-    def _mark(self) -> str:
-        return _CONFIGURATION_MARKS.get(self._theirs.configuration, "") if self._theirs else ""
-
-    @property
-    def cell(self) -> str:
-        """The paper's number or words in one line."""
-        if self._theirs is None:
-            return MISSING
-        figure = self._theirs.text or number(self._theirs.value, self._digits, self._signed)
-        return figure + self._mark
-
-    @property
-    def two_lines(self) -> str:
-        """The number over its interval, or the words in two lines."""
-        if self._theirs is None:
-            return MISSING
-        if self._theirs.text:
-            return self._theirs.text.replace(" ", "\n", 1) + self._mark
-        ends = interval(self._theirs.low, self._theirs.high)
-        return f"{self.cell}\n{ends}".rstrip("\n")
-
-    def record(self, name: str, with_rate: bool = False) -> dict:
-        """The paper's number, its interval and place, as columns of the .csv twin."""
-        theirs = self._theirs
-        record = {
-            f"paper_{name}": theirs.value if theirs else None,
-            "paper_text": theirs.text if theirs else None,
-            "paper_low": theirs.low if theirs else None,
-            "paper_high": theirs.high if theirs else None,
-            "paper_configuration": theirs.configuration if theirs else None,
-            "paper_place": theirs.place if theirs else None,
-        }
-        if with_rate:
-            record["paper_learning_rate"] = theirs.learning_rate if theirs else None
-        return record
+def paper_text(there: Number | None, digits: int = 1, signed: bool = False) -> str:
+    """A number of the paper, or its words, with the mark of the run it comes from."""
+    if there is None:
+        return MISSING
+    mark = _CONFIGURATION_MARKS.get(there.configuration, "")
+    return (there.text or number(there.value, digits, signed)) + mark
 
 
-def paper_gap(study: StudyFacts, row: Mapping[str, Any]) -> PaperCell:
-    """The paper's gap for a row's condition, signed; a dash where its numbers do not apply."""
+def paper_record(name: str, there: Number | None) -> dict[str, Any]:
+    """A number of the paper, its interval and place, as columns of the .csv twin."""
+    columns = {f"paper_{name}": "value", "paper_text": "text", "paper_low": "low"}
+    columns |= {"paper_high": "high"}
+    columns |= {f"paper_{field}": field for field in ("configuration", "place")}
+    return {column: getattr(there, field, None) for column, field in columns.items()}
+
+
+def paper_gap(study: StudyFacts, row: Mapping[str, Any]) -> Number | None:
+    """The paper's gap for a row's condition; None where its numbers do not apply."""
     paper = study.paper(row, study.main)
-    if paper is None:
-        return PaperCell(None)
-    theirs = paper.gap(row["optimizer"], row["precision"], row["split"], row["architecture"])
-    return PaperCell(theirs, signed=True)
+    keys = ("optimizer", "precision", "split", "architecture")
+    return paper.gap(*(row[key] for key in keys)) if paper else None
 
 
 def with_paper_rows(
     frame: pd.DataFrame,
     study: StudyFacts,
     candidates: Iterable[Mapping[str, str]],
-    cell: Callable[[StudyFacts, Mapping[str, Any]], PaperCell],
+    number_of: Callable[[StudyFacts, Mapping[str, Any]], Number | None],
 ) -> pd.DataFrame:
     """The results, and a row with ``run`` False for each condition of the paper that was not run.
 
@@ -111,25 +69,25 @@ def with_paper_rows(
         frame: results with key columns.
         study: names, comparisons and data of the study.
         candidates: what the paper has in its rows: learner, optimizer, comparison.
-        cell: the paper's number for a row's keys.
+        number_of: the paper's number for a row's keys, None where it has none.
     """
-    own = frame.assign(run=True)
+    ran = frame.assign(run=True)
     rows = [
         keys | dict(more)
         for keys in _crossed(frame)
         for more in candidates
-        if cell(study, keys | dict(more)).found
+        if number_of(study, keys | dict(more)) is not None
     ]
     if not rows:
-        return own
+        return ran
     wanted = pd.DataFrame(rows).drop_duplicates()
     by = list(wanted.columns)
-    missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="found")
-    missing = missing[missing["found"] == "left_only"].drop(columns="found")
+    missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="from")
+    missing = missing[missing["from"] == "left_only"].drop(columns="from")
     # Whole numbers and flags stay what they are beside rows that have none.
-    exact = own.select_dtypes(["integer", "bool"])
-    own = own.astype({column: exact[column].convert_dtypes().dtype for column in exact})
-    return pd.concat([own, missing.assign(run=False).astype({"run": "boolean"})], ignore_index=True)
+    exact = ran.select_dtypes(["integer", "bool"])
+    ran = ran.astype({column: exact[column].convert_dtypes().dtype for column in exact})
+    return pd.concat([ran, missing.assign(run=False).astype({"run": "boolean"})], ignore_index=True)
 
 
 def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
@@ -140,21 +98,26 @@ def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
             yield {"task": task, "pair": pair, **dict(zip(kinds, values, strict=True)), **DEFAULTS}
 
 
-def without_paper(
-    columns: list[Column], panels: list[Panel]
+def without_blank(
+    columns: list[Column], panels: list[Panel], optional: Callable[[Column], bool]
 ) -> dict[str, list[Column] | list[Panel]]:
-    """Columns and panels of a table, less the paper's columns where no row has its numbers."""
-    theirs = {i for i, c in enumerate(columns) if c.header == "paper" or c.group == "The paper"}
-    if any(row[i] != MISSING for panel in panels for row in panel.rows for i in theirs):
-        theirs = set()
-    kept = [i for i in range(len(columns)) if i not in theirs]
+    """Columns and panels of a table, less the optional columns where none has a number."""
+    drop = {i for i, column in enumerate(columns) if optional(column)}
+    if any(row[i] != MISSING for panel in panels for row in panel.rows for i in drop):
+        drop = set()
+    keep = [i for i in range(len(columns)) if i not in drop]
     return {
-        "columns": [columns[i] for i in kept],
+        "columns": [columns[i] for i in keep],
         "panels": [
-            Panel(panel.title, [tuple(row[i] for i in kept) for row in panel.rows])
+            Panel(panel.title, [tuple(row[i] for i in keep) for row in panel.rows])
             for panel in panels
         ],
     }
+
+
+def of_paper(column: Column) -> bool:
+    """Whether a column holds the paper's numbers."""
+    return column.header == "paper" or column.group == "The paper"
 
 
 def is_true(row: dict, column: str) -> bool:
@@ -189,7 +152,7 @@ def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.Data
     data = pd.DataFrame.from_records(records) if records else frame.copy()
     kinds = {c: frame[c].dtype for c in data if c in frame}
     data = data.astype(kinds)
-    known = "task" in data
-    data.insert(0, "simulated", study.simulates(data["task"]) if known else study.simulated)
+    simulated = study.simulates(data["task"]) if "task" in data else study.simulated
+    data.insert(0, "simulated", simulated)
     data.insert(0, "dataset", study.name)
     return data

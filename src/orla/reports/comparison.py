@@ -1,0 +1,223 @@
+"""Comparison with the paper: our means beside its numbers, and the one rule that judges both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.study import StudyFacts
+from orla.reports.tables.shared import NOT_RUN, twin
+from orla.statistics.means import moments
+from orla.study.keys import KEYS
+
+AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", MISSING
+# Share of the paper's number that counts as no difference: most are printed with two digits.
+SAME = 0.1
+# A longer half interval than this share of the paper's number settles nothing.
+TELLS = 0.5
+COMPARED = (
+    "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
+    " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
+    " interval is longer than half of the paper's number."
+)
+ADAPTS = (
+    "Where the paper only says “adapts”, ours is by how much the error differs from the frozen"
+    " network's: it agrees where our interval lies below 0, and differs where it lies above."
+)
+RECOVERY = "recovery_heldout_percent"
+
+
+class Mean(NamedTuple):
+    """A mean over seeds and its 95 % t interval; NaN where every model diverged."""
+
+    value: float
+    low: float = np.nan
+    high: float = np.nan
+    n: int = 0
+    diverged: int = 0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; the mean itself where an end is missing."""
+        low, high = (self.value if is_missing(end) else end for end in self[1:3])
+        return low, high
+
+    def times(self, scale: float) -> Mean:
+        """The mean and its interval in another unit."""
+        return self._replace(value=self.value * scale, low=self.low * scale, high=self.high * scale)
+
+
+class Printed(NamedTuple):
+    """A number of the paper with its interval, or the range that it gives in place of one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    place: str | None = None
+    is_range: bool = False
+
+    @property
+    def spread(self) -> float | None:
+        """Half of the interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def text(self, digits: int, signed: bool, ends: bool = False) -> str:
+        """The number, with its interval where `ends`; a range by its two ends."""
+        if self.is_range:
+            return f"{number(self.low, digits)} to {number(self.high, digits)}"
+        text = number(self.value, digits, signed)
+        return f"{text} {interval(self.low, self.high, digits)}".rstrip() if ends else text
+
+
+def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
+    """Mean and interval of one value a seed; those that are not finite are left out."""
+    moment = moments(np.fromiter(values, float))
+    return Mean(moment.mean, *moment.interval(), moment.n, diverged)
+
+
+def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Printed | None:
+    """A number of a row of the paper, by the name of its column; None where it has none.
+
+    A row with ``NAME_from`` and ``NAME_to`` has a range.
+
+    Args:
+        row: as `Paper.table` gives it, or None.
+        name: the column, such as top1_past.
+        ending: what follows "low" and "high" in the columns of its interval, such as _percent.
+    """
+    row = row or {}
+    place = str(row.get("place", ""))
+    if f"{name}_from" in row:
+        low, high = row[f"{name}_from"], row[f"{name}_to"]
+        return Printed((low + high) / 2, low, high, place, is_range=True)
+    ends = (row.get(f"{end}{ending}") for end in ("low", "high"))
+    return Printed(row[name], *ends, place) if name in row else None
+
+
+def compared(ours: Mean | None, paper: float | None, spread: float | None = None) -> str:
+    """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE`; see `COMPARED`.
+
+    Args:
+        ours: our mean, None where it was not run; ends of its interval may be missing.
+        paper: the paper's number, None where it has only words.
+        spread: the paper's half interval, None where it prints none.
+    """
+    if ours is None or is_missing(paper) or is_missing(ours.value):
+        return NOT_COMPARABLE
+    low, high = ours.ends
+    reach = 0.0 if is_missing(spread) else spread
+    overlap = low <= paper + reach and paper - reach <= high
+    if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=SAME * abs(paper))):
+        return DIFFERS
+    return WIDE if (high - low) / 2 > TELLS * abs(paper) else AGREES
+
+
+def adapts(change: Mean | None) -> str:
+    """What is said of our mean change of the error beside the paper's “adapts”; see `ADAPTS`."""
+    if change is None or is_missing(change.value):
+        return NOT_COMPARABLE
+    low, high = change.ends
+    return AGREES if high < 0 else DIFFERS if low > 0 else WIDE
+
+
+def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:
+    """Ours in one line: the mean ± half of its interval, or why there is none.
+
+    Args:
+        ours: our mean, None where it was not run.
+        digits, signed: how it is written.
+        without: what is said of a mean that is missing though no model diverged.
+    """
+    if ours is None:
+        return NOT_RUN
+    if is_missing(ours.value):
+        return "diverged" if ours.diverged else without
+    half = "" if is_missing(ours.high) else f" ± {number((ours.high - ours.low) / 2, digits)}"
+    return number(ours.value, digits, signed) + half
+
+
+def seeds(ours: Mean | None) -> str:
+    """The number of seeds, and how many diverged."""
+    if ours is None:
+        return MISSING
+    return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
+
+
+@dataclass
+class Sheet:
+    """The cells of a table, with a row of the .csv twin for each of them.
+
+    A cell has two lines: ours with half of its interval, and under it the paper's number with what
+    the rule says of both.
+
+    Attributes:
+        study: names and instances of the study.
+        means: our means by the values of the key columns, then the measure.
+        records: ours, the paper's and what the rule says, cell by cell.
+        ran: whether any of ours was run.
+    """
+
+    study: StudyFacts
+    means: dict[tuple[str, ...], Mean] = field(default_factory=dict)
+    records: list[dict[str, Any]] = field(default_factory=list)
+    ran: bool = False
+
+    def take(self, measured: pd.DataFrame) -> None:
+        """Take the means of the result `measured`."""
+        columns = ["mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
+        names = measured[[*KEYS, "measure"]].itertuples(index=False, name=None)
+        rows = measured[columns].itertuples(index=False, name=None)
+        self.means |= {key: Mean(*row) for key, row in zip(names, rows, strict=True)}
+
+    def mean(self, keys: Mapping[str, str] | None, measure: str) -> Mean | None:
+        """A condition's mean; None where it was not run or not measured."""
+        if keys is None:
+            return None
+        key = tuple(keys.get(name, "") for name in KEYS)
+        recovery = self.means.get((*key, RECOVERY))
+        lost = recovery and not recovery.n and recovery.diverged
+        return self.means.get((*key, measure), Mean(np.nan, diverged=lost) if lost else None)
+
+    def cell(
+        self,
+        keys: Mapping[str, str],
+        measure: str,
+        ours: Mean | None,
+        paper: Printed | None = None,
+        digits: int = 2,
+        signed: bool = False,
+    ) -> str:
+        """Two lines, ours over the paper's; the second is left out where the paper has none."""
+        said = self.note(keys, measure, ours, paper)
+        judged = "" if said == NOT_COMPARABLE else f" ({said})"
+        second = f"\n{paper.text(digits, signed)}{judged}" if paper else ""
+        return mean_text(ours, digits, signed) + second
+
+    def note(
+        self, keys: Mapping[str, str], measure: str, ours: Mean | None, paper: Printed | None = None
+    ) -> str:
+        """What the rule says of both; the row of the twin is added."""
+        self.ran = self.ran or ours is not None
+        said = compared(ours, paper.value, paper.spread) if paper else NOT_COMPARABLE
+        mean, number_there = ours or Mean(None, None, None), paper or Printed(None)
+        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
+        there = ("paper", "paper_low", "paper_high", "paper_place")
+        self.records.append(
+            {name: keys.get(name, "") for name in KEYS}
+            | {"measure": measure, "run": ours is not None}
+            | dict(zip(names, mean, strict=True))
+            | dict(zip(there, number_there[:4], strict=True))
+            | {"compared": said}
+        )
+        return said
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The .csv twin, a row a cell."""
+        return twin(self.records, pd.DataFrame(columns=list(KEYS)), self.study)

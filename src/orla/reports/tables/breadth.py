@@ -1,0 +1,172 @@
+"""Tables of the paper's breadth: learners, optimizers, networks and tasks, each beside ours."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pandas as pd
+
+from orla.reports.beside import VS_RTRL, BesidePaper, Measure, errors
+from orla.reports.comparison import ADAPTS
+from orla.reports.paper import load
+from orla.study.keys import SETTING
+
+_PARTS = "adapt", "heldout"
+_RECOVERY = Measure("recovery_adapt_percent", "recovery_heldout_percent")
+_CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True)
+
+
+class HeadToHead(
+    BesidePaper,
+    name="headtohead",
+    label="Head to head",
+    chapter="breadth",
+    order=10,
+    needs=("heldout",),
+    paper="headtohead",
+):
+    """Every row of the paper's comparison of learners across tasks."""
+
+    measures: ClassVar = {
+        "recovery_vs_rtrl_percent": VS_RTRL,
+        "recovery_percent": _RECOVERY._replace(on_heldout=True),
+        "cross_entropy": Measure("adapt_error", "heldout_error", 3),
+    }
+    says = (
+        "Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on synthetic "
+        "tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy (nats)."
+    )
+
+
+class Optimizers(
+    BesidePaper,
+    name="optimizers",
+    label="Optimizers of immediate derivatives",
+    chapter="breadth",
+    order=20,
+    needs=("heldout",),
+    paper="optimizers",
+):
+    """Recovery by optimizer, ours and the paper's."""
+
+    measures: ClassVar = {
+        "recovery_vs_rtrl_percent": VS_RTRL._replace(digits=0),
+        "adapt_recovery_percent": _RECOVERY._replace(digits=0),
+    }
+    says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
+
+
+class DecayGrid(
+    BesidePaper,
+    name="decay_grid",
+    label="Decay of the trace",
+    chapter="breadth",
+    order=30,
+    needs=("heldout",),
+    paper="decay_grid",
+):
+    """Recovery by decay and optimizer, ours and the paper's."""
+
+    measures: ClassVar = {
+        "recovery_percent": Measure(*(f"{part}_vs_hundred_percent" for part in _PARTS))
+    }
+    says = (
+        "Trace learners by decay and optimizer: recovery over the adapt part (%), "
+        "immediate derivatives with Adam as 100."
+    )
+
+    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+        at = [key for key in SETTING if key != "optimizer"] + ["seed"]
+        keys = load().document[self.part.more["paper"]]["hundred"]
+        hundred = models[(models[list(keys)] == pd.Series(keys)).all(axis=1)]
+        reached = hundred.set_index(at).reindex(pd.MultiIndex.from_frame(models[at]))
+        recovered = {}
+        for part in _PARTS:
+            frozen = models[f"frozen_{part}_error"]
+            gain = frozen - reached[f"{part}_error"].to_numpy(float)
+            share = 100.0 * (frozen - models[f"{part}_error"]) / gain
+            recovered[f"{part}_vs_hundred_percent"] = share
+        return models.assign(**recovered)
+
+
+class Architectures(
+    BesidePaper,
+    name="architectures",
+    label="Architectures on sine",
+    chapter="breadth",
+    order=40,
+    needs=("heldout",),
+    paper="architectures",
+):
+    """Recovery by network, ours and the paper's."""
+
+    measures: ClassVar = {"recovery_vs_rtrl_percent": VS_RTRL, "recovery_text": _CHANGE}
+    says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
+    remarks = (
+        "LeWM: ours is a small transformer with weights of its own; the paper's row is of "
+        "pretrained weights, which this study does not have.",
+        ADAPTS,
+    )
+
+    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+        """The models, with by how much the error differs from the frozen network's (%)."""
+        errors = {part: models[f"{part}_error"] / models[f"frozen_{part}_error"] for part in _PARTS}
+        changes = {f"{part}_change_percent": 100.0 * (e - 1) for part, e in errors.items()}
+        return models.assign(**changes)
+
+
+class Multilayer(
+    BesidePaper,
+    name="multilayer",
+    label="Depth",
+    chapter="breadth",
+    order=50,
+    needs=("heldout",),
+    paper="multilayer",
+):
+    """Errors by number of layers, ours and the paper's."""
+
+    measures = errors(6)
+    says = "Best trace and best exact RTRL by number of layers: squared error after the change."
+
+
+class Horizon(
+    BesidePaper,
+    name="horizon",
+    label="Delay",
+    chapter="breadth",
+    order=60,
+    needs=("heldout",),
+    paper="delays",
+):
+    """Errors by delay, ours and the paper's."""
+
+    measures = errors(4)
+    says = "Delayed sine by delay: mean squared error after the change."
+
+    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+        # A network's frozen error is the same beside every learner and optimizer.
+        by = [key for key in SETTING if key not in ("learner", "optimizer")] + ["seed"]
+        frozen = models.drop_duplicates(by).assign(
+            learner="frozen",
+            adapt_error=lambda rows: rows["frozen_adapt_error"],
+            heldout_error=lambda rows: rows["frozen_heldout_error"],
+        )
+        return pd.concat([models, frozen], ignore_index=True)
+
+
+class Windows(
+    BesidePaper,
+    name="tbptt",
+    label="Windows of truncated backpropagation",
+    chapter="breadth",
+    order=70,
+    needs=("heldout",),
+    paper="windows",
+):
+    """Errors by window, ours and the paper's."""
+
+    measures = errors(5)
+    says = (
+        "Truncated backpropagation, an update a window: squared error after the change, by window."
+    )

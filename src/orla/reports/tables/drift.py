@@ -1,0 +1,214 @@
+"""Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from orla.reports.cells import Line, called, cell, counted, ends, value
+from orla.reports.estimates import NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
+from orla.reports.numbers import count, estimate, is_missing, number, rate
+from orla.reports.paper import Number
+from orla.reports.rows import Contents, Row, Rows
+from orla.reports.runs import runs
+from orla.reports.study import StudyFacts, in_paper
+from orla.reports.tables.shared import (
+    BOOTSTRAP,
+    EDGE,
+    FEW,
+    FEW_UPDATES,
+    NOT_RUN,
+    is_true,
+    lost_seeds,
+    mark_notes,
+    of_paper,
+    paper_gap,
+    paper_record,
+    paper_text,
+    with_paper_rows,
+)
+from orla.study.keys import KEYS
+
+_RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
+
+
+def _recovery(line: Line) -> str:
+    row = line.row
+    if not row["run"]:
+        return NOT_RUN
+    if is_missing(row["recovery_percent"]) and lost_seeds(row):
+        return "diverged"
+    columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
+    text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
+    return text if has_meaning(row) else NO_MEANING
+
+
+def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
+    paper = study.paper(row)
+    keys = ("learner", "optimizer", "precision", "split", "architecture")
+    return paper.recovery(*(row[key] for key in keys)) if paper else None
+
+
+def _papers_rate(line: Line) -> str:
+    return rate(getattr(_papers_recovery(line.study, line.row), "learning_rate", None))
+
+
+class Heldout(
+    Rows,
+    name="heldout",
+    label="Held-out recovery",
+    chapter="drift",
+    order=10,
+    needs=("conditions", "heldout"),
+    paper="recoveries",
+):
+    """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
+
+    says = (
+        "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
+        f"rate selected on its validation part. Brackets: {OVER_SEEDS}; n: seeds, and how many "
+        "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
+        "adapt part, while learning."
+    )
+    cells = (
+        called("optimizer"),
+        cell(
+            "Rate",
+            lambda o: rate(o.row["learning_rate"]) + (EDGE if is_true(o.row, "edge") else ""),
+        ),
+        counted(),
+        cell("Recovery (%)", _recovery, "Held-out"),
+        value("R²", "r2_mean", group="Held-out", digits=2),
+        value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
+        cell("Held-out", lambda o: paper_text(_papers_recovery(o.study, o.row)), "The paper"),
+        cell("Rate", _papers_rate, "The paper"),
+    )
+    optional = staticmethod(of_paper)
+
+    def rows(
+        self, conditions: pd.DataFrame, heldout: pd.DataFrame, *, study: StudyFacts
+    ) -> pd.DataFrame:
+        """The conditions with their networks' errors (means over seeds) and updates."""
+        columns = {"frozen_heldout_error": "mean", "reference_error": "mean", "updates": "max"}
+        keys = [column for column in conditions if column in heldout and column in KEYS]
+        columns = {name: how for name, how in columns.items() if name not in conditions}
+        means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
+        papers = product(in_paper("learner"), in_paper("optimizer"))
+        return with_paper_rows(
+            conditions.merge(means, how="left", on=keys),
+            study,
+            [{"learner": learner, "optimizer": optimizer} for learner, optimizer in papers],
+            _papers_recovery,
+        )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, _, group in study.groups(rows, "learner"):
+            updates = group["updates"].dropna().astype(int).max()
+            few = FEW if updates < FEW_UPDATES else ""
+            words = "" if is_missing(updates) else f" ({updates:,} updates{few})"
+            yield title + words, group.to_dict("records")
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        there = _papers_recovery(study, row)
+        record = paper_record("recovery_percent", there)
+        return row | record | {"paper_learning_rate": getattr(there, "learning_rate", None)}
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        return [
+            *mark_notes(contents.panels),
+            *guard_notes([], contents.panels),
+            *(_errors(run) for run in runs(needed[1], study)),
+        ]
+
+
+def _errors(run: Any) -> str:
+    steps = f", {run.steps:,} steps adapted to" if run.steps else ""
+    return (
+        f"{run.title}: held-out MSE {number(run.frozen_error, 2)} frozen, "
+        f"{number(run.reference_error, 2)} reference{steps}."
+    )
+
+
+def _papers_ratio(study: StudyFacts, row: Row) -> dict[str, Any]:
+    """The row of the paper's ratio table, which is of one condition only; {} for others."""
+    paper = study.paper(row, study.main)
+    there = (paper.ratio_gap(row["optimizer"]) if paper else None) or {}
+    same = ("architecture", "precision", "split")
+    return there if all(row[key] == there.get(key) for key in same) else {}
+
+
+def _papers_gap(study: StudyFacts, row: Row) -> Number | None:
+    """The gap of that row, of another condition the one that the paper prints elsewhere."""
+    if not (there := _papers_ratio(study, row)):
+        return paper_gap(study, row)
+    ends = (None, None, None)
+    text, configuration = there.get("gap_text"), there["configuration"]
+    return Number(there["gap_pp"], text, *ends, configuration, there["place"])
+
+
+def _papers_gap_text(line: Line) -> str:
+    digits = 0 if _papers_ratio(line.study, line.row) else 1
+    return paper_text(_papers_gap(line.study, line.row), digits, signed=True)
+
+
+def _papers_ratio_text(line: Line) -> str:
+    return number(_papers_ratio(line.study, line.row).get("update_ratio"), 2)
+
+
+class RatioGap(
+    Rows,
+    name="ratio_gap",
+    label="Update-magnitude ratio and gap",
+    chapter="ratio",
+    order=10,
+    needs=("ratio_gap", "ratio_gap_order"),
+    paper="ratio_gap",
+):
+    """Update-magnitude ratio and gap by optimizer, ours and the paper's."""
+
+    cells = (
+        called("optimizer"),
+        ends("ours", *(f"update_ratio{e}" for e in ("", "_low", "_high")), group=_RATIOS, digits=2),
+        cell("paper", _papers_ratio_text, _RATIOS),
+        ends("ours", "gap_pp", "low_pp", "high_pp", group="Gap (pp)", signed=True),
+        cell("paper", _papers_gap_text, "Gap (pp)"),
+        value("n", "n_seeds", count),
+    )
+    optional = staticmethod(of_paper)
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        return (
+            f"Mean over updates of {_RATIOS} under the comparison's first learner, and the "
+            f"held-out recovery gap of {study.words(study.main)}, each at its best rate. "
+            f"Brackets: {BOOTSTRAP}; n: seeds."
+        )
+
+    def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        papers = [{"optimizer": optimizer} for optimizer in in_paper("optimizer")]
+        return with_paper_rows(ratios, study, papers, _papers_gap)
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        ratio = {"paper_update_ratio": _papers_ratio(study, row).get("update_ratio")}
+        return row | ratio | paper_record("gap_pp", _papers_gap(study, row))
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]
+        if any(record["paper_update_ratio"] is not None for record in contents.records):
+            notes.append(
+                "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
+                "Table 3."
+            )
+        return notes + mark_notes(contents.panels)
+
+
+def _order_note(study: StudyFacts, row: Row, order: pd.DataFrame) -> str:
+    rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
+    alike = "; the paper's four are in one order" if study.paper(row, study.main) else ""
+    return (
+        f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
+        f"{study.title_of(row, order)}: {rank} (95 % bootstrap interval over "
+        f"{count(row['n_seeds'])} seeds of one pair{alike})."
+    )

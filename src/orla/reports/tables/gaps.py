@@ -1,0 +1,206 @@
+"""Tables of gaps between learners: each of them, and two by two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+
+import pandas as pd
+
+from orla.reports.cells import Cell, Line, called, cell
+from orla.reports.estimates import (
+    ESTIMANDS,
+    OF_HELDOUT,
+    OVER_SEEDS,
+    PAPERS_ESTIMAND,
+    gap_lines,
+    guard_notes,
+    recovery_lines,
+)
+from orla.reports.numbers import MISSING, interval
+from orla.reports.paper import Number
+from orla.reports.rows import Contents, Row, Rows, by_comparison, by_estimand
+from orla.reports.square import recoveries, square
+from orla.reports.study import StudyFacts, in_paper
+from orla.reports.tables.shared import (
+    NOT_RUN,
+    lost_seeds,
+    mark_notes,
+    paper_gap,
+    paper_record,
+    paper_text,
+    seed_range,
+    with_paper_rows,
+)
+
+
+def _papers(study: StudyFacts, row: Row) -> Number | None:
+    same = row["comparison"] == study.main and row["estimand"] == PAPERS_ESTIMAND
+    return paper_gap(study, row) if same else None
+
+
+def _papers_gap(line: Line) -> str:
+    """The paper's number over its interval, or its words in two lines."""
+    row = next(iter(line.row["cells"].values())) | {"comparison": line.study.main}
+    there = _papers(line.study, row)
+    text = paper_text(there, signed=True)
+    if there is None or there.text:
+        return text.replace(" ", "\n", 1)
+    return f"{text}\n{interval(there.low, there.high)}".rstrip("\n")
+
+
+def _gap(name: str, missing: str) -> Callable[[Line], str]:
+    """A comparison's gap; `missing` where the line has none."""
+
+    def text(line: Line) -> str:
+        row = line.row["cells"].get(name)
+        if row is None:
+            return missing
+        return gap_lines(row) if row.get("run", True) else NOT_RUN
+
+    return text
+
+
+_SEEDS = cell("n", lambda line: seed_range(line.row["cells"]))
+
+
+class BciGap(
+    Rows,
+    name="bci_gap",
+    label="Gaps between learners",
+    chapter="drift",
+    order=20,
+    needs=("estimates",),
+    paper="gaps",
+):
+    """Every comparison of the study by optimizer, and the paper's gap beside its own."""
+
+    layout: ClassVar = {"kept": 2, "widest": 7}
+    lines = staticmethod(by_comparison)
+
+    def comparisons(self, rows: pd.DataFrame, study: StudyFacts) -> list[str]:
+        """The comparisons that rows are of, in order; the main one where there is none."""
+        return study.present(rows, "comparison") or [study.main]
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        words = (study.words(name) for name in self.comparisons(rows, study))
+        return (
+            "Differences of recovery (pp), with those of R² and MSE. "
+            + " ".join(f"{text[:1].upper()}{text[1:]}." for text in words)
+            + f" Brackets: {OVER_SEEDS}; n: paired seeds."
+        )
+
+    def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        main = {"comparison": study.main, "estimand": PAPERS_ESTIMAND}
+        papers = [{**main, "optimizer": name} for name in in_paper("optimizer")]
+        return with_paper_rows(estimates, study, papers, _papers)
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        beside = any(_papers(study, row) is not None for row in rows.to_dict("records"))
+        cells = [called("optimizer"), _SEEDS]
+        for name in self.comparisons(rows, study):
+            # "full − immediate, per step" is a group of columns and a header.
+            label = study.called("comparison", name)
+            group, _, header = label.rpartition(", ")
+            if name == study.main and beside:
+                cells.append(cell("ours", _gap(name, MISSING), group or label))
+                cells.append(cell("paper", _papers_gap, group or label))
+            else:
+                cells.append(cell(header, _gap(name, MISSING), group))
+        return cells
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        several = rows["estimand"].nunique() > 1
+        for estimand, title, group in by_estimand(rows, study):
+            words = f": {ESTIMANDS.get(estimand, estimand)}" if several else ""
+            yield title + words, group.to_dict("records")
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        main = row["comparison"] == study.main
+        return row | (paper_record("gap_pp", _papers(study, row)) if main else {})
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        diverged = dict.fromkeys(
+            _diverged(study, title, row)
+            for _, title, group in by_estimand(contents.rows, study)
+            for line in by_comparison(group.to_dict("records"))
+            for row in line["cells"].values()
+            if lost_seeds(row)
+        )
+        guards = guard_notes(contents.records, contents.panels)
+        return [*diverged, *guards, *mark_notes(contents.panels)]
+
+
+def _diverged(study: StudyFacts, title: str, row: Row) -> str:
+    lost = lost_seeds(row)
+    seeds = "1 seed is" if lost == 1 else f"{lost} seeds are"
+    optimizer, comparison = (study.called(kind, row[kind]) for kind in ("optimizer", "comparison"))
+    return f"{optimizer}, {title}, {comparison}: {seeds} left out (diverged)."
+
+
+_GROUPS = ("Gradient: full − immediate (pp)", "Cadence: per window − per step (pp)")
+_HEADERS = ("per step", "per window", "immediate gradient", "full gradient")
+
+
+class TwoByTwo(
+    Rows,
+    name="two_by_two",
+    label="Gradient and cadence, two by two",
+    chapter="cadence",
+    order=10,
+    needs=("estimates",),
+):
+    """Recovery of two gradients at two cadences, and their four differences, by optimizer.
+
+    Of settings with one of the differences, which are no two by two, nothing is shown.
+    """
+
+    says = (
+        "Recovery of the held-out error (%) of two gradients at two cadences, and what each "
+        f"of the two adds (pp, with differences of R² and MSE). Brackets: {OVER_SEEDS}; n: "
+        "seeds."
+    )
+    empty = False
+    layout: ClassVar = {"kept": 2, "widest": 6}
+    lines = staticmethod(by_comparison)
+
+    def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = estimates[estimates["comparison"].isin(square(study) or ())]
+        return rows[rows["estimand"].isin(OF_HELDOUT)]
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        if (both := square(study)) is None:
+            return [called("optimizer")]
+
+        def recovery(place: int) -> Callable[[Line], str]:
+            def text(line: Line) -> str:
+                where = recoveries(line.row["cells"], both)[place]
+                return recovery_lines(*where) if where else NOT_RUN
+
+            return text
+
+        names = (study.called("learner", name) for name in both.learners(study))
+        headers = [name.replace(", ", ",\n") for name in names]
+        return [
+            called("optimizer"),
+            _SEEDS,
+            *(cell(name, recovery(i), "Recovery (%)") for i, name in enumerate(headers)),
+            *(
+                cell(header, _gap(name, NOT_RUN), _GROUPS[i // 2])
+                for i, (header, name) in enumerate(zip(_HEADERS, both, strict=True))
+            ),
+        ]
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for estimand, title, group in by_estimand(rows, study):
+            if group["comparison"].nunique() > 1:  # one difference stands among the gaps
+                lines = by_comparison(group.to_dict("records"))
+                records = [row for line in lines for row in line["cells"].values()]
+                yield f"{title}: {ESTIMANDS[estimand]}", records
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        lacking = (
+            "The study's comparisons form no two by two: it needs two gradients at two cadences."
+        )
+        guards = guard_notes(contents.records, contents.panels)
+        return guards or ([] if square(study) else [lacking])

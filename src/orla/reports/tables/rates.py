@@ -1,0 +1,188 @@
+"""Tables of learning rates: what their choice adds, where models diverge, what recovery is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from orla.reports.cells import Cell, Line, called, cell, ends, value
+from orla.reports.numbers import MISSING, count, is_missing, number, rate
+from orla.reports.paper import load
+from orla.reports.rows import Contents, Row, Rows
+from orla.reports.study import PAPERS, StudyFacts
+from orla.reports.tables.shared import BOOTSTRAP
+
+_OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
+_MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
+
+
+class SelectionPrice(
+    Rows,
+    name="selection_price",
+    label="The price of selecting on the test part",
+    chapter="rates",
+    order=10,
+    needs=("selection_price",),
+):
+    """What selecting the rate on the held-out part would add to each recovery."""
+
+    says = (
+        "Held-out recovery (percent) with the rate selected on the validation part, and on "
+        "the held-out part itself. Price: the second minus the first (pp). "
+        f"Brackets: {BOOTSTRAP}; n: seeds."
+    )
+    papers = (
+        " The caption of the paper's Table 6 says that its rates were selected on the held-out "
+        "part; it reports no price."
+    )
+    by = ("learner",)
+    cells = (
+        called("optimizer"),
+        value("Rate", "learning_rate", rate, "Validation"),
+        value("Recovery", "recovery_validation_selected_percent", group="Validation"),
+        value("Rate", "learning_rate_test", rate, "Held-out"),
+        value("Recovery", "recovery_test_selected_percent", group="Held-out"),
+        ends("Price (pp)", "price_pp", "low_pp", "high_pp", signed=True),
+        value("n", "n_seeds", count),
+    )
+
+
+class Divergence(
+    Rows,
+    name="divergence",
+    label="Where models diverge",
+    chapter="rates",
+    order=20,
+    needs=("lr_curves",),
+):
+    """Of every rate that was tried, not of the selected one: a row an optimizer.
+
+    Only networks, tasks and learners of which some model diverged.
+    """
+
+    says = (
+        "Models that diverged at any rate that was tried: their error was no number or above "
+        "a million. First: the step at which the first of them diverged, and the median step. "
+        "Safe: the largest rate up to which every model survived. Conditions without a "
+        "diverged model are left out."
+    )
+    papers = (
+        " The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed "
+        "diverges, with Adam within 17 steps; with SGD every seed survives."
+    )
+    empty, sums_up = False, True
+    cells = (
+        called("optimizer"),
+        cell(
+            "Rates tried",
+            lambda o: " to ".join(rate(o.row[f"{e}_rate"]) for e in ("lowest", "highest")),
+        ),
+        value("Models", "n_models", count),
+        cell("Diverged", lambda o: f"{number(100 * o.row['n_diverged'] / o.row['n_models'], 0)} %"),
+        value("First", "first_step", count, "Step"),
+        value("Median", "median_step", count, "Step"),
+        value("Safe up to", "safe_rate", rate),
+    )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, keys, group in study.groups(rows, "learner"):
+            if group["diverged"].any():
+                by_optimizer = study.arrange(group).groupby("optimizer", sort=False)
+                yield title, [{**keys, "optimizer": o, **_summed_up(g)} for o, g in by_optimizer]
+
+
+def _summed_up(rows: pd.DataFrame) -> dict[str, Any]:
+    lost = rows["diverged"].astype(bool)
+    steps = rows.loc[lost, "diverged_step"]
+    by_rate = lost.groupby(rows["learning_rate"]).any().sort_index()
+    safe = by_rate.index[~by_rate.cummax()]
+    return {
+        "rates": len(by_rate),
+        "lowest_rate": float(by_rate.index[0]),
+        "highest_rate": float(by_rate.index[-1]),
+        "n_models": len(rows),
+        "n_diverged": int(lost.sum()),
+        "first_step": float(steps.min()),
+        "median_step": float(steps.median()),
+        "safe_rate": float(safe.max()),
+    }
+
+
+class AdaptWindow(
+    Rows,
+    name="adapt_window",
+    label="Recovery over the adapt part, by definition",
+    chapter="rates",
+    order=20,
+    needs=("lr_curves",),
+    paper="optimizers",
+):
+    """What the paper's adapt-window recoveries would be under each reading of its words."""
+
+    sums_up = True
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        full = study.called("learner", study.comparison(PAPERS).minuend)
+        optimizer = study.called("optimizer", load().headline["optimizer"])
+        return (
+            "Recovery over the adapt part (%), while immediate derivatives learn. Reference: the "
+            "error without drift counts as 100, as in every other table. Full: what "
+            f"“{full}” recovers over the same part counts as 100, with {optimizer}, or with the "
+            "same optimizer. Mean over seeds of one pair; rates at which a model diverged are left "
+            "out of the best."
+        )
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        optimizer = study.called("optimizer", load().headline["optimizer"])
+        return (
+            called("optimizer"),
+            value("Reference", "own_reference_percent", group=_OWN, digits=0),
+            value("Reference", "best_reference_percent", group=_BEST, digits=0),
+            value(f"Full, {optimizer}", "best_full_default_percent", group=_BEST, digits=0),
+            value("Full, same", "best_full_same_percent", group=_BEST, digits=0),
+            cell("paper", _papers),
+        )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, keys, group in study.groups(rows):
+            if study.paper(keys, PAPERS) is not None:
+                yield title, [keys | row for row in definitions(group, study)]
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
+
+
+def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:
+    """Each optimizer's recovery by definition, and the paper's."""
+    full, immediate = study.comparison(PAPERS)[1:]
+    by = ["learner", "optimizer", "learning_rate"]
+    means = rows.groupby(by)[_MEASURE].agg(lambda values: values.mean(skipna=False))
+    best = means.groupby(["learner", "optimizer"]).max()
+    selected = rows[rows["selected"].astype(bool)]
+    by_validation = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
+    default = load().headline["optimizer"]
+    papers = {row["optimizer"]: row for row in load().table("optimizers") if _MEASURE_THERE in row}
+    for optimizer in study.present(rows[rows["learner"] == immediate], "optimizer"):
+        reached, paper = best.get((immediate, optimizer)), papers.get(optimizer, {})
+        yield {
+            "optimizer": optimizer,
+            "own_reference_percent": by_validation.get((immediate, optimizer)),
+            "best_reference_percent": reached,
+            "best_full_default_percent": _share(reached, best.get((full, default))),
+            "best_full_same_percent": _share(reached, best.get((full, optimizer))),
+            "paper_percent": paper.get(_MEASURE_THERE),
+            "paper_spread_percent": paper.get("spread_percent"),
+        }
+
+
+def _share(value: float | None, whole: float | None) -> float | None:
+    return None if is_missing(value) or is_missing(whole) or whole <= 0 else 100 * value / whole
+
+
+def _papers(line: Line) -> str:
+    if is_missing(line.row["paper_percent"]):
+        return MISSING
+    numbers = (line.row[f"paper_{name}"] for name in ("percent", "spread_percent"))
+    return " ± ".join(number(value, 0) for value in numbers)

@@ -1,0 +1,152 @@
+"""Tables of how far to trust verdicts: worlds with a known answer, power, and the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pandas as pd
+
+from orla.reports.cells import Line, cell, value
+from orla.reports.numbers import MISSING, count, estimate, is_missing, number
+from orla.reports.paper import load
+from orla.reports.rows import Contents, Row, Rows
+from orla.reports.study import StudyFacts
+from orla.reports.tables.shared import is_true
+from orla.reports.verdicts import folded, outcome_words, threshold, verdict_estimate
+from orla.reports.verdicts import sample as units
+
+_VERDICTS = ("supported", "falsified", "inconclusive", "untestable")
+_ANSWERS = ("right", "wrong", "undecided")
+
+
+def _wrong(line: Line) -> str:
+    share = (100 * line.row[f"wrong_{name}"] for name in ("share", "low", "high"))
+    return estimate(*share).replace(" ", "\n", 1)
+
+
+class TruthControls(
+    Rows,
+    name="truth_controls",
+    label="Verdicts in worlds with a known answer",
+    chapter="trust",
+    order=10,
+    needs=("truth_controls",),
+):
+    """How many made-up studies of each world got the right, the wrong and no verdict."""
+
+    says = (
+        "Made-up studies with a known true gap, through the same rules to the same judge: "
+        "their verdicts, and how many of these are right, wrong and undecided. Brackets: 95 % "
+        "interval of the wrong share over made-up studies."
+    )
+    layout: ClassVar = {"kept": 3, "widest": 8}
+    cells = (
+        value("World", "world", str, align=r"p{0.16\linewidth}"),
+        value("True gap", "true_gap_pp", signed=True),
+        value("Claim", "claim", str, align=r"p{0.13\linewidth}"),
+        value("n", "studies", count),
+        *(value(name[:5] + ".", name, count, "Verdict") for name in _VERDICTS),
+        *(value(name, name, count, "Answer") for name in _ANSWERS),
+        cell("Wrong (%)", _wrong),
+    )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        if len(rows):
+            yield "", rows.to_dict("records")
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        return ["supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."]
+
+
+class Power(
+    Rows,
+    name="power",
+    label="Power of each registration",
+    chapter="trust",
+    order=20,
+    needs=("power",),
+):
+    """Power against the true gap at the scatter that was seen, and what 80 % would take."""
+
+    says = (
+        "Probability that a registration's claim is supported, if the true gap were the one "
+        "given, at the scatter seen and the registered number of pairs or seeds; and the "
+        "number that 80 % would take."
+    )
+    cells = (
+        value("True gap (pp)", "true_gap_pp", signed=True),
+        cell("Power (%)", lambda line: number(100 * line.row["supported"], 0)),
+        value("n for 80 %", "n_80", count),
+    )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for name, group in rows.groupby("registration", sort=False):
+            lines = group.sort_values("true_gap_pp").to_dict("records")
+            yield f"{name}: {sample(lines[0])}", lines
+
+
+def sample(row: Row) -> str:
+    """The registered sample and the scatter: "12 pairs, sd 6.2 pp"."""
+    unit = "" if is_missing(row["unit"]) else f" {row['unit']}s"
+    return f"{count(row['n'])}{unit}, sd {number(row['sd_pp'])} pp"
+
+
+class Verdict(
+    Rows,
+    name="verdict",
+    label="Verdicts",
+    chapter="verdicts",
+    order=10,
+    needs=("verdicts",),
+    paper="claims",
+):
+    """Every registration's verdict, with the paper's figure for the claim it tests."""
+
+    cells = (
+        cell(
+            "Registration",
+            lambda line: line.row["title"] + (" †" if is_true(line.row, "amended") else ""),
+            align=r"p{0.212\linewidth}",
+        ),
+        cell(
+            "Verdict",
+            lambda line: outcome_words(line.row, line.study),
+            align=r"p{0.145\linewidth}",
+        ),
+        cell("Estimate", lambda o: verdict_estimate(o.row), align=r"p{0.21\linewidth}"),
+        value("Threshold", "threshold", threshold, align=r"p{0.115\linewidth}"),
+        cell("n", lambda line: units(line.row)),
+        cell("The paper", lambda o: o.row["paper"] or MISSING, align=r"p{0.165\linewidth}"),
+    )
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        simulated = (
+            " A verdict on simulated sessions shows that the study works, not what the brain does."
+        )
+        return (
+            "Every registration and its verdict. Brackets: the interval that the registration "
+            "names; n: seeds of one pair, or what stands beside it."
+        ) + (simulated if study.simulated else "")
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        verdicts = [row for row, _ in folded(rows, study)]
+        claims = [load().claim_of(row["registration"]) or {} for row in verdicts]
+        yield (
+            "",
+            [
+                {**row, "paper": claim.get("paper"), "paper_place": claim.get("place")}
+                for row, claim in zip(verdicts, claims, strict=True)
+            ],
+        )
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        amended = any(is_true(row, "amended") for row in contents.records)
+        return [
+            *(
+                f"{row['title']}: {why}"
+                for row, why in folded(contents.rows, study)
+                if row["outcome"] != "supported" and why
+            ),
+            *(["† amended after it was registered."] if amended else []),
+        ]
