@@ -70,7 +70,7 @@ def answer(
         name = ESTIMANDS.get(condition.estimand, condition.estimand)
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
         note = NOTE.format(estimand=name, quoted=quoted, all=len(estimates))
-    return Answer([*filter(None, said), judged(verdicts)], note, quotes)
+    return Answer([*filter(None, said), _judged(verdicts, study)], note, quotes)
 
 
 def _heldout(estimates: pd.DataFrame | None) -> pd.DataFrame:
@@ -189,10 +189,11 @@ def _of_pairs(group: Group, estimates: pd.DataFrame, study: StudyFacts) -> str:
         if sound < FEWEST_PAIRS:
             few.append(study.called("optimizer", row["optimizer"]))
             continue
-        gap, half = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
-        error = (half - gap) / upper_t(1 - row.get("alpha", study.alpha), sound - 1)
-        low, high = t_interval(gap, error, sound - 1)
-        cell = {"gap_pp": gap, "equivalent": sound == len(own) and row["equivalent"]}
+        cell, low, high = row, row["t95_low_pp"], row["t95_high_pp"]
+        if sound < len(own):  # the result has the 1 - 2 alpha interval of the sound pairs
+            gap, end = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
+            error = (end - gap) / upper_t(1 - row.get("alpha", study.alpha), sound - 1)
+            cell, (low, high) = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
         cells[row["optimizer"]] = (cell, low, high, f"; {sound} of {len(own)} pairs")
     told = [_told(study.main, cells, study)] if cells else []
     if few:
@@ -261,7 +262,7 @@ def _models_have_meaning(models: pd.DataFrame) -> bool:
     )
 
 
-def judged(verdicts: list[VerdictLine]) -> str:
+def _judged(verdicts: list[VerdictLine], study: StudyFacts) -> str:
     """How many registrations ended how, and what became of the weightiest of the paper's claims."""
     if not verdicts:
         return "No registration has been judged."
@@ -271,5 +272,5 @@ def judged(verdicts: list[VerdictLine]) -> str:
     what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
     first = verdicts[0]
     headline = f" The first of the paper's, “{first.title}”, is {first.words}."
-    known = first.registration in load().registrations
+    known = study.reproduces and first.registration in load().registrations
     return f"Of {len(verdicts)} registered {what}: {phrase(told)}.{headline if known else ''}"
