@@ -18,12 +18,13 @@ from orla.reports.table import Column, TableDocument
 
 def markdown(report: Report) -> str:
     """The findings of one run, as Markdown."""
+    results = report.results
     return _template().render(
         report.facts,
         tag=" (SIMULATED)" if report.study.simulated else "",
         data=report.study.data,
         tables=report.shown,
-        horizons=_horizons(report.results.get("horizon_gaps"), report.study),
+        horizons=_horizons(results.get("horizon_gaps"), report.study),
     )
 
 

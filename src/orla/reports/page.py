@@ -24,8 +24,8 @@ from orla.reports.study import StudyFacts
 from orla.reports.tables.shared import FEW, FEW_UPDATES
 
 Pictures = Mapping[str, Path | str]
-# The figures of the main comparison, the first of which the page opens with.
-_LEADS = ("two_by_two", "tost_interval")
+# Chapters on the main comparison: the page opens with the first figure of the first that has one.
+_LEADING = ("cadence", "by_pair", "drift")
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
     for name in (
@@ -46,8 +46,10 @@ def page(report: Report, pictures: Pictures) -> str:
         OSError: a picture cannot be read.
     """
     figures = dict(_figures(report, pictures))
-    leads = _LEADS if report.opening.answer.quotes_gaps else ()
-    lead = next((figures.pop(name) for name in leads if name in figures), None)
+    chapters = {name: part.part.chapter for name, part in catalogue.parts("figure").items()}
+    leads = [name for c in _LEADING for name in figures if chapters[name] == c]
+    lead = figures.pop(leads[0]) if leads and report.opening.answer.quotes_gaps else None
+    results = report.results
     details = provenance.lines(report.origin)
     return _environment().get_template("page").render(
         **report.facts,
@@ -55,7 +57,7 @@ def page(report: Report, pictures: Pictures) -> str:
         chapters=list(report.chapters(figures)),
         account=report.account,
         glossary=words.GLOSSARY,
-        runs=list(_runs(report.results.get("heldout"), report.study)),
+        runs=list(_runs(results.get("heldout"), report.study)),
         few=f"{FEW} fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
         remarks=load().remarks if report.claims else [],
         details={k: v for k, v in details.items() if k not in report.facts["provenance"]},

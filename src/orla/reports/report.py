@@ -83,10 +83,11 @@ class Report:
     @property
     def facts(self) -> dict[str, Any]:
         """What the templates of page and findings both read."""
+        results = self.results
         titles = {item["chapter"].title for item in self.chapters()}
         return {
             "study": self.study,
-            "partly": self.study.partly_simulated(self.results.get("heldout")),
+            "partly": self.study.partly_simulated(results.get("heldout")),
             "opening": self.opening,
             "verdicts": self.verdicts,
             "claims": [line for line in self.claims if line.ours],
