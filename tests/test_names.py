@@ -51,6 +51,7 @@ OTHERWISE = {
         "reports/tables/cadence.py",
         "reports/figures/ratio_gap_plane.py",
     },
+    ("task", "recordings"): {"reports/study.py"},  # the tasks that the paper's numbers may be of
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
         "results/learners.py",
@@ -122,7 +123,8 @@ OTHERWISE = {
         "tasks/shift.py",
         "prereg/guards.py",  # an estimand
     },
-    ("table", "cadence"): {  # a chapter, and a word of the glossary
+    ("table", "cadence"): {
+        "reports/page.py",  # a chapter, and a word of the glossary
         "reports/chapters.py",
         "reports/figures/two_by_two.py",
         "reports/tables/gaps.py",

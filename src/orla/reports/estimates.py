@@ -55,6 +55,11 @@ def has_meaning(row: Mapping[str, Any]) -> bool:
     return denominator >= clear and sane and not flagged
 
 
+def is_guarded(row: Mapping[str, Any]) -> bool:
+    """Whether a guard fails: of a pair's estimate, or in one of its pairs."""
+    return bool(_text(row.get("guards"))) or _given(row, "n_failing", 0) > 0
+
+
 def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as dicts, each with its rows of `seed_gaps` under "points"."""
     keys = [key for key in (*SETTING, "comparison", "estimand") if key in rows and key in seeds]
@@ -121,8 +126,7 @@ def _gap(row: Mapping[str, Any], words: bool) -> str:
     if not _clear(row):
         lost = _given(row, "n_diverged", 0) > 0
         return "diverged" if words and lost and has_meaning(row) else NO_MEANING
-    guarded = _text(row.get("guards")) or _given(row, "n_failing", 0) > 0
-    return number(row["gap_pp"], signed=True) + (GUARDED if guarded else "")
+    return number(row["gap_pp"], signed=True) + (GUARDED if is_guarded(row) else "")
 
 
 def _clear(row: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page that opens offline and loads nothing."""
+"""The page: one self-contained HTML file that opens offline and loads nothing."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from orla import catalogue
-from orla.catalogue import Part
 from orla.files import atomic
-from orla.reports import claims, opening, words
-from orla.reports import provenance as origin
-from orla.reports.chapters import CARDS, chapter, place
+from orla.reports import provenance, words
 from orla.reports.numbers import bind, number
 from orla.reports.paper import load
+from orla.reports.report import Report
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts
-from orla.reports.table import TableDocument
 from orla.reports.tables.shared import FEW, FEW_UPDATES
-from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
 
+Pictures = Mapping[str, Path | str]
+# Chapters on the main comparison: the page opens with the first figure of the first that has one.
+_LEADING = ("cadence", "by_pair", "drift")
 _INDEXED = {
     name: f"{name.split('_')[0]}<sub>{name.split('_')[1]}</sub>"
     for name in (
@@ -36,59 +35,55 @@ _INDEXED = {
 }
 
 
+def page(report: Report, pictures: Pictures) -> str:
+    """The page as HTML.
+
+    Args:
+        report: what it shows.
+        pictures: the figures' .png files by name.
+
+    Raises:
+        OSError: a picture cannot be read.
+    """
+    figures = dict(_figures(report, pictures))
+    chapters = {name: part.part.chapter for name, part in catalogue.parts("figure").items()}
+    leads = [name for c in _LEADING for name in figures if chapters[name] == c]
+    lead = figures.pop(leads[0]) if leads and report.opening.answer.quotes_gaps else None
+    results = report.results
+    details = provenance.lines(report.origin)
+    return _environment().get_template("page").render(
+        **report.facts,
+        lead=lead,
+        chapters=list(report.chapters(figures)),
+        account=report.account,
+        glossary=words.GLOSSARY,
+        runs=list(_runs(results.get("heldout"), report.study)),
+        few=f"{FEW} fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
+        remarks=load().remarks if report.claims else [],
+        details={k: v for k, v in details.items() if k not in report.facts["provenance"]},
+        signs=words.OUTCOME_SIGNS,
+    )  # fmt: skip
+
+
 def write(
     path: Path | str,
     results: Mapping[str, pd.DataFrame],
-    pictures: Mapping[str, Path | str],
+    pictures: Pictures,
     study: StudyFacts,
-    provenance: Mapping[str, Any],
+    origin: Mapping[str, Any],
 ) -> None:
-    """Write the report.
-
-    Args:
-        path: where to (index.html).
-        results: results by file stem, as the tables and figures of the catalogue need them, and
-            heldout and verdicts; what needs an absent one is left out of the page, and claims
-            that it would answer read "not run".
-        pictures: the figures' .png files by name.
-        study: names, comparisons and data of the study.
-        provenance: nested dict: code, versions, CPU capability, config subset, lock hash, ...
+    """Write the page of these results.
 
     Raises:
         OrlaError: the disk is full.
-        OSError: a picture cannot be read.
     """
-    told = claims.lines(results, study) if claims.apply(results, study) else []
-    chapters = list(_chapters(results, pictures, study))
-    short, full = origin.short(provenance), origin.lines(provenance)
-    page = _environment().get_template("page").render(
-        study=study,
-        partly=study.partly_simulated(results.get("heldout")),
-        title=opening.title(study),
-        opening=opening.sentences(results, study),
-        glossary=words.GLOSSARY,
-        runs=list(_runs(results.get("heldout"), study)),
-        few=f"{FEW} fewer than {FEW_UPDATES} updates: too few to tell learners apart.",
-        verdicts=list(_verdicts(results.get("verdicts"), study)),
-        claims=[line for line in told if line.ours],
-        unmeasured=[line for line in told if not line.ours],
-        remarks=load().remarks if told else [],
-        chapters=chapters,
-        early=sum(item["chapter"].order < chapter(CARDS).order for item in chapters),
-        provenance=short,
-        details={name: value for name, value in full.items() if name not in short},
-        signs=words.OUTCOME_SIGNS,
-    )  # fmt: skip
     with atomic(Path(path)) as partial:
-        partial.write_text(page, encoding="utf-8")
+        partial.write_text(page(Report(results, study, origin), pictures), encoding="utf-8")
 
 
 def _environment() -> Environment:
     named = {"page": "page.html", "style": "page.css"}
-    texts = {
-        name: (files(__package__) / file).read_text(encoding="utf-8")
-        for name, file in named.items()
-    }
+    texts = {n: (files(__package__) / f).read_text(encoding="utf-8") for n, f in named.items()}
     environment = Environment(
         loader=DictLoader(texts),
         autoescape=True,
@@ -124,72 +119,16 @@ def _runs(heldout: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str,
         }
 
 
-def _verdicts(verdicts: pd.DataFrame | None, study: StudyFacts) -> Iterator[dict[str, Any]]:
-    """One card each."""
-    for row, why in folded(verdicts, study) if verdicts is not None else ():
-        claim = load().claim_of(row["registration"]) or {}
-        yield {
-            "registration": row["registration"],
-            "title": row["title"],
-            "outcome": row["outcome"],
-            "words": outcome_words(row, study),
-            "reason": why,
-            "estimate": verdict_estimate(row),
-            "threshold": threshold(row["threshold"]),
-            "n": sample(row),
-            "amended": bool(row["amended"]),
-            "registered_on": str(row["registered_on"]),
-            "paper": claim.get("paper", ""),
-        }
-
-
-def _chapters(
-    results: Mapping[str, pd.DataFrame], pictures: Mapping[str, Path | str], study: StudyFacts
-) -> Iterator[dict[str, Any]]:
-    """Every chapter that has something to show, its figures and its tables."""
-    tables = [part for part in _answered("table", results) if part.part.chapter != CARDS]
-    figures = [part for part in _answered("figure", results) if part.part.name in pictures]
-    names = {part.part.chapter for part in (*tables, *figures)}
-    for name in sorted(names, key=place):
-        shown = [_table(part, results, study) for part in tables if part.part.chapter == name]
-        shown = [table for table in shown if table.ran]
-        drawn = [
-            _figure(part, results, pictures, study)
-            for part in figures
-            if part.part.chapter == name and part().ran(*_needed(part, results), study=study)
-        ]
-        if shown or drawn:
-            yield {"name": name, "chapter": chapter(name), "figures": drawn, "tables": shown}
-
-
-def _answered(kind: str, results: Mapping[str, pd.DataFrame]) -> list[type[Part]]:
-    """The parts of a kind whose results are all given."""
-    found = catalogue.parts(kind).values()
-    return [part for part in found if set(part.part.more["needs"]) <= set(results)]
-
-
-def _needed(part: type[Part], results: Mapping[str, pd.DataFrame]) -> list[pd.DataFrame]:
-    return [results[name] for name in part.part.more["needs"]]
-
-
-def _table(
-    part: type[Part], results: Mapping[str, pd.DataFrame], study: StudyFacts
-) -> TableDocument:
-    return part().build(*_needed(part, results), study=study)
-
-
-def _figure(
-    part: type[Part],
-    results: Mapping[str, pd.DataFrame],
-    pictures: Mapping[str, Path | str],
-    study: StudyFacts,
-) -> dict[str, Any]:
-    data = Path(pictures[part.part.name]).read_bytes()
-    width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
-    return {
-        "name": part.part.name,
-        "source": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}",
-        "width": width,
-        "height": height,
-        "text": part().describe(*_needed(part, results), study=study),
-    }
+def _figures(report: Report, pictures: Pictures) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The figures that have a picture and something to show, less those whose table has none."""
+    blank = {name for name, table in report.tables.items() if not table.ran}
+    for name, part in catalogue.parts("figure").items():
+        needed = report.needed(part) if name in pictures and name not in blank else None
+        if needed is None or not part().ran(*needed, study=report.study):
+            continue
+        data = Path(pictures[name]).read_bytes()
+        width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
+        source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+        size = {"width": width, "height": height}
+        text = part().describe(*needed, study=report.study)
+        yield name, {"name": name, "source": source, **size, "text": text}

@@ -12,7 +12,9 @@ import pandas as pd
 from orla.catalogue import Mark
 from orla.reports import words
 from orla.reports.paper import Paper, load
+from orla.results.base import Settings
 from orla.study.keys import DEFAULTS
+from orla.study.plan import SECTIONS
 
 # Name, in configs and registrations, of the comparison that the paper's gaps belong to.
 PAPERS = "paper"
@@ -73,6 +75,49 @@ class StudyFacts:
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pretraining: Mapping[str, int] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> StudyFacts:
+        """The facts of a study.
+
+        Args:
+            config: its settled config.
+            provenance: of a result, with its data sets.
+        """
+        settings = Settings.of(config["statistics"], config["comparisons"])
+        tasks, pretraining = config["tasks"], config["pretraining"]
+        recordings = tuple(t for t, spec in tasks.items() if spec["kind"] == "recordings")
+        datasets = provenance["datasets"]
+        synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
+        sources = {dataset["source"] for dataset in datasets.values()}
+        own = pretraining.get("of", {})
+        return cls(
+            name=config["name"],
+            label=words.data_in_words(dataset["label"] for dataset in datasets.values()),
+            # A synthetic task is what it is: only sessions can be simulated.
+            simulated="simulated" in sources,
+            reproduces=bool(synthetic & load().tasks or sources & {"simulated", "odoherty"}),
+            margin_pp=settings.margin_pp,
+            alpha=settings.alpha,
+            recordings=recordings,
+            papers_task=config["registrations"]["assume"]["task"] or "",
+            comparisons=settings.comparisons,
+            main=settings.main,
+            # A task's options are data, which no reader wants beside its name.
+            instances={
+                kind: config.get(section, {})
+                for kind, section in SECTIONS.items()
+                if kind != "task"
+            },
+            pretraining={
+                network: own.get(network, pretraining).get("window", pretraining["window"])
+                for network in config["networks"]
+            },
+            tasks={
+                task: {k: v for k, v in spec.items() if not isinstance(v, Mapping)}
+                for task, spec in tasks.items()
+            },
+        )
 
     @property
     def prefix(self) -> str:

@@ -1,4 +1,4 @@
-"""The verdict table as plain text, for the end of a run."""
+"""The answer and the verdicts as plain text, for the end of a run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from pathlib import Path
 
 import pandas as pd
 
+from orla.reports.report import Report
 from orla.reports.study import StudyFacts
-from orla.reports.verdicts import folded, outcome_words, sample, threshold, verdict_estimate
+from orla.reports.verdicts import VerdictLine, verdict_lines
 from orla.reports.words import OUTCOME_SIGNS
 
 _HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
 _LEAST_TITLE = 18
+
+
+def terminal(report: Report, width: int | None = None, page: Path | str | None = None) -> str:
+    """Data, answer, verdicts with the reason of each that is not supported, and the account.
+
+    Args:
+        report: what is shown; SIMULATED is said first where that holds.
+        width: columns of the terminal; its own width (100 where there is none) by default.
+        page: where the HTML page lies, named in the last line.
+    """
+    answer = " ".join(report.opening.answer.sentences)
+    return _text(report.verdicts, report.study, width, answer, report.account, page)
 
 
 def verdict_table(
@@ -22,65 +35,56 @@ def verdict_table(
     width: int | None = None,
     report: Path | str | None = None,
 ) -> str:
-    """The verdicts as an aligned plain-text table, with the reason of each that is not supported.
+    """The verdicts of results/verdicts alone; arguments as in `terminal`."""
+    return _text(verdict_lines(verdicts, study), study, width, page=report)
 
-    Args:
-        verdicts: results/verdicts: one row a registration.
-        study: what the data are called; SIMULATED is said first where that holds.
-        width: columns of the terminal; its own width (100 where there is none) by default.
-        report: where the HTML report lies, named in the last line.
-    """
+
+def _text(
+    verdicts: list[VerdictLine],
+    study: StudyFacts,
+    width: int | None,
+    answer: str = "",
+    account: str = "",
+    page: Path | str | None = None,
+) -> str:
     width = width or shutil.get_terminal_size((100, 24)).columns
-    rows = [_row(row, why, study) for row, why in folded(verdicts, study)]
-    lines = _banner(study, width)
-    if rows:
-        lines += _layout(rows, width)
-    else:
-        lines.append("No registration has been judged yet.")
-    if report is not None:
-        lines += ["", f"report: {report}"]
-    return "\n".join(lines) + "\n"
-
-
-def _banner(study: StudyFacts, width: int) -> list[str]:
     lines = [f"data: {study.data}"]
     if study.simulated:
         lines += textwrap.wrap(
             "SIMULATED sessions: the verdicts show that the study works, not what the brain does.",
             width,
         )
-    return [*lines, ""]
+    lines += ["", *textwrap.wrap(answer, width), *([""] if answer else [])]
+    lines += _layout(verdicts, width) or ["No registration has been judged yet."]
+    ends = [account, f"report: {page}" if page is not None else ""]
+    return "\n".join([*lines, *([""] if any(ends) else []), *filter(None, ends)]) + "\n"
 
 
-def _row(row: dict, why: str, study: StudyFacts) -> tuple[tuple[str, ...], str]:
-    outcome = str(row["outcome"])
-    title = str(row["title"]) + (" (amended)" if row.get("amended") else "")
-    cells = (
-        OUTCOME_SIGNS.get(outcome, " "),
-        title,
-        outcome_words(row, study),
-        verdict_estimate(row).replace("\u00a0", " "),
-        threshold(row["threshold"]),
-        sample(row),
-    )
-    return cells, "" if outcome == "supported" else why
-
-
-def _layout(rows: list[tuple[tuple[str, ...], str]], width: int) -> list[str]:
-    widths = [
-        max(len(row[i]) for row in [_HEADER, *(cells for cells, _ in rows)]) for i in range(6)
-    ]
+def _layout(verdicts: list[VerdictLine], width: int) -> list[str]:
+    rows = [_cells(line) for line in verdicts]
+    widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
     rest = sum(widths) - widths[1] + 2 * 5
     widths[1] = max(_LEAST_TITLE, min(widths[1], width - rest))
     lines = [_line(_HEADER, widths), _line(tuple("-" * w for w in widths), widths)]
-    for cells, why in rows:
-        titles = textwrap.wrap(cells[1], widths[1]) or [""]
-        lines.append(_line((cells[0], titles[0], *cells[2:]), widths))
-        lines += [_line(("", title, "", "", "", ""), widths) for title in titles[1:]]
-        lines += textwrap.wrap(
-            why, max(width - 3, 20), initial_indent="   ", subsequent_indent="   "
-        )
-    return lines
+    for verdict, cells in zip(verdicts, rows, strict=True):
+        first, *more = textwrap.wrap(cells[1], widths[1]) or [""]
+        lines.append(_line((cells[0], first, *cells[2:]), widths))
+        lines += [_line(("", title, "", "", "", ""), widths) for title in more]
+        why = "" if verdict.outcome == "supported" else verdict.reason
+        indent = {"initial_indent": "   ", "subsequent_indent": "   "}
+        lines += textwrap.wrap(why, max(width - 3, 20), **indent)
+    return lines if rows else []
+
+
+def _cells(line: VerdictLine) -> tuple[str, ...]:
+    return (
+        OUTCOME_SIGNS.get(line.outcome, " "),
+        line.title + (" (amended)" if line.amended else ""),
+        line.words,
+        line.estimate.replace("\u00a0", " "),
+        line.threshold,
+        line.n,
+    )
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

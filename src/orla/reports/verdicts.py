@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import MISSING, count, estimate, is_missing
+from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.words import SIMULATED_OUTCOMES
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """A verdict as readers see it; `size` is the estimate without its interval, if decided."""
+
+    registration: str
+    title: str
+    outcome: str
+    words: str
+    size: str
+    estimate: str
+    threshold: str
+    n: str
+    reason: str
+    amended: bool
+    registered_on: str
+    paper: str
+
+
+def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[VerdictLine]:
+    """The verdicts of results/verdicts, in the order of the paper's claims; [] without any."""
+    return [
+        VerdictLine(
+            registration=row["registration"],
+            title=str(row["title"]),
+            outcome=str(row["outcome"]),
+            words=outcome_words(row, study),
+            size=MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
+            estimate=verdict_estimate(row),
+            threshold=threshold(row["threshold"]),
+            n=sample(row),
+            reason=why,
+            amended=bool(row.get("amended")),
+            registered_on=str(row.get("registered_on", "")),
+            paper=(load().claim_of(row["registration"]) or {}).get("paper", ""),
+        )
+        for row, why in (folded(verdicts, study) if verdicts is not None else ())
+    ]
 
 
 def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:

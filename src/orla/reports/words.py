@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
@@ -191,3 +191,15 @@ def data_in_words(labels: Iterable[str]) -> str:
         few = which if len(which) <= 2 else [which[0], f"… {which[-1]} ({len(which)} pairs)"]
         told.append(f"{kind}: {'; '.join(few)}" if which else kind)
     return "; ".join(told)
+
+
+def phrase(names: Sequence[str]) -> str:
+    """Names in one phrase; names that hold commas stand between semicolons."""
+    if any(", " in name for name in names):
+        return "; ".join(names)
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def count_of(number: int, what: str) -> str:
+    """A number and what it counts: 1 pair, 2 pairs."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

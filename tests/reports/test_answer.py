@@ -1,0 +1,115 @@
+"""The answer: the main comparison with its interval, where no guard fails, and what was decided."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orla.reports.numbers import interval, number
+from orla.reports.report import Report
+
+
+def said(results, study):
+    return " ".join(Report(results, study).opening.answer.sentences)
+
+
+def row_of(results, **keys):
+    rows = results["estimates"].query("estimand == 'stable' and comparison == 'paper'")
+    for key, value in keys.items():
+        rows = rows[rows[key] == value]
+    return rows.iloc[0]
+
+
+def quoted(row):
+    ends = interval(row["t95_low_pp"], row["t95_high_pp"])
+    return f"({number(row['gap_pp'], signed=True)} {ends} pp"
+
+
+def test_the_main_comparison_has_its_size_interval_and_side(results, simulated):
+    told = said(results, simulated)
+    assert told.startswith("Against “immediate, per step”, “TBPTT-200, per 200 steps” recovers ")
+    assert f"LARS {quoted(row_of(results, optimizer='lars', split='80-20'))}" in told
+    assert "5 networks of one pair of sessions: RNN, float64, 80/20" in told
+    assert "With LARS, gradient and cadence each by itself: full − immediate, per step" in told
+    assert "Of 5 registered hypotheses: 2 shown in simulation, 1 not shown in simulation" in told
+
+
+def test_a_gap_whose_guard_fails_is_not_quoted(results, simulated):
+    estimates = results["estimates"].copy()
+    estimates.loc[estimates["optimizer"] == "lars", "guards"] = "fewer than 20 updates: adapt on"
+    told = said(results | {"estimates": estimates}, simulated)
+    assert "LARS (" not in told and "Adam (" in told
+    report = Report(results | {"estimates": estimates}, simulated)
+    heldout = estimates[estimates["estimand"] != "adapt"]
+    rest = (heldout["optimizer"] != "lars").sum()
+    assert f"are quoted here: {rest} of {len(heldout)}" in report.opening.answer.note
+    failing = (estimates["guards"] != "").sum()
+    trust = report.opening.background["How far to trust it"]
+    assert f"Of {len(estimates)} gaps {failing} fail a guard" in trust
+
+
+def test_without_a_sound_gap_the_most_frequent_guard_is_named(results, simulated):
+    estimates = results["estimates"].assign(guards="fewer than 20 updates: adapt to more steps")
+    answer = Report(results | {"estimates": estimates}, simulated).opening.answer
+    assert "most often because fewer than 20 updates." in answer.sentences[0]
+    assert " pp" not in " ".join(answer.sentences[:-1]) and not answer.quotes_gaps
+
+
+def test_synthetic_tasks_are_told_against_exact_rtrl(results, simulated):
+    models = results["heldout"].assign(task="sine")
+    own = models.query("learner == 'immediate' and optimizer == 'adam'").index
+    models["heldout_vs_best_rtrl_percent"] = np.nan
+    models.loc[own, "heldout_vs_best_rtrl_percent"] = np.resize([80.0, 90.0, 100.0], len(own))
+    mean = models.loc[own, "heldout_vs_best_rtrl_percent"].mean()
+    told = said({"heldout": models}, simulated)
+    assert f"cycles a step: {mean:.0f} [" in told and "exact RTRL recovers 100 %" in told
+
+
+def test_pairs_are_told_where_three_are_sound(build_results, simulated):
+    pairs = tuple(f"array-{i:02}" for i in range(1, 6))
+    many = build_results(n_seeds=3, splits=("80-20",), pairs=pairs)
+    row = (
+        many["over_pairs"]
+        .query("estimand == 'stable' and comparison == 'paper' and optimizer == 'lars'")
+        .iloc[0]
+    )
+    ends = interval(row["t95_low_pp"], row["t95_high_pp"])
+    told = said(many, simulated)
+    gap = number(row["gap_pp"], signed=True)
+    assert f"LARS ({gap} {ends} pp" in told.partition("Over pairs of sessions")[2]
+    assert "; 5 of 5 pairs)" in told
+    some = many["estimates"].copy()
+    some.loc[some["pair"] == "array-02", "guards"] = "few updates"
+    over = many["over_pairs"].assign(
+        gap_without_failing_pp=7.0, t90_high_without_failing_pp=7.0 + 2.3533634, alpha=0.05
+    )
+    told = said(many | {"estimates": some, "over_pairs": over}, simulated)
+    half = 3.1824463  # Student's t at 3 degrees of freedom, for 95 and above for 90 %
+    assert f"+7.0 {interval(7 - half, 7 + half)} pp; 4 of 5 pairs)" in told
+    estimates = many["estimates"].copy()
+    estimates.loc[estimates["pair"] > "array-02", "guards"] = "few updates"
+    told = said(many | {"estimates": estimates}, simulated)
+    assert "Over pairs of sessions (" in told and "fewer than 3 of 5 pass every guard" in told
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_nothing_was_estimated(results, simulated, empty):
+    nothing = {name: frame.iloc[:0] for name, frame in results.items()} if empty else {}
+    told = said(nothing, simulated)
+    assert told == (
+        "No difference between learners has been estimated. No registration has been judged."
+    )
+
+
+def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(results, simulated):
+    asked, over, trust = Report(results, simulated).opening.background.values()
+    assert "Whether immediate derivatives" in asked and "how often the weights" in asked
+    assert "20 networks (RNN) on 1 pair of sessions" in over
+    assert "by 5 learners with SGD, Adafactor, Adam and LARS" in over
+    assert "The sessions are simulated" in trust and "There is one pair of sessions" in trust
+    assert "Of 400 made-up studies with a known answer 3 got a wrong verdict" in trust
+    larger = results["heldout"].assign(architecture="large")
+    study = replace(simulated, instances={"architecture": {"large": {"kind": "rnn", "hidden": 99}}})
+    both = {"heldout": pd.concat([results["heldout"], larger])}
+    assert "(RNN, hidden 99; RNN) on" in Report(both, study).opening.background["Over what"]
