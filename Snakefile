@@ -36,8 +36,6 @@ rule headline:
         SESSION_FILES,
         expand("<results>/{path}.safetensors", path=NETWORKS),
         expand("<results>/{path}.{form}", path=CONDITIONS, form=["parquet", "npz"]),
-        expand("<results>/{path}.horizons.parquet", path=HORIZON_CONDITIONS),
-        expand("<results>/{path}.alignment.parquet", path=ALIGNED_CONDITIONS),
         expand("<results>/{name}.parquet", name=PAGE_RESULTS),
         REPORT_FILES,
     message:

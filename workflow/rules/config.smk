@@ -17,9 +17,6 @@ with one_line():
     CONDITIONS = {condition.path: condition for condition in PLAN.conditions}
     JOBS = {path: PLAN.job(condition) for path, condition in CONDITIONS.items()}
     DOMAINS = PLAN.domains
-HORIZON_CONDITIONS = [path for path, job in JOBS.items() if job["horizons"]]
-ALIGNED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.aligned(condition)]
-PROFILED_CONDITIONS = [path for path, condition in CONDITIONS.items() if PLAN.profiled(condition)]
 RESULTS = config["pathvars"]["results"]
 PLUGINS = config.get("plugins", [])
 

@@ -7,22 +7,14 @@ STUDY = {
 }
 STATISTICS = sorted(PLAN.declared["statistic"])
 STATISTIC_PARTS = [("statistic", name) for name in STATISTICS]
-# Where no condition has horizons, the first one's table says so: it has columns and no row. So with
-# alignments and profiles.
-AT_HORIZONS = HORIZON_CONDITIONS or list(CONDITIONS)[:1]
-ALIGNED = ALIGNED_CONDITIONS or list(CONDITIONS)[:1]
-PROFILED = PROFILED_CONDITIONS or list(CONDITIONS)[:1]
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
 EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS.values()))]
 
 
 rule models:
     input:
-        models=expand("<results>/{path}.parquet", path=CONDITIONS),
+        tables=expand("<results>/{path}.parquet", path=CONDITIONS),
         traces=expand("<results>/{path}.npz", path=CONDITIONS),
-        horizons=expand("<results>/{path}.horizons.parquet", path=AT_HORIZONS),
-        alignments=expand("<results>/{path}.alignment.parquet", path=ALIGNED),
-        profiles=expand("<results>/{path}.profiles.parquet", path=PROFILED),
     output:
         heldout="<results>/heldout.parquet",
         lr_curves="<results>/lr_curves.parquet",
@@ -40,13 +32,9 @@ rule models:
     params:
         conditions=len(CONDITIONS),
         expected=[job["keys"] for job in JOBS.values()],
-        at_horizons=[JOBS[path]["keys"] for path in AT_HORIZONS],
-        aligned=[JOBS[path]["keys"] for path in ALIGNED],
-        profiled=[JOBS[path]["keys"] for path in PROFILED],
-        windows={task: PLAN.window(task) for task, _ in DOMAINS.values()},
         study=STUDY,
         exact=EXACT,
-        code=code("orla.study.traces", "orla.results.against_rtrl"),
+        code=code("orla.results.frames"),
     message:
         "Gathering the sweeps of {params.conditions} conditions"
     script:

@@ -10,11 +10,8 @@ rule sweep:
     input:
         unpack(sweep_inputs),
     output:
-        models="<results>/{condition}.parquet",
+        table="<results>/{condition}.parquet",
         traces="<results>/{condition}.npz",
-        horizons="<results>/{condition}.horizons.parquet",
-        alignment="<results>/{condition}.alignment.parquet",
-        profiles="<results>/{condition}.profiles.parquet",
     log:
         "<logs>/{condition}.log",
     benchmark:

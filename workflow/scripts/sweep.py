@@ -13,7 +13,7 @@ from orla.study.job import study_of
 from orla.study.plan import parts_of
 from orla.tasks.episode import Episode
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
+with logged(snakemake.log[0]), cost.measured(snakemake.output.table):
     catalogue.use_plugins(snakemake.params.plugins)
     job, compute = snakemake.params.job, snakemake.params.compute
     device = compiling.configure(
@@ -30,8 +30,8 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
         memory_mb=snakemake.resources.get("mem_mb"),
         device=device,
     )
-    asked = [job[name] for name in ("learning_rates", "growth", "horizons", "stable_windows")]
-    swept = sweep.sweep(study, *asked)
+    asked = ("learning_rates", "growth", "horizons", "stable_windows")
+    swept = sweep.sweep(study, **{name: job[name] for name in asked})
     parts = declared(snakemake.params.plugins)
     source = collect.collect(
         "orla.study.sweep",
@@ -45,8 +45,5 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
         config={"job": dict(job), "compute": dict(compute)},
     )
     inputs = list(snakemake.input)
-    write_table(swept.models, snakemake.output.models, source, inputs)
-    write_table(swept.horizons, snakemake.output.horizons, source, inputs)
-    write_table(swept.alignment, snakemake.output.alignment, source, inputs)
-    write_table(swept.profiles, snakemake.output.profiles, source, inputs)
+    write_table(swept.table, snakemake.output.table, source, inputs)
     write_arrays(swept.traces, snakemake.output.traces, source, inputs)
