@@ -19,6 +19,7 @@ from orla.study.declared import declared
 from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
 from orla.study.stable import PREFIX
+from orla.study.tidy import LONG
 from orla.truth import verdicts as truth
 
 HEAD = """# Reference
@@ -26,7 +27,9 @@ HEAD = """# Reference
 Written by `make reference` from what the code declares.
 """
 WRITTEN = {
-    "heldout, lr_curves, and each sweep": {
+    "TASK[/PAIR]/sweeps/CONDITION": {"loss": "Name of the loss that errors are counted in."} | LONG,
+    "heldout, lr_curves": {
+        "loss": "Name of the loss that errors are counted in.",
         "seed": "Seed of the network: 0, 1, 2, ...",
         "learning_rate": "Learning rate.",
         "diverged": "Whether the model diverged.",
@@ -38,7 +41,8 @@ WRITTEN = {
         "adapt_error": "Mean error over the adapt part, each step before its own update.",
         "heldout_error": "Mean error on the held-out part, weights frozen at its start.",
         "heldout_stable_error": "The same, mean over weights frozen after each of the last "
-        "`stable_windows` windows of the adapt part; the state runs on.",
+        "`stable_windows` windows of the adapt part; the state runs on. Null at rates that no "
+        "resample of seeds chooses, with the other stable scores of the held-out part.",
         "frozen_heldout_error": "Mean error of the network that does not adapt, held-out part.",
         "frozen_adapt_error": "The same over the adapt part.",
         "reference_error": "Its mean error on the reference; null where the task has none.",
@@ -49,36 +53,34 @@ WRITTEN = {
         "recovery_validation_percent": "Recovery on the selection part (%).",
         "unreliable": "Whether recovery's denominator is under 0.05.",
         "updates": "Number of updates.",
-        "loss": "Name of the loss that errors are counted in.",
         "selected": "Whether its rate is the best on validation.",
         "selected_on_test": "Whether its rate is the best on the held-out part.",
         "selected_stable": "Whether its rate is the best by `validation_stable_error`.",
         "edge": "Whether the best rate lies on the edge of the grid, for all rows of a condition.",
         "edge_stable": "The same of the best rate by `validation_stable_error`.",
-        "recovery_vs_rtrl_percent": "Held-out recovery where that of full RTRL is 100 (%); not in "
-        "the tables of single sweeps.",
+        "recovery_vs_rtrl_percent": "Held-out recovery where that of full RTRL is 100 (%).",
         "adapt_vs_best_rtrl_percent": "Recovery while adapting (%), where that of full RTRL with "
-        "the optimizer of its lowest validation error is 100; not in the tables of single sweeps.",
+        "the optimizer of its lowest validation error is 100.",
         "heldout_vs_best_rtrl_percent": "The same on the held-out part.",
     },
-    "horizon, and each sweep's horizons": {
+    "horizon": {
         "seed": "Seed of the network.",
+        "learning_rate": "Rate chosen on the last share of the horizon.",
         "horizon_steps": "Steps that the model adapted for.",
         "recovery_heldout_percent": "Recovery on the held-out part (%).",
-        "learning_rate": "Rate chosen on the last share of the horizon.",
         "validation_error": "Mean error on that share, weights frozen where it begins.",
         "edge": "Whether that rate lies on the edge of the grid.",
     },
-    "alignment, and each sweep's alignment": {
+    "alignment": {
         "seed": "Seed of the network.",
         "learning_rate": "Learning rate.",
-        "diverged": "Whether the model diverged.",
-        "selected": "Whether its rate is the best on validation.",
         "observer": "Learner whose gradient it is; that of `learner` itself stands among them.",
         "against": "Learner whose gradient it is compared with.",
+        "diverged": "Whether the model diverged.",
+        "selected": "Whether its rate is the best on validation.",
         "carried_bytes": "Bytes that the observer holds of one model between updates.",
     },
-    "profile, and each sweep's profiles": {
+    "profile": {
         "seed": "Seed of the network; only those at the selected rate that did not diverge.",
         "learning_rate": "Learning rate.",
         "quantity": "The profile of a probe.",

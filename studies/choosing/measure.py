@@ -117,7 +117,7 @@ def scored(study: Study, bench: Bench) -> dict[str, float]:
 
     The rate's grid grows and the rate is selected as in any condition, before the held-out part.
     """
-    models = sweep(study, bench.rates, bench.growth, stable_windows=1).models
+    models = sweep(study, bench.rates, bench.growth, stable_windows=1).frames["models"]
     chosen = models[models["selected"]]
     return {
         "study_frozen": chosen["frozen_adapt_error"].mean(),

@@ -86,8 +86,6 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
         "seed_gaps": ("models",),
         "estimates": ("models",),
         "over_pairs": ("models", "estimates"),
-        "selection": ("models",),
-        "conditions_over_pairs": ("models",),
         "multiverse": ("estimates", "horizon_gaps"),
         "learners": ("alignment",),
         "quantities": ("models",),

@@ -63,8 +63,10 @@ def test_every_number_of_a_row(estimand, drawn):
 
     prices = []
     for learner, rate in zip(COMPARED["per_step"], kept, strict=True):
-        recovery = matrix(frame, learner, RECOVERY[estimand])
-        on_test = best(matrix(frame, learner, COLUMNS[estimand][2]))
+        # The stable scores are not known at every rate.
+        at_end = "heldout" if estimand == "stable" else estimand
+        recovery = matrix(frame, learner, RECOVERY[at_end])
+        on_test = best(matrix(frame, learner, COLUMNS[at_end][2]))
         prices.append(np.nanmean(recovery[:, on_test] - recovery[:, rate]))
     assert found["price_pp"] == pytest.approx(max(prices, key=abs), abs=1e-10)
 
@@ -260,7 +262,7 @@ def test_without_a_reference_there_are_gaps_of_errors_alone():
     assert np.isnan(row(frame)["gap_frozen_pp"])
 
 
-@pytest.mark.parametrize("name", ["estimates", "seed_gaps", "selection", "conditions_over_pairs"])
+@pytest.mark.parametrize("name", ["estimates", "seed_gaps"])
 def test_tables_without_the_stable_columns_are_refused(name):
     frame = varied(seeds=[("a", 2)])
     for column in ("selected_stable", "heldout_stable_error", "constant_error", "updates"):

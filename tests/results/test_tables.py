@@ -25,24 +25,21 @@ TABLES = {
     "seed_gaps": "gap_pp",
     "estimates": "gap_pp",
     "over_pairs": "gap_pp",
-    "selection": "price_pp",
-    "conditions_over_pairs": "recovery_percent",
     "multiverse": "gap",
     "learners": "cosine",
 }
 # Rows of what a config names, and of every measure of a condition: they have tests of their own.
 ELSEWHERE = {"quantities", "measured"}
-RESAMPLED_CHOICE = ["estimates", "over_pairs", "selection"]
+RESAMPLED_CHOICE = ["estimates", "over_pairs"]
 WITHOUT_DRAWS = [
     "gap_seeds",
     "seed_gaps",
-    "conditions_over_pairs",
     "multiverse",
     "learners",
     "quantities",
 ]
 WITHOUT_DRAWS += RESAMPLED_CHOICE
-OVER_PAIRS = ["over_pairs", "conditions_over_pairs"]
+OVER_PAIRS = ["over_pairs"]
 
 
 def table(name, frame, given=None):

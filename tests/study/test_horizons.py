@@ -24,7 +24,7 @@ def validated(study, rate, horizon):
 
 
 def test_horizons_by_hand(study):
-    frame = sweep.sweep(study, [0.03], growth=0, horizons=list(CUTS)).horizons
+    frame = sweep.sweep(study, [0.03], growth=0, horizons=list(CUTS)).frames["horizon"]
     assert list(frame.seed) == [0] * 4 + [1] * 4
     assert list(frame.horizon_steps) == list(CUTS) * 2
     assert (frame.learning_rate == 0.03).all() and frame.edge.all()
@@ -44,23 +44,23 @@ def test_the_rate_is_chosen_within_the_horizon(study):
     noisy = changed(study, slice(60, ADAPT), noise)
     grid = [0.003, 0.01, 0.03]
     result = sweep.sweep(noisy, grid, growth=0, horizons=[40, 200])
-    chosen = result.horizons.groupby("horizon_steps").learning_rate.unique()
+    chosen = result.frames["horizon"].groupby("horizon_steps").learning_rate.unique()
     for horizon in (40, 200):
         means = {rate: np.mean(validated(noisy, rate, horizon)) for rate in grid}
         assert chosen[horizon].tolist() == [min(means, key=means.get)]
-    final = result.models[result.models.selected].learning_rate.iloc[0]
+    final = result.frames["models"][result.frames["models"].selected].learning_rate.iloc[0]
     assert chosen[200][0] == final < chosen[40][0]
-    short = result.horizons[result.horizons.horizon_steps == 40]
+    short = result.frames["horizon"][result.frames["horizon"].horizon_steps == 40]
     errors = validated(noisy, chosen[40][0], 40)
     np.testing.assert_allclose(short.validation_error, errors, rtol=1e-9)
     assert chosen[40][0] == grid[-1] and short.edge.all()
-    assert chosen[200][0] == grid[1] and not result.horizons.drop(short.index).edge.any()
+    assert chosen[200][0] == grid[1] and not result.frames["horizon"].drop(short.index).edge.any()
 
 
 def test_the_choice_never_sees_what_lies_behind_the_horizon(study):
     columns = ["learning_rate", "validation_error", "edge"]
     [ours, behind, within] = [
-        sweep.sweep(s, GRID, growth=0, horizons=[100]).horizons
+        sweep.sweep(s, GRID, growth=0, horizons=[100]).frames["horizon"]
         for s in (study, changed(study, slice(100, STEPS)), changed(study, slice(80, 100)))
     ]
     assert ours[columns].equals(behind[columns])
@@ -83,9 +83,9 @@ def test_rounding_takes_no_window_away(study):
 
 def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
     again = sweep.sweep(study, GRID, growth=1, horizons=[200])
-    pd.testing.assert_frame_equal(again.models, swept.models)
-    frame = again.horizons
-    rows = swept.models[swept.models.selected].sort_values("seed")
+    pd.testing.assert_frame_equal(again.frames["models"], swept.frames["models"])
+    frame = again.frames["horizon"]
+    rows = swept.frames["models"][swept.frames["models"].selected].sort_values("seed")
     for column in ("learning_rate", "validation_error", "edge"):
         assert list(frame[column]) == list(rows[column])
     np.testing.assert_allclose(
@@ -95,22 +95,24 @@ def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
 
 def test_a_horizon_before_the_divergence_is_kept(study):
     late = changed(study, slice(100, ADAPT), 1e5)
-    frame = sweep.sweep(late, [0.03], growth=0, horizons=[80, 200]).horizons
+    frame = sweep.sweep(late, [0.03], growth=0, horizons=[80, 200]).frames["horizon"]
     missing = frame.recovery_heldout_percent.isna()
     assert (missing == (frame.horizon_steps == 200)).all()
 
 
 def test_a_model_that_only_fails_on_the_heldout_part_has_no_horizon(study):
     far = changed(study, HELDOUT, 1e4)
-    frame = sweep.sweep(far, [0.03], growth=0, horizons=[40, 200]).horizons
+    frame = sweep.sweep(far, [0.03], growth=0, horizons=[40, 200]).frames["horizon"]
     assert frame.recovery_heldout_percent.isna().all()
     assert np.isfinite(frame.validation_error).all()
 
 
 def test_a_diverged_rate_loses_at_its_horizon(study):
-    frame = sweep.sweep(study, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], growth=0, horizons=[100]).horizons
+    frame = sweep.sweep(study, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], growth=0, horizons=[100]).frames[
+        "horizon"
+    ]
     assert (frame.learning_rate < 3.0).all() and np.isfinite(frame.validation_error).all()
-    lost = sweep.sweep(study, [300.0, 1000.0], growth=0, horizons=[100]).horizons
+    lost = sweep.sweep(study, [300.0, 1000.0], growth=0, horizons=[100]).frames["horizon"]
     assert (lost.learning_rate == 300.0).all() and lost.edge.all()
     assert lost[["recovery_heldout_percent", "validation_error"]].isna().all(axis=None)
 
@@ -130,14 +132,14 @@ def test_a_horizon_without_a_scored_step_to_choose_by_is_refused(study):
     other = dataclasses.replace(study, episode=episode)
     with pytest.raises(OrlaError, match="from 80 on, and none of them is scored"):
         sweep.sweep(other, [0.03], growth=0, horizons=[100])
-    assert len(sweep.sweep(other, [0.03], growth=0, horizons=[120]).horizons) == SEEDS
+    assert len(sweep.sweep(other, [0.03], growth=0, horizons=[120]).frames["horizon"]) == SEEDS
 
 
 def test_a_sweep_without_horizons_has_none(swept):
-    assert len(swept.horizons) == 0
-    assert {"seed", "horizon_steps", "recovery_heldout_percent"} <= set(swept.horizons)
+    assert len(swept.frames["horizon"]) == 0
+    assert {"seed", "horizon_steps", "learning_rate"} <= set(swept.frames["horizon"])
 
 
 def test_rates_of_a_horizon_are_half_decades(study):
-    frame = sweep.sweep(study, GRID, growth=0, horizons=[5 * WINDOW]).horizons
+    frame = sweep.sweep(study, GRID, growth=0, horizons=[5 * WINDOW]).frames["horizon"]
     assert {rates.half_decade(rates.index_of(r)) for r in frame.learning_rate} <= set(GRID)

@@ -61,12 +61,14 @@ def ran(request):
 
 def test_it_runs_immediate_with_adam_alone(ran):
     _, study, swept = ran
-    assert set(swept.models["learner"]) == {"immediate"} and study.episode.adapt.starts.any()
-    assert set(swept.models["optimizer"]) == {"adam"}
-    assert len(swept.models) == 4 and not swept.models["diverged"].any()
+    assert (
+        set(swept.frames["models"]["learner"]) == {"immediate"} and study.episode.adapt.starts.any()
+    )
+    assert set(swept.frames["models"]["optimizer"]) == {"adam"}
+    assert len(swept.frames["models"]) == 4 and not swept.frames["models"]["diverged"].any()
     errors = ["validation_error", "adapt_error", "heldout_error", "frozen_heldout_error"]
-    assert np.isfinite(swept.models[[*errors, "reference_error"]]).all(axis=None)
-    assert swept.models["heldout_error"].nunique() == 4
+    assert np.isfinite(swept.frames["models"][[*errors, "reference_error"]]).all(axis=None)
+    assert swept.frames["models"]["heldout_error"].nunique() == 4
     assert np.isfinite(swept.traces["error"]).all()
 
 
@@ -74,8 +76,8 @@ def test_its_scores_are_those_of_its_loss(ran):
     overlay, study, swept = ran
     values, categories = {"r2_mean", "r2_weighted"}, {"bits_per_symbol", "accuracy"}
     wanted, others = (values, categories) if overlay == "ca1" else (categories, values)
-    assert wanted <= set(swept.models) and not others & set(swept.models)
-    models = swept.models
+    assert wanted <= set(swept.frames["models"]) and not others & set(swept.frames["models"])
+    models = swept.frames["models"]
     if overlay == "ca1":
         assert study.episode.n_out == 1 and (models["r2_mean"] == models["r2_weighted"]).all()
         Y = study.episode.heldout.Y
@@ -107,7 +109,7 @@ def test_nothing_is_carried_or_scored_across_a_gap(ran):
     starts, steps = np.flatnonzero(study.episode.whole.starts), study.steps
     assert (starts < steps).any() and (starts > steps).any()
     for seed in range(2):
-        frozen = swept.models.query("seed == @seed")["frozen_heldout_error"]
+        frozen = swept.frames["models"].query("seed == @seed")["frozen_heldout_error"]
         apart, through = (by_hand(study, seed, reset) for reset in (True, False))
         np.testing.assert_allclose(frozen, apart[steps:].mean(), rtol=1e-9)
         # The negative control: a state that ran through would be another number.

@@ -161,15 +161,6 @@ def test_windows_are_the_cut_of_recordings_and_the_window_of_other_tasks():
     assert [plan().window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
 
 
-def test_conditions_are_aligned_whose_probes_measure_something_of_each_observer():
-    near = {"near": {"kind": "cosine", "against": "rtrl"}}
-    watched = BLOCK | {"learners": ["immediate"], "observers": ["rtrl"], "splits": ["50-50"]}
-    for probe, aligned in (("near", True), ("cosine", True), ("past", False)):
-        made = plan(BLOCK, watched | {"probes": [probe]}, probes=CONFIG["probes"] | near)
-        found = [c.path for c in made.conditions if made.aligned(c)]
-        assert found == ["days/sweeps/small/immediate/adam/50-50"] * aligned
-
-
 def test_steps_between_two_looks_are_the_option_of_the_probe_that_takes_some():
     seldom = {"seldom": {"kind": "condition_number", "stride": 70}}
     made = plan(probes=CONFIG["probes"] | seldom)
@@ -178,13 +169,12 @@ def test_steps_between_two_looks_are_the_option_of_the_probe_that_takes_some():
     assert not any(made.probe_steps(name, "kept") for name in found)
 
 
-def test_states_of_probes_are_kept_and_have_profiles_where_a_probe_says_so():
+def test_states_of_probes_are_kept_where_a_probe_says_so():
     named = {"far": {"kind": "past_structure", "immediate": "immediate", "window": 400}}
     watched = BLOCK | {"splits": ["50-50"], "observers": ["immediate"]}
     for probe, steps in (("far", 400), ("condition_number", 0)):
         made = plan(watched | {"probes": [probe]}, probes=CONFIG["probes"] | named)
         assert made.probe_steps(probe, "kept") == steps
-        assert {made.profiled(c) for c in made.conditions} == {bool(steps)}
 
 
 def test_horizons_concern_one_task_its_split_and_the_named_learners():

@@ -9,7 +9,7 @@ from drifting import GRID, NETWORK, SEEDS, WINDOW
 from harness import LEARNERS
 
 from orla import catalogue
-from orla.study import profiles, sweep
+from orla.study import probed, sweep
 
 PROBE = {"kind": "past_structure", "full": "exact", "immediate": "own", "window": WINDOW}
 
@@ -27,7 +27,7 @@ def result(study):
 
 
 def test_it_has_the_profiles_of_the_selected_models_alone(study, result):
-    rows, models = result.profiles, result.models
+    rows, models = result.frames["profile"], result.frames["models"]
     [rate] = rows["learning_rate"].unique()
     assert rate == models.loc[models["selected"], "learning_rate"].unique()
     moments = {n: torch.as_tensor(getattr(study.episode.adapt, n.upper())) for n in ("x", "y")}
@@ -45,15 +45,16 @@ def test_it_has_the_profiles_of_the_selected_models_alone(study, result):
 
 
 def test_a_model_that_diverged_is_left_out(study):
-    measured = {"diverged_step": np.array([-1, 7]), "profile turn_cosine": np.ones((2, 3))}
-    measured |= dict.fromkeys(
-        ["profile singular_past", "profile singular_immediate", "profile u1_map"], np.ones((2, 1))
-    )
-    rows = profiles.rows(watched(study), {-4: measured}, -4)
-    assert set(rows["seed"]) == {0} and len(rows) == 3 + 3
+    lengths = {"turn_cosine": 3, "singular_past": 1, "singular_immediate": 1, "u1_map": 1}
+    measures = {(probed.Probed, name): np.ones((2, n)) for name, n in lengths.items()}
+    measures |= {"diverged": np.array([False, True]), "selected": np.array([True, True])}
+    rows = list(probed.Probed().rows(watched(study), {-4: measures}))
+    assert {row.seed for row in rows} == {0} and sum(len(row.value) for row in rows) == 3 + 3
 
 
 def test_a_condition_without_such_a_probe_has_columns_and_no_row(study):
     swept = sweep.sweep(watched(study, ["update_ratio"]), GRID[:1], growth=0)
-    assert swept.profiles.empty
-    assert list(swept.profiles) == list(sweep.sweep(watched(study), GRID[:1], growth=0).profiles)
+    assert swept.frames["profile"].empty
+    assert list(swept.frames["profile"]) == list(
+        sweep.sweep(watched(study), GRID[:1], growth=0).frames["profile"]
+    )

@@ -21,6 +21,8 @@ from drifting import (
     mse,
 )
 
+from orla.results import base
+from orla.results.base import Settings
 from orla.study import stable, sweep
 from orla.tasks.stream import Stream
 
@@ -59,7 +61,7 @@ def runs(study):
 def test_stable_scores_by_hand(study, runs, windows):
     """Ten windows fit into the adapt part, eight before the selection part."""
     rate, Y = 0.03, study.episode.whole.Y
-    rows = sweep.sweep(study, [rate], growth=0, stable_windows=windows).models
+    rows = sweep.sweep(study, [rate], growth=0, stable_windows=windows).frames["models"]
     for row in rows.itertuples():
         own = runs[row.seed]
         before, until = [s for s in own if s <= SELECTION][-windows:], list(own)[-windows:]
@@ -75,41 +77,43 @@ def test_stable_scores_by_hand(study, runs, windows):
 
 
 def test_one_window_is_the_frozen_instant_itself_and_more_are_not(study, swept):
-    one = sweep.sweep(study, GRID, growth=1, stable_windows=1).models
-    for column, name in (
-        ("validation_stable_error", "validation_error"),
-        *zip(R2, R2, strict=True),
-    ):
-        assert (one[column] == one[name.removeprefix("stable_")]).all()
-    assert (one.heldout_stable_error == one.heldout_error).all()
-    assert (one.recovery_stable_percent == one.recovery_heldout_percent).all()
+    one = sweep.sweep(study, GRID, growth=1, stable_windows=1).frames["models"]
+    assert (one.validation_stable_error == one.validation_error).all()
+    chosen = one[one.selected]
+    for column in R2:
+        assert (chosen[column] == chosen[column.removeprefix("stable_")]).all()
+    assert (chosen.heldout_stable_error == chosen.heldout_error).all()
+    assert (chosen.recovery_stable_percent == chosen.recovery_heldout_percent).all()
     assert (one.selected_stable == one.selected).all() and (one.edge_stable == one.edge).all()
-    ten = swept.models
+    ten = swept.frames["models"]
+    both = ten.heldout_stable_error.notna()
     for column in (*COLUMNS, *R2):
-        assert (one[column] != ten[column]).all(), column
+        assert (one[column] != ten[column])[both].all() and both.sum() >= SEEDS, column
     kept = [c for c in one if "stable" not in c]
     assert one[kept].equals(ten[kept]), "the windows touch no other column"
 
 
 def test_more_windows_than_there_are_change_nothing(study, swept):
-    assert sweep.sweep(study, GRID, growth=1, stable_windows=99).models.equals(swept.models)
+    more = sweep.sweep(study, GRID, growth=1, stable_windows=99)
+    assert more.frames["models"].equals(swept.frames["models"])
 
 
 def test_the_stable_rate_has_the_lowest_mean_over_the_windows(study):
     noise = np.random.default_rng(0).normal(scale=3.0, size=(SELECTION, 2))
     noisy = changed(study, slice(0, SELECTION), noise)
-    rows = sweep.sweep(noisy, [0.003, 0.01, 0.03, 0.1], growth=0).models
+    rows = sweep.sweep(noisy, [0.003, 0.01, 0.03, 0.1], growth=0).frames["models"]
     means = rows.groupby("learning_rate").validation_stable_error.mean()
     assert set(rows[rows.selected_stable].learning_rate) == {means.idxmin()}
     assert (rows.edge_stable == (means.idxmin() in (0.003, 0.1))).all()
 
 
 def test_the_stable_choice_sees_neither_heldout_targets_nor_learns_from_its_own(study, swept, runs):
-    other = sweep.sweep(changed(study, HELDOUT), GRID, growth=1).models
+    other = sweep.sweep(changed(study, HELDOUT), GRID, growth=1).frames["models"]
     blind = ["learning_rate", "selected_stable", "edge_stable", "validation_stable_error"]
-    assert other[blind].equals(swept.models[blind])
-    assert (other.heldout_stable_error != swept.models.heldout_stable_error).all()
-    moved = sweep.sweep(changed(study, SELECTING), [0.03], growth=0).models
+    assert other[blind].equals(swept.frames["models"][blind])
+    scored = other.heldout_stable_error.notna()
+    assert (other.heldout_stable_error != swept.frames["models"].heldout_stable_error)[scored].all()
+    moved = sweep.sweep(changed(study, SELECTING), [0.03], growth=0).frames["models"]
     Y = study.episode.whole.Y
     for row in moved.itertuples():
         own = [run for stop, run in runs[row.seed].items() if stop <= SELECTION]
@@ -123,7 +127,7 @@ def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
     X, Y = (np.stack([a, a[::-1]]) for a in (whole.X, whole.Y))
     scored, starts = rng.random((SEEDS, STEPS)) < 0.8, rng.random((SEEDS, STEPS)) < 0.05
     other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
-    rows = sweep.sweep(other, [0.03], growth=0, stable_windows=3).models
+    rows = sweep.sweep(other, [0.03], growth=0, stable_windows=3).frames["models"]
     for row in rows.itertuples():
         own = Stream(*(np.ascontiguousarray(a[row.seed]) for a in (X, Y, scored, starts)))
 
@@ -145,7 +149,7 @@ def test_a_condition_takes_the_first_of_more_streams_than_it_has_seeds(study):
     X, Y = (np.stack([a, a[::-1], 2.0 * a]) for a in (whole.X, whole.Y))
     more = dataclasses.replace(study, episode=make_episode(Stream(X, Y)))
     as_many = dataclasses.replace(study, episode=make_episode(Stream(X[:SEEDS], Y[:SEEDS])))
-    rows, expected = (sweep.sweep(s, [0.03], growth=0).models for s in (more, as_many))
+    rows, expected = (sweep.sweep(s, [0.03], growth=0).frames["models"] for s in (more, as_many))
     pd.testing.assert_frame_equal(rows, expected)
 
 
@@ -155,15 +159,16 @@ def test_networks_that_run_together_score_as_they_do_one_by_one(study, monkeypat
     X, Y = (np.stack([a, a[::-1]]) if own else a for a in (whole.X, whole.Y))
     scored, starts = rng.random(X.shape[:-1]) < 0.8, rng.random(X.shape[:-1]) < 0.05
     other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
-    together = sweep.sweep(other, [0.03], growth=0, stable_windows=4).models
+    together = sweep.sweep(other, [0.03], growth=0, stable_windows=4).frames["models"]
     monkeypatch.setattr(stable, "_together", stable._one_by_one)
-    alone = sweep.sweep(other, [0.03], growth=0, stable_windows=4).models
+    alone = sweep.sweep(other, [0.03], growth=0, stable_windows=4).frames["models"]
     columns = [*COLUMNS[:2], *R2]
     np.testing.assert_allclose(together[columns], alone[columns], rtol=1e-9)
 
 
 def test_a_diverged_model_has_no_stable_scores(study):
-    rows = sweep.sweep(study, [0.1, 0.3, 1.0, 3.0, 10.0], growth=0).models
+    grid = [0.1, 0.3, 1.0, 3.0, 10.0]
+    rows = sweep.sweep(study, grid, growth=0, stable_everywhere=True).frames["models"]
     lost = rows[rows.diverged]
     assert len(lost) and lost[["heldout_stable_error", "recovery_stable_percent", *R2]].isna().all(
         axis=None
@@ -173,7 +178,7 @@ def test_a_diverged_model_has_no_stable_scores(study):
     kept = rows[~rows.diverged]
     assert np.isfinite(kept[[*COLUMNS, *R2]]).all(axis=None)
     assert not rows[rows.selected_stable].diverged.any()
-    late = sweep.sweep(changed(study, slice(180, ADAPT), 1e5), [1e-10], growth=0).models
+    late = sweep.sweep(changed(study, slice(180, ADAPT), 1e5), [1e-10], growth=0).frames["models"]
     assert late.diverged.all() and late.validation_stable_error.isna().all()
 
 
@@ -186,18 +191,54 @@ def test_one_window_that_fails_leaves_no_mean(monkeypatch, bad):
         return errors, {"r2_mean": errors / 10}
 
     monkeypatch.setattr(stable, "_together", stable._one_by_one)
-    fake = SimpleNamespace(episode=SimpleNamespace(window=20), frozen_scores=frozen_scores)
-    result = SimpleNamespace(snapshots={20: (None, None), 40: (None, None)})
+    fake = SimpleNamespace(frozen_scores=frozen_scores)
+    frozen = dict.fromkeys((20, 40, 60), (None, None))
     known = {60: (np.array([4.0, 5.0]), {"r2_mean": np.array([0.4, 0.5])})}
-    error, more = stable.means(fake, result, {}, slice(60, 80), 3, known)
+    error, more = stable.means(fake, frozen, {}, slice(60, 80), known)
     assert error[0] == 2.0 and np.isnan(error[1])
     assert more["r2_mean"][0] == pytest.approx(0.2)
 
 
 def test_the_constant_error_is_the_variance_of_the_heldout_targets(study, swept):
     Y = study.episode.whole.Y
-    constant = swept.models.constant_error
+    constant = swept.frames["models"].constant_error
     assert constant.to_numpy() == pytest.approx(Y[HELDOUT].var(0).mean(), rel=1e-12)
     assert constant.iloc[0] != pytest.approx(Y[:ADAPT].var(0).mean(), rel=1e-3)
-    moved = sweep.sweep(changed(study, HELDOUT, 3.0), [0.03], growth=0).models
+    moved = sweep.sweep(changed(study, HELDOUT, 3.0), [0.03], growth=0).frames["models"]
     assert moved.constant_error.iloc[0] == pytest.approx(constant.iloc[0], rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def everywhere(study):
+    return sweep.sweep(study, GRID, growth=2, stable_everywhere=True).frames["models"]
+
+
+def test_heldout_windows_are_scored_where_some_resample_may_choose_the_rate(study, everywhere):
+    """Every resample of two seeds by either choice, against the scores of all rates."""
+    rows = sweep.sweep(study, GRID, growth=2).frames["models"]
+    names = ["heldout_stable_error", "recovery_stable_percent", *R2]
+    scored = rows["heldout_stable_error"].notna()
+    assert rows.drop(columns=names).equals(everywhere.drop(columns=names))
+    assert rows.loc[scored, names].equals(everywhere.loc[scored, names])
+    assert everywhere[names].notna().all(axis=None) and 0 < scored.sum() < len(rows)
+    for by in ("validation_error", "validation_stable_error"):
+        errors = rows.pivot(index="seed", columns="learning_rate", values=by)
+        for seeds in ([0], [1], [0, 1]):
+            best = errors.loc[seeds].mean().idxmin()
+            assert scored[rows.learning_rate == best].all()
+
+
+def test_intervals_do_not_depend_on_the_rates_that_were_scored(study, everywhere):
+    few = sweep.sweep(study, GRID, growth=2).frames["models"]
+    keys = dict.fromkeys(("task", "pair", "intervention", "start"), "x")
+    pair = {"comparison": {"minus": ["full", "immediate"], "label": ""}}
+    settings = Settings.of({"margin_pp": 3.0, "resamples": 500, "main": "comparison"}, pair)
+
+    def estimates(models):
+        models = models.assign(**keys)
+        other = models.assign(learner="full", heldout_error=models.heldout_error + 0.01)
+        both = pd.concat([models, other], ignore_index=True)
+        return base.build("estimates", {"models": both}, settings)
+
+    assert estimates(few).equals(estimates(everywhere))
+    assert len(estimates(few)) == 3 and estimates(few)["resampled_low_pp"].notna().all()

@@ -34,7 +34,7 @@ from orla.tasks.stream import Stream
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_row_by_hand(study, swept, seed):
     rate, Y = 0.03, study.episode.whole.Y
-    rows = swept.models
+    rows = swept.frames["models"]
     row = rows[(rows.seed == seed) & (rows.learning_rate == rate)].iloc[0]
     outputs = by_hand(study, seed, rate, ADAPT)
     frozen = by_hand(study, seed, rate, 0)
@@ -75,14 +75,14 @@ def test_the_reference_is_the_heldout_part_of_a_by_the_pretrained_network(study,
             h = np.tanh(p["W_ih"] @ a.X[t] + p["W_hh"] @ h + p["b_h"])
             error.append((p["W_out"] @ h + p["b_out"] - a.Y[t]) ** 2)
         reference = np.mean(error[study.episode.reference_from :])
-        rows = swept.models[swept.models.seed == seed]
+        rows = swept.frames["models"][swept.frames["models"].seed == seed]
         assert rows.reference_error.to_numpy() == pytest.approx(reference, rel=1e-9)
         unreliable = rows.frozen_heldout_error - rows.reference_error < 0.05
         assert (rows.unreliable == unreliable).all()
 
 
 def test_every_model_has_a_row_and_every_row_its_condition(swept):
-    rows = swept.models
+    rows = swept.frames["models"]
     assert len(rows) == SEEDS * rows.learning_rate.nunique()
     assert not rows.duplicated(["seed", "learning_rate"]).any()
     keys = rows[["architecture", "learner", "optimizer", "precision", "split"]].drop_duplicates()
@@ -98,12 +98,17 @@ def test_every_model_has_a_row_and_every_row_its_condition(swept):
 
 def test_traces_are_means_over_windows(study, swept):
     windows = ADAPT // WINDOW
-    assert swept.traces["error"].shape == (len(swept.models), windows)
+    assert swept.traces["error"].shape == (len(swept.frames["models"]), windows)
     assert swept.traces["frozen_error"].shape == (SEEDS, windows)
-    np.testing.assert_allclose(swept.traces["error"].mean(1), swept.models.adapt_error, rtol=1e-12)
-    frozen = swept.models.drop_duplicates("seed").sort_values("seed").frozen_adapt_error
+    np.testing.assert_allclose(
+        swept.traces["error"].mean(1), swept.frames["models"].adapt_error, rtol=1e-12
+    )
+    frozen = swept.frames["models"].drop_duplicates("seed").sort_values("seed").frozen_adapt_error
     np.testing.assert_allclose(swept.traces["frozen_error"].mean(1), frozen, rtol=1e-9)
-    Y, place = study.episode.whole.Y, swept.models.index[swept.models.learning_rate == 0.03][1]
+    Y, place = (
+        study.episode.whole.Y,
+        swept.frames["models"].index[swept.frames["models"].learning_rate == 0.03][1],
+    )
     outputs = by_hand(study, 1, 0.03, windows * WINDOW)
     third = mse(outputs, Y, slice(2 * WINDOW, 3 * WINDOW))
     assert swept.traces["error"][place, 2] == pytest.approx(third, rel=1e-9)
@@ -111,23 +116,23 @@ def test_traces_are_means_over_windows(study, swept):
 
 def test_selection_never_sees_the_heldout_part(study, swept):
     heldout = HELDOUT
-    other = sweep.sweep(changed(study, heldout), GRID, growth=1).models
+    other = sweep.sweep(changed(study, heldout), GRID, growth=1).frames["models"]
     blind = ["learning_rate", "selected", "edge", "validation_error", "adapt_error", "update_ratio"]
-    assert other[blind].equals(swept.models[blind])
-    assert (other.heldout_error != swept.models.heldout_error).all()
+    assert other[blind].equals(swept.frames["models"][blind])
+    assert (other.heldout_error != swept.frames["models"].heldout_error).all()
 
 
 def test_weights_of_the_selection_never_see_the_selection_part(study, swept):
     """A change of the scoring targets moves scores, and nothing that was learned before them."""
     other = sweep.sweep(changed(study, SELECTING), GRID, growth=1)
-    both = other.models.merge(swept.models, on=["seed", "learning_rate"])
+    both = other.frames["models"].merge(swept.frames["models"], on=["seed", "learning_rate"])
     assert (both.validation_error_x != both.validation_error_y).all()
     assert (both.heldout_error_x != both.heldout_error_y).all()
     windows = SELECTION // WINDOW
-    kept = {rate: i for i, rate in enumerate(sorted(other.models.learning_rate.unique()))}
+    kept = {rate: i for i, rate in enumerate(sorted(other.frames["models"].learning_rate.unique()))}
     for rate in GRID:
         here = slice(kept[rate] * SEEDS, (kept[rate] + 1) * SEEDS)
-        place = swept.models.index[swept.models.learning_rate == rate]
+        place = swept.frames["models"].index[swept.frames["models"].learning_rate == rate]
         ours, theirs = swept.traces["error"][place], other.traces["error"][here]
         assert np.array_equal(ours[:, :windows], theirs[:, :windows])
         assert (ours[:, windows:] != theirs[:, windows:]).all()
@@ -136,14 +141,14 @@ def test_weights_of_the_selection_never_see_the_selection_part(study, swept):
 def test_noise_where_the_weights_are_learned_changes_the_choice(study, swept):
     """The negative control: what selection may see does change it."""
     noise = np.random.default_rng(0).normal(scale=3.0, size=(SELECTION, 2))
-    other = sweep.sweep(changed(study, slice(0, SELECTION), noise), GRID, growth=1).models
-    chosen = [m[m.selected].learning_rate.iloc[0] for m in (swept.models, other)]
+    other = sweep.sweep(changed(study, slice(0, SELECTION), noise), GRID, growth=1).frames["models"]
+    chosen = [m[m.selected].learning_rate.iloc[0] for m in (swept.frames["models"], other)]
     assert chosen[1] < chosen[0]
 
 
 @pytest.mark.parametrize("growth", [0, 2])
 def test_a_grid_grows_towards_its_best_and_stops_at_its_limit(study, growth):
-    tiny = sweep.sweep(study, [1e-5, 3e-5], growth=growth).models
+    tiny = sweep.sweep(study, [1e-5, 3e-5], growth=growth).frames["models"]
     tried = sorted(tiny.learning_rate.unique())
     assert tried == [1e-5, 3e-5, 1e-4, 3e-4][: 2 + growth]
     assert tiny.edge.all()
@@ -151,7 +156,7 @@ def test_a_grid_grows_towards_its_best_and_stops_at_its_limit(study, growth):
 
 
 def test_an_interior_best_is_no_edge(study):
-    rows = sweep.sweep(study, [0.001, 0.003], growth=8).models
+    rows = sweep.sweep(study, [0.001, 0.003], growth=8).frames["models"]
     tried = sorted(rows.learning_rate.unique())
     best = rows[rows.selected].learning_rate.iloc[0]
     assert tried[0] < best < tried[-1] and len(tried) > 2
@@ -160,7 +165,7 @@ def test_an_interior_best_is_no_edge(study):
 
 
 def test_divergence_is_recorded_and_loses(study):
-    rows = sweep.sweep(study, [0.1, 0.3, 1.0, 3.0, 10.0], growth=0).models
+    rows = sweep.sweep(study, [0.1, 0.3, 1.0, 3.0, 10.0], growth=0).frames["models"]
     lost = rows[rows.diverged]
     assert len(lost) >= SEEDS and (lost.learning_rate >= 1.0).any()
     assert ((lost.diverged_step >= 0) & (lost.diverged_step <= 200)).all()
@@ -172,14 +177,14 @@ def test_divergence_is_recorded_and_loses(study):
     kept = rows[~rows.diverged]
     assert (kept.diverged_step == -1).all()
     assert np.isfinite(kept[MEASURES]).all().all()
-    alone = sweep.sweep(study, [0.1], growth=0).models
+    alone = sweep.sweep(study, [0.1], growth=0).frames["models"]
     for column in MEASURES:
         ours = rows[rows.learning_rate == 0.1][column].to_numpy()
         np.testing.assert_allclose(ours, alone[column], rtol=1e-9)
 
 
 def test_everything_may_diverge(study):
-    rows = sweep.sweep(study, [1000.0], growth=1).models
+    rows = sweep.sweep(study, [1000.0], growth=1).frames["models"]
     assert rows.diverged.all() and sorted(rows.learning_rate.unique()) == [300.0, 1000.0]
     assert (rows[rows.selected].learning_rate == 300.0).all() and rows.edge.all()
 
@@ -196,7 +201,7 @@ def test_selection_scores_are_lost_by_a_divergence_before_the_part_or_on_its_mea
     study, part, kept
 ):
     """Targets 2000 off make errors of 4e6, and one such step of forty a mean of 1e5."""
-    rows = sweep.sweep(changed(study, part, 2e3), [1e-10], growth=0).models
+    rows = sweep.sweep(changed(study, part, 2e3), [1e-10], growth=0).frames["models"]
     assert (rows.diverged_step == part.start).all()
     assert (np.isfinite(rows[["validation_error", "validation_stable_error"]]) == kept).all(
         axis=None
@@ -210,17 +215,19 @@ def test_a_mean_error_at_the_limit_itself_is_no_divergence(study):
     Y[SELECTING] = 1000.0
     zeros = {name: torch.zeros_like(p) for name, p in study.networks.items()}
     other = dataclasses.replace(study, networks=zeros, episode=make_episode(Stream(whole.X, Y)))
-    rows = sweep.sweep(other, [1e-10], growth=0).models
+    rows = sweep.sweep(other, [1e-10], growth=0).frames["models"]
     assert (rows[["validation_error", "validation_stable_error"]] == 1e6).all(axis=None)
     assert not rows.diverged.any()
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])
 def test_rows_do_not_depend_on_the_size_of_batches(study, swept, size):
-    rows = sweep.sweep(dataclasses.replace(study, batch_models=size), GRID, growth=1).models
+    rows = sweep.sweep(dataclasses.replace(study, batch_models=size), GRID, growth=1).frames[
+        "models"
+    ]
     names = rows.select_dtypes("number").columns
-    np.testing.assert_allclose(rows[names], swept.models[names], rtol=1e-9)
-    assert rows[["selected", "diverged"]].equals(swept.models[["selected", "diverged"]])
+    np.testing.assert_allclose(rows[names], swept.frames["models"][names], rtol=1e-9)
+    assert rows[["selected", "diverged"]].equals(swept.frames["models"][["selected", "diverged"]])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +236,7 @@ def test_rows_do_not_depend_on_the_size_of_batches(study, swept, size):
 )
 def test_every_learner_goes_through(study, name):
     other = learning(study, name)
-    rows = sweep.sweep(other, [0.01], growth=0).models
+    rows = sweep.sweep(other, [0.01], growth=0).frames["models"]
     assert (rows.updates == ADAPT // other.loop.learner.stride).all() and not rows.diverged.any()
     assert (rows.learner == name).all()
     assert rows.update_ratio.isna().all() == (name == "last-layer")
@@ -240,9 +247,11 @@ def test_the_other_split_and_single_precision(study, sessions):
     single = {n: p.float() for n, p in study.networks.items()}
     episode = make_episode(sessions[1], adapt=320, selection_cut=260, reference=sessions[0])
     double = dataclasses.replace(study, episode=episode)
-    rows = sweep.sweep(dataclasses.replace(double, networks=single), [0.03], growth=0).models
+    rows = sweep.sweep(dataclasses.replace(double, networks=single), [0.03], growth=0).frames[
+        "models"
+    ]
     assert (rows.updates == 320).all()
-    twice = sweep.sweep(double, [0.03], growth=0).models
+    twice = sweep.sweep(double, [0.03], growth=0).frames["models"]
     np.testing.assert_allclose(rows.heldout_error, twice.heldout_error, rtol=1e-3)
     assert (rows.heldout_error != twice.heldout_error).all()
 
@@ -254,15 +263,20 @@ def test_a_learner_that_does_not_fit_the_window_is_refused(study):
 
 def test_fresh_networks_need_no_pretraining(study):
     fresh = initial_parameters(NETWORK, [0], torch.float64)
-    rows = sweep.sweep(dataclasses.replace(study, networks=fresh), [0.03], growth=0).models
+    rows = sweep.sweep(dataclasses.replace(study, networks=fresh), [0.03], growth=0).frames[
+        "models"
+    ]
     assert len(rows) == 1 and np.isfinite(rows.heldout_error).all()
 
 
 def pretending(monkeypatch, study, validation, heldout, stable=None):
     """Let every rate's seeds have these errors: {number: error}, 9 for any other rate."""
-    [real] = sweep._measure(study, [rates.index_of(0.03)], [40], 10, progress.bar(0, "")).values()
+    asked = sweep.measurements(horizons=[40])
+    points = [step for one in asked for step in one.points(study)]
+    number = rates.index_of(0.03)
+    [real] = sweep._measure(study, [number], asked, points, progress.bar(0, "")).values()
 
-    def measure(study, indices, horizons, windows, bar):
+    def measure(study, indices, asked, points, bar):
         said = [("validation_error", validation), ("heldout_error", heldout)]
         said += [("validation_stable_error", validation if stable is None else stable)]
         measured = {}
@@ -291,7 +305,7 @@ def test_the_grid_grows_by_the_selection_part_alone(
     study, monkeypatch, validation, heldout, tried, best, best_on_test
 ):
     pretending(monkeypatch, study, validation, heldout)
-    rows = sweep.sweep(study, GRID, growth=4, horizons=[40]).models
+    rows = sweep.sweep(study, GRID, growth=4, horizons=[40]).frames["models"]
     assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
     assert set(rows[rows.selected].learning_rate) == {rates.half_decade(best)}
     assert set(rows[rows.selected_on_test].learning_rate) == {rates.half_decade(best_on_test)}
@@ -314,7 +328,7 @@ def test_the_grid_grows_until_both_choices_are_interior(
     study, monkeypatch, validation, stable, tried, best, best_stable
 ):
     pretending(monkeypatch, study, validation, INTERIOR, stable)
-    rows = sweep.sweep(study, GRID, growth=4).models
+    rows = sweep.sweep(study, GRID, growth=4).frames["models"]
     assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
     assert set(rows[rows.selected].learning_rate) == {rates.half_decade(best)}
     assert set(rows[rows.selected_stable].learning_rate) == {rates.half_decade(best_stable)}
@@ -326,7 +340,7 @@ def test_the_grid_grows_until_both_choices_are_interior(
 )
 def test_each_choice_has_an_edge_of_its_own(study, monkeypatch, validation, stable):
     pretending(monkeypatch, study, validation, INTERIOR, stable)
-    rows = sweep.sweep(study, GRID, growth=0).models
+    rows = sweep.sweep(study, GRID, growth=0).frames["models"]
     assert (rows.edge == (validation is not INTERIOR)).all()
     assert (rows.edge_stable == (stable is not INTERIOR)).all()
 
@@ -336,7 +350,7 @@ def test_each_choice_has_an_edge_of_its_own(study, monkeypatch, validation, stab
 )
 def test_the_edge_is_that_of_the_selection(study, monkeypatch, validation, heldout, edge):
     pretending(monkeypatch, study, validation, heldout)
-    rows = sweep.sweep(study, GRID, growth=0).models
+    rows = sweep.sweep(study, GRID, growth=0).frames["models"]
     assert (rows.edge == edge).all()
 
 
@@ -349,7 +363,7 @@ def test_unreliable_is_of_the_heldout_part(study, heldout, adapt, expected):
         "frozen_adapt_error": adapt * size,
         "reference_error": size,
     }
-    rows = sweep.sweep(other, [0.03], growth=0).models
+    rows = sweep.sweep(other, [0.03], growth=0).frames["models"]
     assert (rows.unreliable == expected).all()
 
 
@@ -358,7 +372,9 @@ def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_b
     study, swept, step
 ):
     """Its held-out error would be a finite one."""
-    rows = sweep.sweep(changed(study, slice(step, step + 1), 1e5), [1e-10], growth=0).models
+    rows = sweep.sweep(changed(study, slice(step, step + 1), 1e5), [1e-10], growth=0).frames[
+        "models"
+    ]
     assert (rows.diverged_step == step).all() and rows.diverged.all()
     gone = [
         "validation_error",
@@ -371,16 +387,16 @@ def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_b
     ]
     assert rows[gone].isna().all().all()
     assert np.isfinite(rows[["frozen_heldout_error", "reference_error"]]).all().all()
-    calm = swept.models[swept.models.learning_rate == 0.03]
+    calm = swept.frames["models"][swept.frames["models"].learning_rate == 0.03]
     assert np.isfinite(calm[gone]).all().all()
 
 
 def test_a_model_that_only_fails_on_the_heldout_part_has_diverged_there(study):
     result = sweep.sweep(changed(study, HELDOUT, 1e4), [0.03], growth=0, horizons=[40, 200])
-    rows = result.models
+    rows = result.frames["models"]
     assert (rows.diverged_step == ADAPT).all() and rows.heldout_error.isna().all()
     assert np.isfinite(rows.validation_error).all()
-    assert result.horizons.recovery_heldout_percent.isna().all()
+    assert result.frames["horizon"].recovery_heldout_percent.isna().all()
 
 
 def test_the_update_ratio_is_the_mean_over_all_updates(study, swept):
@@ -390,7 +406,7 @@ def test_the_update_ratio_is_the_mean_over_all_updates(study, swept):
     }
     rate = torch.full((SEEDS,), 0.03, dtype=torch.float64)
     series = study.loop.run(study.loop.start(study.networks), rate, moments).series["update_ratio"]
-    rows = swept.models[swept.models.learning_rate == 0.03].sort_values("seed")
+    rows = swept.frames["models"][swept.frames["models"].learning_rate == 0.03].sort_values("seed")
     np.testing.assert_allclose(rows.update_ratio, series.mean(1), rtol=1e-12)
     assert not np.allclose(rows.update_ratio, series[:, -1], rtol=1e-2)
 
@@ -402,7 +418,7 @@ def test_an_unscored_step_counts_in_no_mean_and_a_window_without_others_has_none
     other = dataclasses.replace(study, episode=make_episode(stream))
     result = sweep.sweep(other, [0.03], growth=0)
     windows = [slice(start, start + WINDOW) for start in range(0, ADAPT, WINDOW)]
-    for row in result.models.itertuples():
+    for row in result.frames["models"].itertuples():
         for stop, name, mean in (
             (ADAPT, "error", row.adapt_error),
             (0, "frozen_error", row.frozen_adapt_error),
@@ -425,7 +441,7 @@ def test_categories_have_the_cross_entropy_in_nats(study):
         episode=make_episode(stream, loss="cross_entropy"),
         loop=dataclasses.replace(study.loop, loss=catalogue.make("loss", "cross_entropy")),
     )
-    for row in sweep.sweep(other, [1e-10], growth=0).models.itertuples():
+    for row in sweep.sweep(other, [1e-10], growth=0).frames["models"].itertuples():
         odds = np.exp(by_hand(study, row.seed, 0.0, 0, stream)[HELDOUT])
         shares = odds[np.arange(len(odds)), stream.Y[HELDOUT]] / odds.sum(1)
         assert row.loss == "cross_entropy"
@@ -446,13 +462,16 @@ def test_seeds_with_streams_of_their_own_are_as_they_are_alone(study):
         return sweep.sweep(other, GRID, growth=0, horizons=[100])
 
     together = swept_on(Stream(X, Y, scored, starts), study.networks)
-    assert together.models.reference_error.isna().all() and together.models.unreliable.all()
+    assert (
+        together.frames["models"].reference_error.isna().all()
+        and together.frames["models"].unreliable.all()
+    )
     names = ["learning_rate", *MEASURES, "frozen_heldout_error", "frozen_adapt_error"]
     for seed in range(SEEDS):
         own = Stream(*(np.ascontiguousarray(a[seed]) for a in (X, Y, scored, starts)))
         alone = swept_on(own, {n: p[seed : seed + 1] for n, p in study.networks.items()})
-        rows = together.models[together.models.seed == seed]
-        np.testing.assert_allclose(rows[names], alone.models[names], rtol=1e-9)
+        rows = together.frames["models"][together.frames["models"].seed == seed]
+        np.testing.assert_allclose(rows[names], alone.frames["models"][names], rtol=1e-9)
         place = rows.index
         np.testing.assert_allclose(
             together.traces["error"][place], alone.traces["error"], rtol=1e-9
@@ -460,5 +479,5 @@ def test_seeds_with_streams_of_their_own_are_as_they_are_alone(study):
         np.testing.assert_allclose(
             together.traces["frozen_error"][seed], alone.traces["frozen_error"][0], rtol=1e-9
         )
-    both = together.models.groupby("learning_rate").heldout_error
+    both = together.frames["models"].groupby("learning_rate").heldout_error
     assert (both.nunique() == SEEDS).all()

@@ -100,7 +100,7 @@ def test_errors_by_length_are_those_of_the_studys_own_sweep(small):
     """Of the first 40 steps too: the adapt part of a shorter episode is the same until its end."""
     found = measure.by_length(small.study(SMALL), RATES, [40, 60]).set_index("adapt")
     for steps in (40, 60):
-        models = sweep(small.study({**SMALL, "adapt": steps}), RATES, growth=0).models
+        models = sweep(small.study({**SMALL, "adapt": steps}), RATES, growth=0).frames["models"]
         means = models.groupby("learning_rate")["adapt_error"].mean()
         row = found.loc[steps]
         assert row["immediate"] == pytest.approx(means.min(), rel=1e-10)

@@ -37,7 +37,7 @@ def models(name, learner):
             segment=episode.window,
         ),
     )
-    return episode, sweep.sweep(study, [0.01], growth=0, stable_windows=1).models
+    return episode, sweep.sweep(study, [0.01], growth=0, stable_windows=1).frames["models"]
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -12,7 +12,7 @@ from orla.engine.loop import Loop
 from orla.prereg.verdict import VERDICT_COLUMNS
 from orla.programs import compiling
 from orla.results.against_rtrl import BEST
-from orla.study import sweep, traces
+from orla.study import sweep, tidy
 from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.study import Study
@@ -63,26 +63,26 @@ def test_the_page_is_what_the_code_declares(reference):
 
 
 def test_every_column_of_a_sweep_is_described(reference, swept):
-    told = KEYS | reference.WRITTEN["heldout, lr_curves, and each sweep"]
+    assert list(swept.table) == list(KEYS | reference.WRITTEN["TASK[/PAIR]/sweeps/CONDITION"])
+    told = KEYS | reference.WRITTEN["heldout, lr_curves"]
     told |= reference.of_losses() | reference.of_probes()
     # Written where the sweeps are put together; other losses and probes.
     elsewhere = {"recovery_vs_rtrl_percent", *BEST.values(), "bits_per_symbol", "accuracy"}
     elsewhere |= {"stable_bits_per_symbol", "stable_accuracy"}
     elsewhere |= {name for name in reference.of_probes() if name != "update_ratio"}
-    assert set(swept.models) == set(told) - elsewhere
+    assert set(swept.frames["models"]) == set(told) - elsewhere
 
 
 def test_every_column_of_horizons_and_traces_is_described(reference, swept):
-    told = KEYS | reference.WRITTEN["horizon, and each sweep's horizons"]
-    assert list(swept.horizons) == list(told)
-    along = traces.selected(swept.models, **swept.traces, window=20)
+    told = KEYS | reference.WRITTEN["horizon"]
+    assert list(swept.frames["horizon"]) == list(told)
+    along = tidy.traces(swept.frames["models"], [swept.traces])
     assert list(along) == list(KEYS | reference.WRITTEN["traces"])
     assert np.array_equal(along["step"].unique(), [20, 40])
 
 
-def test_every_column_of_alignments_is_described(reference, pretrained, swept):
-    told = KEYS | reference.WRITTEN["alignment, and each sweep's alignment"]
-    assert list(swept.alignment) == list(told)
+def test_every_column_of_alignments_is_described(reference, pretrained):
+    told = KEYS | reference.WRITTEN["alignment"]
     episode, network, (trained, _) = pretrained
     watched = Study(
         keys=dict.fromkeys(KEYS, "x"),
@@ -96,13 +96,13 @@ def test_every_column_of_alignments_is_described(reference, pretrained, swept):
             segment=episode.window,
         ),
     )
-    aligned = sweep.sweep(watched, [0.01], growth=0).alignment
+    aligned = sweep.sweep(watched, [0.01], growth=0).frames["alignment"]
     assert list(aligned) == [*told, *reference.of_observers()]
 
 
 def test_every_column_and_quantity_of_profiles_is_described(reference, swept):
-    told = KEYS | reference.WRITTEN["profile, and each sweep's profiles"]
-    assert list(swept.profiles) == list(told)
+    told = KEYS | reference.WRITTEN["profile"]
+    assert list(swept.frames["profile"]) == list(told)
     parts = catalogue.parts("probe").values()
     assert set(reference.of_profiles()) == {n for p in parts for n in p.part.more["profiles"]}
     assert "singular_past" in reference.reference()

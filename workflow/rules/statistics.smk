@@ -31,7 +31,7 @@ rule statistics:
         mem_mb=2000,
     params:
         expected=[[c.keys for c in part.conditions] for part in RUN],
-        windows={task: PLAN.window(task) for task, _ in PLAN.domains.values()},
+        order=[PLAN.conditions.index(c) for c in CONDITIONS],
         study={key: STUDY[key] for key in MODELS_OF},
         exact=EXACT,
         statistics=STUDY["statistics"],
@@ -40,8 +40,8 @@ rule statistics:
         allow_mixed=ALLOW_MIXED,
         plugins=PLUGINS,
         code=code(
-            "orla.study.traces",
-            "orla.results.against_rtrl",
+            "orla.study.adaptation",
+            "orla.results.frames",
             "orla.results.base",
             parts=[("statistic", name) for name in STATISTICS],
         ),

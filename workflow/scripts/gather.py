@@ -2,31 +2,40 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from orla import catalogue
-from orla.errors import logged
+from orla.errors import OrlaError, logged
 from orla.provenance import collect, cost, merge
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
-from orla.results import base, tidy
+from orla.results import base
+from orla.results.frames import frames
+from orla.study import adaptation
 
 with logged(snakemake.log[0]), cost.measured(snakemake.output[0]):
     params = snakemake.params
     catalogue.use_plugins(params.plugins)
     outputs = {Path(path).stem: path for path in snakemake.output}
     tables = {path: read_table(path) for path in snakemake.input.tables}
-    for (path, table), keys in zip(tables.items(), params.expected, strict=True):
-        tidy.refuse_others(path, table, keys)
-    traces = {path: read_arrays(path)[0] for path in snakemake.input.traces}
+    read = zip(tables.items(), snakemake.input.traces, params.expected, strict=True)
+    adapted = []
+    for (path, table), traces, keys in read:
+        try:
+            adapted += adaptation.conditions(table, read_arrays(traces)[0], keys)
+        except OrlaError as error:
+            raise OrlaError(f"{path}: {error}") from None
+    # In the order of the study, whatever jobs adapted them.
+    adapted = [adapted[i] for i in np.argsort(params.order)]
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
-    here = collect.collect("orla.results.tidy", config=dict(params.study))
+    here = collect.collect("orla.results.frames", config=dict(params.study))
     source = merge.merged(given | {"": here}, allow_mixed=params.allow_mixed)
-    wide = tidy.frames(tables.values(), traces.values(), params.windows, params.exact)
-    for name, frame in wide.items():
+    results = frames(*zip(*adapted, strict=True), params.exact)
+    for name, frame in results.items():
         write_table(frame, outputs[name], source, tables)
-        frame.attrs["provenance"] = source
 
+    results["models"] = results["lr_curves"]
     settings = base.Settings.of(params.statistics, params.comparisons, params.quantities)
-    results = wide | {"models": wide["lr_curves"]}
     for name in base.in_order():
         results[name] = base.build(name, results, settings)
         chosen = {"statistics": dict(params.statistics)}

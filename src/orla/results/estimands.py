@@ -15,6 +15,8 @@ class Estimand:
         r2: mean R2 over outputs; empty where there is none.
         frozen: error of the network that does not adapt, on the same steps.
         edge: column that says whether the chosen rate lies on the edge of its grid.
+        price: columns of the error and the recovery that the choice's price is taken by, where they
+            are not `error` and `recovery`: those must be known at every rate.
     """
 
     selected: str
@@ -24,6 +26,7 @@ class Estimand:
     r2: str = ""
     frozen: str = "frozen_heldout_error"
     edge: str = "edge"
+    price: tuple[str, str] = ("", "")
 
     @property
     def columns(self) -> list[str]:
@@ -43,6 +46,7 @@ ESTIMANDS: dict[str, Estimand] = {
         "heldout_stable_error",
         "stable_r2_mean",
         edge="edge_stable",
+        price=("heldout_error", "recovery_heldout_percent"),
     ),
     "adapt": Estimand(
         "selected",

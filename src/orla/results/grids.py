@@ -117,10 +117,13 @@ class Side:
     def price(self) -> float:
         """Mean recovery at the rate that its error would choose, minus at the marked one (pp).
 
-        Over the seeds that are finite at both; NaN without any.
+        Over the seeds that are finite at both; NaN without any. Of the stable estimand by the
+        single freezing at the end: its own scores are known only at rates that may be chosen.
         """
-        on_test = int(choice.best_rate(self.values(self.estimand.error)))
-        return shared.finite_mean(self.recovery[:, on_test] - self.recovery[:, self.marked])
+        error, recovery = self.estimand.price
+        on_test = int(choice.best_rate(self.values(error or self.estimand.error)))
+        values = self.values(recovery or self.estimand.recovery)
+        return shared.finite_mean(values[:, on_test] - values[:, self.marked])
 
 
 def side(grid: Grid, estimand: Estimand) -> Side | None:

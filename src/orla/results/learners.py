@@ -33,6 +33,8 @@ class Learners(Statistic, name="learners", needs=("alignment",)):
 
     def table(self, alignment: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         shared.demand(alignment, _DEMANDED)
+        if alignment.empty:
+            return pd.DataFrame(columns=list(self.columns))
         models = alignment[alignment["selected"].astype(bool)]
         rows = []
         for key, group in shared.groups(models, [*KEYS, "observer", "against"]):

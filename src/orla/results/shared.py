@@ -173,8 +173,11 @@ def finite_mean(values: np.ndarray) -> float:
 
 
 def demand(frame: pd.DataFrame, wanted: Sequence[str] = tuple(MODEL_COLUMNS)) -> None:
-    """Refuse a table that lacks a column, or a row that does not say its condition."""
-    for name in wanted:
+    """Refuse a table that lacks a column, or a row that does not say its condition.
+
+    A table without rows may have no columns of measures.
+    """
+    for name in wanted if len(frame) else ():
         if name not in frame:
             raise OrlaError(
                 f"the table of models lacks the column {name}; rebuild it with the sweeps rule"

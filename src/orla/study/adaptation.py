@@ -7,8 +7,9 @@ not adapted again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +21,27 @@ from orla import catalogue
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.programs.store import say
-from orla.provenance import collect, digest, merge, networks
+from orla.provenance import collect, cost, digest, merge, networks
 from orla.provenance.arrays import read_arrays, write_arrays
 from orla.provenance.code import files_of
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
+from orla.study import tidy
 from orla.study.declared import declared
 from orla.study.job import architecture_of, study_of
+from orla.study.keys import KEYS
 from orla.study.plan import parts_of
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 
+# Of a job, what its sweep is given.
+_SETTINGS = ("learning_rates", "growth", "horizons", "stable_windows")
 # Entries of a provenance that decide a result; the commit and the size of batches do not.
-_DECIDING = ("versions", "platform", "cpu_capability", "threads", "keys", "dataset", "seeds", "config", "inputs")
+_DECIDING = (
+    *("versions", "platform", "cpu_capability", "threads"),
+    *("keys", "dataset", "seeds", "config", "inputs"),
+)
 
 
 @dataclass(frozen=True)
@@ -109,16 +117,17 @@ def write_networks(
                 return
         except OrlaError as error:
             say(f"pretrained again: {error}")
-    trained, curves = pretrain(
-        architecture_of(asked["network"], episode),
-        episode.pretraining,
-        range(asked["seeds"]),
-        Pretraining(**asked["settings"]),
-        catalogue.make("loss", episode.loss),
-        PRECISIONS[asked["precision"]],
-        device,
-        compute["batch_models"],
-    )
+    with cost.phase("pretraining"):
+        trained, curves = pretrain(
+            architecture_of(asked["network"], episode),
+            episode.pretraining,
+            range(asked["seeds"]),
+            Pretraining(**asked["settings"]),
+            catalogue.make("loss", episode.loss),
+            PRECISIONS[asked["precision"]],
+            device,
+            compute["batch_models"],
+        )
     write_table(curves, path.with_suffix(".parquet"), source, episodes.inputs)
     networks.save(trained, path, source, episodes.inputs)
 
@@ -153,8 +162,9 @@ def adapt(
     """
     parts = declared(plugins)
     inputs = [*episodes.inputs, *([networks_file] if networks_file else [])]
-    frames: dict[str, pd.DataFrame] = {}
+    tables: dict[str, pd.DataFrame] = {}
     arrays: dict[str, np.ndarray] = {}
+    baselines: dict[str, Mapping[str, np.ndarray]] = {}
     for i, (path, job) in enumerate(jobs.items()):
         keys, episode = job["keys"], episodes[job["keys"]["split"]]
         source = collect.collect(
@@ -170,28 +180,62 @@ def adapt(
         result = _kept(path, source, inputs)
         say(f"{i + 1} of {len(jobs)}: {path}" + (", kept" if result else ""))
         if result is None:
-            wanted = {name: keys[name] for name in ("architecture", "precision")}
-            study = study_of(
+            run = study_of(
                 job,
                 episode,
-                networks.load(networks_file, job["seeds"], expect=wanted)
-                if networks_file and catalogue.make("start", job["start"]).part.more["pretrained"]
-                else None,
+                _starting(job, networks_file),
                 most=compute["batch_models"],
                 memory_mb=memory_mb,
                 device=device,
+                baseline=_long_enough(baselines.get(str(job["start"])), job["seeds"]),
             )
-            settings = [job[n] for n in ("learning_rates", "growth", "horizons", "stable_windows")]
-            swept = sweep(study, *settings)
-            source["batch_models"] = study.batch_models
+            baselines[str(job["start"])] = run.baseline
+            swept = sweep(run, **{name: job[name] for name in _SETTINGS})
+            source["batch_models"] = run.batch_models
             write_arrays(swept.traces, f"{path}.npz", source, inputs)
             write_table(swept.table, f"{path}.parquet", source, inputs)
             result = _read(path)
-        frames[path] = result[0]
+        tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
-    source = merge.merged({path: frame.attrs["provenance"] for path, frame in frames.items()})
+    source = merge.merged({path: long.attrs["provenance"] for path, long in tables.items()})
     write_arrays(arrays, traces, source, inputs)
-    write_table(pd.concat(frames.values(), ignore_index=True), table, source, inputs)
+    write_table(tidy.joined(tables.values()), table, source, inputs)
+
+
+def conditions(
+    table: pd.DataFrame, arrays: Mapping[str, np.ndarray], expected: Sequence[Mapping[str, str]]
+) -> Iterator[tuple[pd.DataFrame, dict[str, np.ndarray]]]:
+    """The long table and the traces of each condition of what `adapt` wrote.
+
+    Args:
+        table: the tidy table of all conditions.
+        arrays: their traces.
+        expected: the keys of each condition, in their order.
+
+    Raises:
+        OrlaError: the table holds other conditions.
+    """
+    groups = dict(iter(table.groupby(list(KEYS), sort=False, observed=True)))
+    for i, (keys, wanted) in enumerate(zip_longest(groups, (tuple(e.values()) for e in expected))):
+        if keys != wanted:
+            raise OrlaError(f"holds {keys} in place of {wanted}; delete it and run again")
+        ending = f" {i}"
+        own = {n.removesuffix(ending): a for n, a in arrays.items() if n.endswith(ending)}
+        yield groups[keys].reset_index(drop=True), own
+
+
+def _starting(job: Mapping[str, Any], file: str | None) -> Parameters | None:
+    """The pretrained networks of a job; None where its start takes none."""
+    if not file or not catalogue.make("start", job["start"]).part.more["pretrained"]:
+        return None
+    wanted = {name: job["keys"][name] for name in ("architecture", "precision")}
+    return networks.load(file, job["seeds"], expect=wanted)
+
+
+def _long_enough(
+    baseline: Mapping[str, np.ndarray] | None, seeds: int
+) -> Mapping[str, np.ndarray] | None:
+    return baseline if baseline and len(baseline["frozen_trace"]) >= seeds else None
 
 
 def _read(path: str) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from orla import catalogue
@@ -33,6 +34,7 @@ def study_of(
     most: int,
     memory_mb: float | None = None,
     device: torch.device | str = "cpu",
+    baseline: Mapping[str, np.ndarray] | None = None,
 ) -> Study:
     """The study of a job.
 
@@ -43,6 +45,8 @@ def study_of(
         most: Most models that are computed together.
         memory_mb: Memory limit of the job in MB; None for no limit.
         device: Where to compute.
+        baseline: `Study.baseline` of another job on the same episode whose networks begin with
+            these, started alike; None to compute it.
 
     Raises:
         OrlaError: A part is unknown or refuses its options, or one model does not fit.
@@ -69,4 +73,5 @@ def study_of(
             **sizes(job),
         ),
         device=device,
+        shared=baseline,
     )

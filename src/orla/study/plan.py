@@ -303,17 +303,6 @@ class Plan:
         fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
         return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
 
-    def aligned(self, condition: Condition) -> bool:
-        """Whether a probe measures something of each observer of a condition."""
-        return self._some_probe(condition, "observed")
-
-    def profiled(self, condition: Condition) -> bool:
-        """Whether a probe of a condition has profiles."""
-        return self._some_probe(condition, "profiles")
-
-    def _some_probe(self, condition: Condition, declares: str) -> bool:
-        return any(self.declaration("probe", n)["more"][declares] for n in condition.probes)
-
     def pretraining(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""
         settings = dict(self.config["pretraining"])

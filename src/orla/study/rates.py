@@ -65,3 +65,16 @@ def missing_neighbour(
 def on_edge(scores: Mapping[int, np.ndarray]) -> bool:
     """Whether the best rate is the smallest or the largest that was tried."""
     return best(scores) in (min(scores), max(scores))
+
+
+def beaten(scores: Mapping[int, np.ndarray]) -> set[int]:
+    """The rates that another one beats in every seed: no resample of the seeds chooses them.
+
+    By more than means round; a diverged seed's error counts as infinite.
+    """
+    errors = {i: np.where(np.isfinite(s), s, np.inf) for i, s in scores.items()}
+    return {
+        i
+        for i, error in errors.items()
+        if any((other < error * (1 - 1e-12)).all() for other in errors.values())
+    }

@@ -6,19 +6,111 @@ Source: docs/protocol.md, Two estimands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from orla.engine.loop import Adaptation, Moments
+from orla.architectures.base import Parameters
+from orla.engine.loop import Moments
 from orla.programs import compiling
-from orla.study import scores
+from orla.study import rates, scores
+from orla.study.batches import in_batches
+from orla.study.measurement import Batch, Choice, Measurement, Measures
 from orla.study.study import Scores, Study
 
 # Before the name of each further score of the loss.
 PREFIX = "stable_"
+# Step -> parameters and network states of a batch of models, frozen there.
+Frozen = Mapping[int, tuple[Parameters, Tensor]]
+
+
+@dataclass(frozen=True)
+class Stable(Measurement):
+    """Means of scores over weights frozen after each of the last windows before a scored part.
+
+    Attributes:
+        stable_windows: how many windows.
+        stable_everywhere: score the held-out part at all rates. Otherwise only at those that some
+            resample of seeds can choose: not where other rates have lower errors in every seed, by
+            each choice of a rate. There the measures are null.
+    """
+
+    stable_windows: int = 10
+    stable_everywhere: bool = False
+    choices = (Choice("validation_stable_error", mark="selected_stable", edge="edge_stable"),)
+
+    def points(self, run: Study) -> list[int]:
+        return self._ends(run, run.episode.selection_cut) + self._ends(run, run.steps)
+
+    def of_batch(self, batch: Batch) -> Measures:
+        run, cut = batch.run, batch.run.episode.selection_cut
+        selecting, snapshots = slice(cut, run.steps), batch.result.snapshots
+        frozen = {at: snapshots[at] for at in self._ends(run, cut)}
+        known = {cut: batch.frozen_scores(cut, selecting)}
+        error, _ = means(run, frozen, batch.whole, selecting, known)
+        lost = np.isnan(batch.measures["validation_error"])
+        return {
+            "validation_stable_error": np.where(lost, np.nan, error),
+            **{
+                (Stable, at, name): values.cpu().numpy()
+                for at in self._ends(run, run.steps)
+                for name, values in {**snapshots[at][0], "": snapshots[at][1]}.items()
+            },
+        }
+
+    def finish(self, run: Study, done: Mapping[int, Measures]) -> None:
+        numbers = [i for i in sorted(done) if self.stable_everywhere or i not in _beaten(done)]
+        seed = np.tile(np.arange(run.seeds), len(numbers))
+        columns = list(run.loss.columns())
+        names = ["heldout_stable_error", *(PREFIX + name for name in columns)]
+        together = {
+            key: np.concatenate([done[i][key] for i in numbers])
+            for key in done[numbers[0]]
+            if key in ("heldout_error", *columns) or key[0] is Stable
+        }
+
+        def score(index: np.ndarray) -> dict[str, np.ndarray]:
+            part = {key: values[index] for key, values in together.items()}
+            frozen = {
+                at: (
+                    {
+                        k[2]: run.tensor(v)
+                        for k, v in part.items()
+                        if k[:2] == (Stable, at) and k[2]
+                    },
+                    run.tensor(part[Stable, at, ""]),
+                )
+                for at in self._ends(run, run.steps)
+            }
+            known = {run.steps: (part["heldout_error"], {name: part[name] for name in columns})}
+            error, further = means(run, frozen, run.whole(seed[index]), run.heldout, known)
+            return dict(zip(names, (error, *(further[name] for name in columns)), strict=True))
+
+        scored = in_batches(len(seed), run.batch_models, score)
+        of_rate = {name: iter(np.split(values, len(numbers))) for name, values in scored.items()}
+        baseline = (run.baseline[f"{name}_error"] for name in ("frozen_heldout", "reference"))
+        frozen, reference = baseline
+        for i in sorted(done):
+            for key in [key for key in done[i] if key[0] is Stable]:
+                del done[i][key]
+            lost = done[i]["diverged"] | (i not in numbers)
+            for name in names:
+                done[i][name] = np.where(lost, np.nan, next(of_rate[name]) if i in numbers else 0.0)
+            done[i]["recovery_stable_percent"] = scores.recovery_percent(
+                frozen, done[i]["heldout_stable_error"], reference
+            )
+
+    def _ends(self, run: Study, stop: int) -> list[int]:
+        return ends(stop, run.episode.window, self.stable_windows)
+
+
+def _beaten(done: Mapping[int, Measures]) -> set[int]:
+    """Numbers of the rates that no resample of seeds chooses, by either error of validation."""
+    by = ("validation_error", "validation_stable_error")
+    return set.intersection(*(rates.beaten({i: m[name] for i, m in done.items()}) for name in by))
 
 
 def ends(stop: int, window: int, windows: int) -> list[int]:
@@ -29,87 +121,60 @@ def ends(stop: int, window: int, windows: int) -> list[int]:
     return list(range(stop - stop % window, 0, -window))[:windows][::-1]
 
 
-def points(study: Study, windows: int) -> list[int]:
-    """Steps at which weights are frozen, for the selection part and for the held-out part."""
-    window = study.episode.window
-    return ends(study.episode.selection_cut, window, windows) + ends(study.steps, window, windows)
-
-
-def columns(study: Study) -> list[str]:
-    """Columns of the loss's further scores: stable_r2_mean, ..."""
-    return [PREFIX + name for name in study.loss.columns()]
-
-
 def means(
-    study: Study,
-    result: Adaptation,
-    whole: Moments,
-    part: slice,
-    windows: int,
-    known: Mapping[int, Scores],
+    run: Study, frozen: Frozen, whole: Moments, part: slice, known: Mapping[int, Scores]
 ) -> Scores:
-    """Mean scores on `part`, over weights frozen after each of the last windows before it.
+    """Mean scores on a part of the streams `whole`, over the steps at which weights are frozen.
 
-    From where its weights are frozen each network runs on up to the part's end.
-
-    Args:
-        study: The condition.
-        result: Of a batch, with snapshots after each of those windows that is not `known`.
-        whole: The stream of the batch, from `Study.whole`.
-        part: Steps of `whole` that are scored.
-        windows: How many windows.
-        known: {step: scores on the same part, weights frozen at that step}.
+    From there each network runs on up to the part's end. `known` holds scores on the same part, by
+    weights frozen at some of the steps.
 
     Returns:
         Mean errors (models,), NaN where one of them is not finite or above
         `scores.DIVERGED_ABOVE`, and the mean of each further score of the loss (models,).
     """
-    frozen_at = ends(part.start, study.episode.window, windows)
-    scored = dict(known)
-    if missing := [at for at in frozen_at if at not in known]:
-        run = _one_by_one if compiling.enabled() else _together
-        scored |= run(study, result, whole, part, missing)
-    errors, further = [], []
-    for at in frozen_at:
-        error, more = scored[at]
-        errors.append(np.where(error <= scores.DIVERGED_ABOVE, error, np.nan))
-        further.append(more)
-    each = {name: np.mean([more[name] for more in further], axis=0) for name in further[0]}
-    return np.mean(errors, axis=0), each
+    scored = {at: known[at] for at in frozen if at in known}
+    if missing := {at: frozen[at] for at in frozen if at not in known}:
+        score = _one_by_one if compiling.enabled() else _together
+        scored |= score(run, missing, whole, part)
+    each = [scored[at] for at in frozen]
+    errors = [np.where(error <= scores.DIVERGED_ABOVE, error, np.nan) for error, _ in each]
+    further = {name: np.mean([more[name] for _, more in each], axis=0) for name in each[0][1]}
+    return np.mean(errors, axis=0), further
 
 
-def _one_by_one(
-    study: Study, result: Adaptation, whole: Moments, part: slice, frozen_at: Sequence[int]
-) -> dict[int, Scores]:
+def _one_by_one(run: Study, frozen: Frozen, whole: Moments, part: slice) -> dict[int, Scores]:
     """Scores by freezing step; the program that scores the batch elsewhere serves here too."""
     return {
-        at: study.frozen_scores(*result.snapshots[at], whole, part, since=at) for at in frozen_at
+        at: run.frozen_scores(params, state, whole, part, since=at)
+        for at, (params, state) in frozen.items()
     }
 
 
-def _together(
-    study: Study, result: Adaptation, whole: Moments, part: slice, frozen_at: Sequence[int]
-) -> dict[int, Scores]:
+def _together(run: Study, frozen: Frozen, whole: Moments, part: slice) -> dict[int, Scores]:
     """The same in one run of all networks; without a program the time is that of its operations.
 
     Each network begins at its own step, and its stream is filled up with zeros, not scored.
     """
-    kept = [result.snapshots[at] for at in frozen_at]
-    models, steps = len(kept[0][1]), part.stop - frozen_at[0]
-    params = {name: torch.cat([p[name] for p, _ in kept]) for name in kept[0][0]}
-    streams: Moments = {}
-    for name in ("x", "starts"):
-        if name in whole:
-            own = [_of_each(whole, name, slice(at, part.stop), models, steps) for at in frozen_at]
-            streams[name] = torch.cat(own, 1)
-    state = torch.cat([network for _, network in kept])
-    outputs = study.outputs(params, state, streams).split(models)
-    stream, found = {name: m[part] for name, m in whole.items()}, {}
-    for at, own in zip(frozen_at, outputs, strict=True):
-        last = own[:, part.start - at : part.stop - at]
-        error = scores.mean_error(study.loss, last, stream, slice(None))
-        found[at] = error, scores.further(study.loss, last, stream, slice(None))
-    return found
+    networks = list(frozen.values())
+    models, steps = len(networks[0][1]), part.stop - min(frozen)
+    params = {name: torch.cat([p[name] for p, _ in networks]) for name in networks[0][0]}
+    streams: Moments = {
+        name: torch.cat(
+            [_of_each(whole, name, slice(at, part.stop), models, steps) for at in frozen], 1
+        )
+        for name in ("x", "starts")
+        if name in whole
+    }
+    state = torch.cat([network for _, network in networks])
+    outputs = run.outputs(params, state, streams).split(models)
+    stream = {name: m[part] for name, m in whole.items()}
+    scored = {}
+    for at, of_step in zip(frozen, outputs, strict=True):
+        last = of_step[:, part.start - at : part.stop - at]
+        error = scores.mean_error(run.loss, last, stream, slice(None))
+        scored[at] = error, scores.further(run.loss, last, stream, slice(None))
+    return scored
 
 
 def _of_each(whole: Moments, name: str, part: slice, models: int, steps: int) -> Tensor:

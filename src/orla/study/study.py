@@ -14,11 +14,14 @@ from orla.architectures.base import Parameters
 from orla.engine.forward import outputs_of
 from orla.engine.loop import Loop, Moments
 from orla.losses.base import Loss
+from orla.programs import compiling
 from orla.study import scores
 from orla.study.batches import chosen, in_batches, moments
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
+# Least models of a batch of frozen networks that runs by a compiled program.
+FORWARD_MODELS = 5
 # Mean error (models,), and the loss's further scores (models,) by column.
 Scores = tuple[np.ndarray, dict[str, np.ndarray]]
 
@@ -35,6 +38,8 @@ class Study:
             batches.
         batch_models: models that are computed together; changes the last digits only.
         device: of the computation.
+        shared: `baseline` of another condition with the same episode and at least these networks,
+            so that it is computed once.
     """
 
     keys: Mapping[str, str]
@@ -43,6 +48,7 @@ class Study:
     loop: Loop
     batch_models: int = 5
     device: torch.device | str = "cpu"
+    shared: Mapping[str, np.ndarray] | None = None
 
     @property
     def loss(self) -> Loss:
@@ -89,6 +95,8 @@ class Study:
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_trace" (seeds, windows).
         """
+        if self.shared is not None:
+            return {name: values[: self.seeds] for name, values in self.shared.items()}
         heldout = self.episode.heldout
         constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
         stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
@@ -117,8 +125,17 @@ class Study:
         }
 
     def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
-        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state."""
-        return outputs_of(self.loop.learner.architecture, params, state, stream)
+        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state.
+
+        Smaller batches are filled up with copies, so that one compiled program serves all.
+        """
+        models = len(next(iter(params.values())))
+        if compiling.enabled() and models < FORWARD_MODELS:
+            index = torch.arange(FORWARD_MODELS, device=self.device).clamp(max=models - 1)
+            params, state = chosen(params, index), None if state is None else state[index]
+            if stream["x"].dim() == 3:
+                stream = {n: stream[n][:, index] for n in ("x", "starts") if n in stream}
+        return outputs_of(self.loop.learner.architecture, params, state, stream)[:models]
 
     def _reference(self, params: Parameters, seed: np.ndarray) -> np.ndarray:
         episode = self.episode

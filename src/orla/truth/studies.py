@@ -60,7 +60,7 @@ def models(
     frames = []
     for learner, index in chosen.items():
         study = _study(world, learner, episode, pretrained, index)
-        swept = sweep(study, worlds.RATES, worlds.GROWTH).models
+        swept = sweep(study, worlds.RATES, worlds.GROWTH, stable_everywhere=True).frames["models"]
         frames.append(_by_pair(swept, seeds[index], pairs, each))
     return pd.concat(frames, ignore_index=True)
 

@@ -37,13 +37,13 @@ def result(study):
 
 
 def test_every_model_and_gradient_has_a_row(result):
-    rows = result.alignment
+    rows = result.frames["alignment"]
     by = ["observer", "against", "learning_rate", "seed"]
     assert not rows.duplicated(by).any()
     assert len(rows) == 4 * 2 * len(GRID) * SEEDS
     assert list(rows["observer"].unique()) == ["immediate", *OBSERVERS]
     assert set(rows["against"]) == {"exact", "immediate"}
-    models = result.models.set_index(["learning_rate", "seed"])
+    models = result.frames["models"].set_index(["learning_rate", "seed"])
     for name in ("selected", "diverged"):
         of_model = models.loc[zip(rows["learning_rate"], rows["seed"], strict=True), name]
         assert (rows[name].to_numpy() == of_model.to_numpy()).all()
@@ -59,7 +59,7 @@ def test_its_numbers_are_those_of_the_probes_series(study, result, rate):
     moments = {n: torch.as_tensor(getattr(study.episode.adapt, n.upper())) for n in ("x", "y")}
     rates = torch.full((SEEDS,), rate, dtype=torch.float64)
     series = watching.loop.run(watching.loop.start(study.networks), rates, moments).series
-    rows = result.alignment[np.isclose(result.alignment["learning_rate"], rate)]
+    rows = result.frames["alignment"][np.isclose(result.frames["alignment"]["learning_rate"], rate)]
     cosine = series["cosine with exact of own"]
     assert cosine.shape == (SEEDS, ADAPT) and np.isfinite(cosine).all()
     for observer, of in {"immediate": "own", "fading": "fading", "exact": "exact"}.items():
@@ -77,7 +77,7 @@ def test_its_numbers_are_those_of_the_probes_series(study, result, rate):
 
 
 def test_what_a_learner_carries_is_its_own(study, result):
-    carried = result.alignment.groupby("observer")["carried_bytes"].unique()
+    carried = result.frames["alignment"].groupby("observer")["carried_bytes"].unique()
     loop = watched(study).loop
     assert (
         carried["immediate"].tolist() == [carried_bytes(loop.learner, SGD(), torch.float64)] == [0]
@@ -90,28 +90,30 @@ def test_what_a_learner_carries_is_its_own(study, result):
 
 def test_a_driver_that_watches_itself_has_one_row(study):
     twin = watched(study, {"immediate": "immediate", "exact": "rtrl"}, PROBES[:2])
-    rows = sweep.sweep(twin, [0.03], growth=0).alignment
+    rows = sweep.sweep(twin, [0.03], growth=0).frames["alignment"]
     assert rows["observer"].tolist() == ["immediate"] * SEEDS + ["exact"] * SEEDS
-    alone = sweep.sweep(watched(study, {"exact": "rtrl"}, PROBES[:2]), [0.03], growth=0).alignment
+    alone = sweep.sweep(watched(study, {"exact": "rtrl"}, PROBES[:2]), [0.03], growth=0).frames[
+        "alignment"
+    ]
     np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], rtol=1e-12)
 
 
 def test_a_diverged_model_has_no_measures(study):
     far = changed(watched(study), slice(100, 101), 1e5)
-    rows = sweep.sweep(far, [1e-10], growth=0).alignment
+    rows = sweep.sweep(far, [1e-10], growth=0).frames["alignment"]
     assert rows["diverged"].all() and rows[MEASURES].isna().all(axis=None)
     assert rows["carried_bytes"].notna().all()
 
 
 def test_a_condition_without_such_a_probe_has_columns_and_no_row(study, swept):
-    rows = swept.alignment
+    rows = swept.frames["alignment"]
     assert len(rows) == 0
-    assert {*study.keys, "seed", "selected", "observer", "against", "carried_bytes"} <= set(rows)
+    assert list(rows) == [*study.keys, "seed", "learning_rate", "observer", "against"]
     assert not set(MEASURES) & set(rows)
 
 
 def test_batches_do_not_matter(study, result):
     for size in (1, 3):
         small = dataclasses.replace(watched(study), batch_models=size)
-        rows = sweep.sweep(small, GRID, growth=0).alignment
-        np.testing.assert_allclose(rows[MEASURES], result.alignment[MEASURES], rtol=1e-9)
+        rows = sweep.sweep(small, GRID, growth=0).frames["alignment"]
+        np.testing.assert_allclose(rows[MEASURES], result.frames["alignment"][MEASURES], rtol=1e-9)
