@@ -328,6 +328,9 @@ def test_a_condition_belongs_to_the_chapter_that_mentions_it_first():
 def test_exact_learners_of_many_seeds_are_jobs_of_their_own():
     heavy = BLOCK | {"splits": ["80-20"], "seeds": 30}
     study = plan(heavy)
-    assert [[c.learner for c in part.conditions] for part in study.parts] == [["rtrl"], ["immediate"]]
+    assert [[c.learner for c in part.conditions] for part in study.parts] == [
+        ["rtrl"],
+        ["immediate"],
+    ]
     light = plan(heavy | {"seeds": 2})
     assert [[c.learner for c in part.conditions] for part in light.parts] == [["immediate", "rtrl"]]

@@ -122,6 +122,7 @@ rule streams:
     params:
         task=stream_settings,
         parts=lambda w: recording(PAIRS[w.domain]["task"], PAIRS[w.domain]["pair"], "parts"),
+        splits=lambda w: sorted({c.split for c in PLAN.conditions if c.domain == w.domain}),
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],
         code=code("orla.study.simulated"),

@@ -1,7 +1,5 @@
 # Tables, figures, the page, and the findings.
 
-# Results by the names that tables and figures need them by.
-FILE_OF = {"models": "lr_curves"}
 MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
 if CONTROLS in CHAPTERS:
     MADE.add("truth_controls")
@@ -9,38 +7,22 @@ if CONTROLS in CHAPTERS:
 
 def answered(kind):
     """Tables or figures whose results this run makes, each with their files."""
-    files = {
-        name: [FILE_OF.get(need, need) for need in part["more"]["needs"]]
-        for name, part in PLAN.declared[kind].items()
-    }
+    files = {name: part["more"]["needs"] for name, part in PLAN.declared[kind].items()}
     return {name: needed for name, needed in files.items() if MADE.issuperset(needed)}
 
 
 TABLES, FIGURES = answered("table"), answered("figure")
 # Chapters that were not asked for and are not there, and the command that runs each.
-NOT_RUN = {c: f"snakemake {c}" for c in EVERY_CHAPTER if c not in CHAPTERS}
-# Settings of pretraining that a named network has to itself.
-PRETRAINED = STUDY["pretraining"].get("of", {})
-# Facts of the study for captions and the page.
-FACTS = {
-    "name": STUDY["name"],
-    "recordings": list(SOURCES),
-    "papers_task": STUDY["registrations"]["assume"]["task"],
-    "statistics": STUDY["statistics"],
-    "comparisons": STUDY["comparisons"],
-    "tasks": {
-        task: {k: v for k, v in spec.items() if not isinstance(v, dict)}
-        for task, spec in STUDY["tasks"].items()
-    },
-    # A task's options are data, which no reader wants beside its name.
-    "instances": {
-        kind: STUDY.get(section, {}) for kind, section in SECTIONS.items() if kind != "task"
-    },
-    "pretraining": {
-        network: PRETRAINED.get(network, {}).get("window", STUDY["pretraining"]["window"])
-        for network in STUDY["networks"]
-    },
+TITLES = {
+    "headline": "Headline",
+    "pairs": "Over pairs of sessions",
+    "choices": "Every choice",
+    CONTROLS: "Made-up studies with a known answer",
 }
+UNRUN = {TITLES[c]: f"snakemake {c}" for c in EVERY_CHAPTER if c not in CHAPTERS}
+# The part of the config that names and captions come from.
+WORDED = ("name", "statistics", "comparisons", "tasks", "networks", "pretraining", "registrations")
+CAPTIONED = {key: STUDY[key] for key in (*WORDED, *SECTIONS.values()) if key in STUDY}
 # docs/findings.md of the default study, docs/findings-NAME.md of another; never asked for by `all`.
 DEFAULT_STUDY = "simulated"
 SUFFIX = "" if STUDY["name"] == DEFAULT_STUDY else f"-{STUDY['name']}"
@@ -50,7 +32,7 @@ rule tables:
     input:
         results=expand(
             "<results>/{name}.parquet",
-            name=sorted({n for needed in TABLES.values() for n in needed}),
+            name=sorted({"verdicts"}.union(*TABLES.values())),
         ),
     output:
         report(
@@ -64,7 +46,7 @@ rule tables:
     resources:
         mem_mb=1000,
     params:
-        facts=FACTS,
+        study=CAPTIONED,
         plugins=PLUGINS,
         code=code("orla.reports.table", parts=[("table", name) for name in TABLES]),
     message:
@@ -77,7 +59,7 @@ rule figures:
     input:
         results=expand(
             "<results>/{name}.parquet",
-            name=sorted({n for needed in FIGURES.values() for n in needed}),
+            name=sorted({"verdicts"}.union(*FIGURES.values())),
         ),
     output:
         report(
@@ -91,7 +73,7 @@ rule figures:
     resources:
         mem_mb=1000,
     params:
-        facts=FACTS,
+        study=CAPTIONED,
         plugins=PLUGINS,
         code=code("orla.reports.style", parts=[("figure", name) for name in FIGURES]),
     message:
@@ -111,6 +93,7 @@ rule page:
             labels={"page": "the study", "form": "HTML"},
             caption="../report/page.rst",
         ),
+        text="<reports>/answer.txt",
     log:
         "<logs>/page.log",
     threads: 1
@@ -118,8 +101,8 @@ rule page:
         mem_mb=1000,
     params:
         figures=list(FIGURES),
-        facts=FACTS,
-        not_run=NOT_RUN,
+        study=CAPTIONED,
+        unrun=UNRUN,
         plugins=PLUGINS,
         code=code(
             "orla.reports.page",
@@ -142,10 +125,10 @@ rule findings:
     resources:
         mem_mb=1000,
     params:
-        facts=FACTS,
+        study=CAPTIONED,
         plugins=PLUGINS,
         code=code("orla.reports.findings", parts=[("table", name) for name in TABLES]),
     message:
         "Writing {output.findings}"
     script:
-        "../scripts/findings.py"
+        "../scripts/page.py"

@@ -13,7 +13,7 @@ from orla.results import base
 from orla.results.frames import frames
 from orla.study import adaptation
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output[0]):
+with logged(snakemake.log[0]), cost.measured(snakemake.output[0], "statistics"):
     params = snakemake.params
     catalogue.use_plugins(params.plugins)
     outputs = {Path(path).stem: path for path in snakemake.output}

@@ -1,8 +1,10 @@
-"""Write the two simulated sessions of a pair as MATLAB files."""
+"""Write the two simulated sessions of a task's one pair as MATLAB files."""
 
 from orla import catalogue
 from orla.errors import logged
+from orla.provenance import cost
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0]), cost.measured(snakemake.output.a, "simulating"):
     task = catalogue.make("task", snakemake.params.task)
-    task.simulate(snakemake.params.pair, snakemake.output.a, snakemake.output.b)
+    [pair] = task.pairs
+    task.simulate(pair, snakemake.output.a, snakemake.output.b)

@@ -5,7 +5,7 @@ from orla.errors import logged
 from orla.provenance import cost
 from orla.study.simulated import simulated_streams
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.streams):
+with logged(snakemake.log[0]), cost.measured(snakemake.output.streams, "simulating"):
     params, task = snakemake.params, catalogue.make("task", snakemake.params.task)
     if snakemake.input:
         streams = task.streams(params.pair, snakemake.input.a, snakemake.input.b, params.study)
@@ -13,6 +13,6 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.streams):
         streams = simulated_streams(task, params.pair, params.study)
     # A session that is too short for its parts is refused here.
     whole = catalogue.make("task", params.task | params.parts)
-    for variant in whole.variants():
-        whole.cut(streams, variant)
+    for split in params.splits:
+        whole.cut(streams, split)
     streams.save(snakemake.output.streams)

@@ -3,12 +3,12 @@
 import pandas as pd
 
 from orla.errors import logged
-from orla.provenance import collect, merge
+from orla.provenance import collect, cost, merge
 from orla.provenance.tables import read_table, write_table
 from orla.results import base
 from orla.truth import verdicts
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0]), cost.measured(snakemake.output.controls, "truth"):
     params = snakemake.params
     tables = {path: read_table(path) for path in snakemake.input.models}
     worlds: dict[str, list[pd.DataFrame]] = {}

@@ -10,7 +10,7 @@ from orla.prereg.claimed import ClaimRegistration
 from orla.provenance import collect, cost, merge
 from orla.provenance.tables import read_table, write_table
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts):
+with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statistics"):
     params = snakemake.params
     folders = [Path(path).parent for path in snakemake.input.locks]
     # A registration that differs from its lock is refused.

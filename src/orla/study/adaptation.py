@@ -18,6 +18,7 @@ import pandas as pd
 import torch
 
 from orla import catalogue
+from orla.architectures.base import Parameters
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.programs.store import say
@@ -258,7 +259,10 @@ def _kept(
 
 
 def _same(
-    provenance: Mapping[str, Any], path: str | Path, source: Mapping[str, Any], inputs: Sequence[str]
+    provenance: Mapping[str, Any],
+    path: str | Path,
+    source: Mapping[str, Any],
+    inputs: Sequence[str],
 ) -> bool:
     """Whether a file was made of what is asked."""
     asked = json.loads(json.dumps({**source, "inputs": digest.inputs(path, inputs)}))
