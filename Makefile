@@ -21,7 +21,7 @@ IMAGES := two_by_two tost_interval horizon_gap
 
 help:
 	@echo "make env        make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
-	@echo "make run        run the default study and show its verdicts (CORES=$(CORES))"
+	@echo "make run        run the headline of the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
 	@echo "make mutants    count how many careless edits the tests notice (some hours; JOBS=$(JOBS) at a time)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
@@ -47,7 +47,7 @@ $(STAMP): pyproject.toml requirements.lock
 
 run: $(STAMP)
 	@$(BIN)/snakemake --cores $(CORES) headline
-	@$(BIN)/python workflow/show.py results reports
+	@cat reports/answer.txt
 
 test: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder

@@ -126,6 +126,7 @@ rule findings:
         mem_mb=1000,
     params:
         study=CAPTIONED,
+        unrun=UNRUN,
         plugins=PLUGINS,
         code=code("orla.reports.findings", parts=[("table", name) for name in TABLES]),
     message:
