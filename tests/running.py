@@ -80,10 +80,11 @@ class Study:
         jobs = [line for line in said.splitlines() if line.startswith("Job ")]
         return [line.partition(": ")[2] for line in jobs if not line.startswith("Job stats")]
 
-    def swept(self, *arguments):
-        """Conditions that a run would sweep."""
-        jobs = [job for job in self.planned(*arguments) if job.startswith("Sweeping ")]
-        return {job.removeprefix("Sweeping ").split(",")[0] for job in jobs}
+    def adapted(self, *targets):
+        """Conditions that a run adapts, by their paths below the results; others are kept."""
+        said = self.made(*(targets or ["all"]))
+        lines = [line for line in said.splitlines() if "/sweeps/" in line and "orla: " in line]
+        return {line.partition("sweeps/")[2] for line in lines if not line.endswith(", kept")}
 
 
 def _merged(config, changes):

@@ -44,6 +44,7 @@ from orla.sessions.from_spikes import prepare
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.simulator import ArraySettings, DriftSettings, TaskSettings
 from orla.sessions.streams import Streams
+from orla.study import tidy
 from orla.study.batches import initial_parameters
 from orla.study.pretraining import Pretraining, pretrain
 from orla.tasks.bytes import Bytes
@@ -185,16 +186,6 @@ def episodes(streams):
     found["chaos/episodes/shift"] = chaos.episode("shift", range(2))
     found["text/episodes/stationary"] = text.episode("stationary", range(2))
     return found
-
-
-def test_episodes_are_cut_and_drawn_as_by_hand(results, episodes):
-    for path, ours in episodes.items():
-        theirs = Episode.load(results / f"{path}.npz")
-        for part in ("pretraining", "adapt", "heldout", "reference"):
-            mine, made = getattr(ours, part), getattr(theirs, part)
-            assert same(mine.X, made.X) and same(mine.Y, made.Y), (path, part)
-        for fact in ("selection_cut", "reference_from", "window", "n_out", "loss"):
-            assert getattr(ours, fact) == getattr(theirs, fact), (path, fact)
 
 
 def pretrained(episode, architecture, seeds, dtype, settings=PRETRAINING):
@@ -424,7 +415,8 @@ def worked_out(results, episodes):
     """By the name of a way: its sweep's rows at the selected rate, the same by hand, the traces."""
     found = {}
     for name, way in ways().items():
-        rows = read_table(results / f"{way.domain}/{way.file}.parquet")
+        long = read_table(results / f"{way.domain}/{way.file}.parquet")
+        rows = tidy.wide([long])["models"]
         rows = rows[rows["selected"]].sort_values("seed")
         dtype = getattr(torch, rows["precision"].iloc[0])
         episode = episodes[f"{way.domain}/episodes/{way.split}"]
@@ -703,7 +695,7 @@ def test_truth_controls_are_those_of_the_library(results):
     given = CONFIG["truth"]
     compiling.configure(compile=False, threads=1, device="cpu")
     expected = studies.models("no-drift", [0, 1], given["pairs"], given["seeds"], given["steps"])
-    made = {world: read_table(results / f"truth/{world}/0.parquet") for world in worlds.WORLDS}
+    made = {world: read_table(results / f"truth/{world}.parquet") for world in worlds.WORLDS}
     pd.testing.assert_frame_equal(made["no-drift"], expected, check_dtype=False)
     settings = base.Settings(
         margin_pp=CONFIG["statistics"]["margin_pp"],

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from running import Study
 
+from orla import catalogue
 from orla.files import load_arrays
 from orla.provenance.tables import read_table
-from orla.tasks.episode import Episode
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,9 +25,19 @@ def study(tmp_path_factory):
     return folder / "results/plugins", folder / "reports/plugins"
 
 
-def test_each_part_leaves_its_mark_in_the_results(study):
+@pytest.fixture(scope="module")
+def episode():
+    """The episode that the task of the plug-ins draws."""
+    catalogue.use_plugins([ROOT / "tests/plugins"])
+    try:
+        task = {"kind": "echo", "pretraining": 800, "adapt": 400, "heldout": 200, "window": 100}
+        yield catalogue.make("task", task).episode("shift", range(2))
+    finally:
+        catalogue.use_plugins([])
+
+
+def test_each_part_leaves_its_mark_in_the_results(study, episode):
     results, _ = study
-    episode = Episode.load(results / "echo/episodes/shift.npz")
     assert episode.loss == "huber" and episode.dataset["source"] == "AR(1) signal, decay 0.5"
     np.testing.assert_array_equal(episode.adapt.Y[:, 3:], episode.adapt.X[:, :-3])
 
@@ -58,14 +68,13 @@ def test_each_part_leaves_its_mark_in_the_results(study):
     assert len(read_table(results / "gradient_norms.parquet")) == 4
 
 
-def test_the_start_is_made_of_the_pretrained_network(study):
+def test_the_start_is_made_of_the_pretrained_network(study, episode):
     """One step of each network by hand, on half of the pretrained recurrent weights."""
     import torch
     from safetensors.numpy import load_file
 
     results, _ = study
     pretrained = load_file(results / "echo/pretraining/mgu/float64.safetensors")
-    episode = Episode.load(results / "echo/episodes/shift.npz")
     sweep = results / "echo/sweeps/mgu/immediate/adagrad/shift/damped-05"
     arrays, _ = load_arrays(sweep.with_name(sweep.name + ".npz"))
     for seed in range(2):

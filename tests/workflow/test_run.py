@@ -12,14 +12,19 @@ import numpy as np
 import pytest
 from running import ROOT, Study
 
-from orla.provenance.tables import read_table
+from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
 
 TINY = ROOT / "config/tiny.yaml"
 RESULTS = "results/tiny"
 LOOP = "orla/engine/loop.py"
-SWEEPS = "recordings/sweeps/rnn"
-SWEEP = f"{SWEEPS}/immediate/adam/80-20"
+SWEEP = "recordings/sweeps/rnn/immediate/adam/80-20"
+PART = "recordings/adaptation/rnn/float64/80-20-headline-0"
+ALL = {
+    f"rnn/{learner}/{name}/80-20"
+    for learner in ("immediate", "tbptt-200-200")
+    for name in ("adam", "sgd")
+}
 SESSIONS = ["indy_20160630_01", "indy_20170131_02"]
 
 
@@ -49,9 +54,6 @@ def test_everything_is_there_and_carries_its_provenance(study):
     assert len(tables) >= 20
     for path in tables:
         provenance = read_table(path).attrs["provenance"]
-        if path.stem == "truth_controls":  # of no study here, so of no data
-            assert not len(read_table(path))
-            continue
         datasets = provenance.get("datasets") or {"": provenance["dataset"]}
         assert [dataset["simulated"] for dataset in datasets.values()] == [True], path
         assert {"code", "versions", "cpu_capability", "threads", "inputs"} <= set(provenance), path
@@ -70,10 +72,10 @@ def test_a_run_says_what_it_does_and_how_far_it_is(study):
     said = study.said.splitlines()
     assert "Reason:" not in study.said and "Host:" not in study.said
     assert max(map(len, said)) < 200
-    assert any(
-        line.endswith("Sweeping recordings/sweeps/rnn/immediate/adam/80-20, 2 seeds")
-        for line in said
-    )
+    assert any(line.endswith("Adapting rnn to recordings, 80-20-headline-0") for line in said)
+    assert f"orla: 1 of 4: {RESULTS}/{SWEEP}" in said
+    assert any(line.startswith("orla: 1 jobs of adaptation to do: about ") for line in said)
+    assert any(line.startswith("orla: CPU ") and "learners" in line for line in said)
     assert any("steps (100%) done" in line for line in said)
 
 
@@ -81,29 +83,29 @@ def test_a_second_run_does_nothing(study):
     assert study.planned() == []
 
 
-def test_horizons_touch_the_sweeps_that_have_them_and_no_other(study):
-    study.changed(horizons={"learners": ["immediate"]})
-    assert study.swept() == {f"{SWEEPS}/tbptt-200-200/{o}/80-20" for o in ("adam", "sgd")}
+def test_horizons_touch_the_conditions_that_have_them_and_no_other(copy):
+    copy.changed(horizons={"learners": ["immediate"]})
+    assert copy.adapted() == {f"rnn/tbptt-200-200/{o}/80-20" for o in ("adam", "sgd")}
 
 
-def test_one_rate_touches_the_conditions_that_use_it_and_no_other(study):
-    study.changed(grids={"adam": {"step": [0.001, 0.003]}})
-    jobs = study.planned()
-    assert study.swept() == {SWEEP}
+def test_one_rate_touches_the_conditions_that_use_it_and_no_other(copy):
+    copy.changed(grids={"adam": {"step": [0.001, 0.003]}})
+    jobs = copy.planned()
     assert not any(job.startswith(("Pretraining", "Simulating", "Converting")) for job in jobs)
     assert any(job.startswith("Comparing") for job in jobs)
+    assert copy.adapted() == {"rnn/immediate/adam/80-20"}
 
 
 def test_the_margin_touches_no_sweep(study):
     jobs = study.changed(statistics={"margin_pp": 5.0}).planned()
     assert any(job.startswith("Comparing") for job in jobs)
-    assert not any(job.startswith(("Sweeping", "Gathering")) for job in jobs)
+    assert not any(job.startswith("Adapting") for job in jobs)
 
 
 def test_what_a_registration_is_taken_to_be_about_touches_the_verdict_alone(study):
     jobs = study.changed(registrations={"assume": {"pair": None}}).planned()
     assert any(job.startswith("Judging") for job in jobs)
-    assert not any(job.startswith(("Sweeping", "Gathering", "Comparing")) for job in jobs)
+    assert not any(job.startswith(("Adapting", "Comparing")) for job in jobs)
 
 
 def test_an_amendment_is_judged_anew(copy):
@@ -112,25 +114,35 @@ def test_an_amendment_is_judged_anew(copy):
     amendment.write_text(f"registration: {name.stem}\ndate: 2027-01-01\n")
     jobs = copy.planned()
     assert any(job.startswith("Judging") for job in jobs)
-    assert not any(job.startswith(("Sweeping", "Gathering", "Comparing")) for job in jobs)
+    assert not any(job.startswith(("Adapting", "Comparing")) for job in jobs)
 
 
 def test_a_change_of_one_optimizer_touches_its_conditions_alone(copy):
     append(copy.folder / "src/orla/optimizers/sgd.py")
     jobs = copy.planned()
-    assert copy.swept() == {f"{SWEEPS}/{name}/sgd/80-20" for name in ("immediate", "tbptt-200-200")}
-    assert any(job.startswith("Gathering") for job in jobs)
+    assert any(job.startswith("Comparing") for job in jobs)
     assert any(job.startswith("Writing the page") for job in jobs)
-    assert not any(job.startswith(("Pretraining", "Cutting", "Simulating")) for job in jobs)
+    assert not any(job.startswith(("Pretraining", "Making", "Simulating")) for job in jobs)
+    assert copy.adapted() == {f"rnn/{name}/sgd/80-20" for name in ("immediate", "tbptt-200-200")}
 
 
 def test_a_change_of_the_loop_touches_all_that_learns_and_no_recording(copy):
     append(copy.folder / "src" / LOOP)
     jobs = copy.planned()
-    assert len(copy.swept()) == 4
-    assert any(job.startswith("Pretraining") for job in jobs)
-    early = ("Cutting", "Binning", "Simulating", "Converting")
+    assert any(job.startswith("Adapting") for job in jobs)
+    early = ("Making", "Simulating", "Converting")
     assert not any(job.startswith(early) for job in jobs)
+    assert copy.adapted(f"{RESULTS}/{PART}.parquet") == ALL
+
+
+def test_a_killed_job_loses_one_condition(copy):
+    """The part and one condition are gone, as after a kill; the others are kept, bit for bit."""
+    place = copy.folder / RESULTS
+    before = {form: (place / f"{PART}.{form}").read_bytes() for form in ("parquet", "npz")}
+    for name in (PART, "recordings/sweeps/rnn/tbptt-200-200/sgd/80-20"):
+        (place / f"{name}.parquet").unlink()
+    assert copy.adapted() == {"rnn/tbptt-200-200/sgd/80-20"}
+    assert before == {form: (place / f"{PART}.{form}").read_bytes() for form in before}
 
 
 def append(file):
@@ -140,10 +152,13 @@ def append(file):
 
 
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
-    append(copy.folder / "src" / LOOP)
-    (copy.folder / RESULTS / f"{SWEEP}.parquet").unlink()
-    target = f"{RESULTS}/lr_curves.parquet"
-    asked = (f"{RESULTS}/{SWEEP}.parquet", target, "--rerun-triggers", "mtime")
+    path, target = copy.folder / RESULTS / "gaps.parquet", f"{RESULTS}/verdicts.parquet"
+    gaps = read_table(path)
+    provenance = dict(gaps.attrs["provenance"])
+    files = provenance["code"]["files"] | {LOOP: "0" * 64}
+    write_table(gaps, path, provenance | {"code": provenance["code"] | {"files": files}})
+    (copy.folder / target).unlink()
+    asked = (target, "--rerun-triggers", "mtime")
     line = copy.refused(*asked)
     assert "loop.py" in line and "allow_mixed" in line
     copy.changed(provenance={"allow_mixed": True}).made(*asked)
@@ -151,38 +166,31 @@ def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
 
 
 DELETED = [
-    f"recordings/sessions/{SESSIONS[0]}.mat",
     f"recordings/sessions/{SESSIONS[1]}.nwb",
     "recordings/streams.npz",
-    "recordings/episodes/80-20.npz",
-    "recordings/pretraining/rnn/float64.safetensors",
-    f"{SWEEPS}/tbptt-200-200/sgd/80-20.parquet",
-    f"{SWEEPS}/tbptt-200-200/sgd/80-20.npz",
+    f"{PART}.parquet",
     "traces.parquet",
-    "gaps.parquet",
     "verdicts.parquet",
 ]
 
 
 def test_deleted_results_come_back_bit_for_bit(copy):
-    """All at once, for the time that Snakemake takes; what was made from them stays as it is."""
-    results = copy.folder / RESULTS
+    """One result of each rule, all at once; what was made from them stays as it is."""
+    results, reports = copy.folder / RESULTS, copy.folder / "reports/tiny"
     kinds = (".mat", ".nwb", ".npz", ".parquet", ".safetensors")
     before = {p: p.read_bytes() for p in results.rglob("*") if p.suffix in kinds}
-    page = (copy.folder / "reports/tiny/index.html").read_bytes()
+    before |= {
+        p: p.read_bytes()
+        for p in (reports / "index.html", reports / "table_gaps.csv")
+        if p.exists()
+    }
     for name in DELETED:
         (results / name).unlink()
     copy.made("all")
     different = [
-        str(p.relative_to(results)) for p, held in before.items() if p.read_bytes() != held
+        str(p.relative_to(copy.folder)) for p, held in before.items() if p.read_bytes() != held
     ]
     assert different == []
-    assert (copy.folder / "reports/tiny/index.html").read_bytes() == page
-
-
-def test_one_deleted_sweep_is_the_only_one_that_runs(copy):
-    (copy.folder / RESULTS / f"{SWEEP}.npz").unlink()
-    assert copy.swept() == {SWEEP}
 
 
 def flipped(path):
@@ -191,31 +199,39 @@ def flipped(path):
     path.write_bytes(held)
 
 
-@pytest.mark.parametrize(
-    "form", ["parquet", "npz", "horizons.parquet", "alignment.parquet", "profiles.parquet"]
-)
-def test_a_result_of_another_condition_is_noticed(copy, form):
-    place = copy.folder / RESULTS / f"{SWEEP}.{form}"
-    shutil.copyfile(copy.folder / RESULTS / f"{SWEEPS}/immediate/sgd/80-20.{form}", place)
+def test_a_result_of_other_conditions_is_noticed(copy):
+    part = copy.folder / RESULTS / f"{PART}.parquet"
+    table = read_table(part)
+    provenance = table.attrs["provenance"]
+    write_table(table[table["optimizer"] == "adam"], part, provenance)
     line = copy.refused(f"{RESULTS}/heldout.parquet")
-    assert f"{SWEEP}.{form}: another result stands in its place" in line
-    assert "'sgd', not 'adam'" in line and "delete it and run again" in line
+    assert f"{PART}.parquet" in line and "'sgd'" in line and "delete it and run again" in line
+
+
+def test_a_kept_condition_that_is_damaged_or_another_is_adapted_again(copy):
+    sweeps = copy.folder / RESULTS / "recordings/sweeps/rnn"
+    flipped(sweeps / "immediate/sgd/80-20.parquet")
+    for form in ("parquet", "npz"):
+        shutil.copyfile(
+            sweeps / f"tbptt-200-200/adam/80-20.{form}", sweeps / f"tbptt-200-200/sgd/80-20.{form}"
+        )
+    (copy.folder / RESULTS / f"{PART}.npz").unlink()
+    assert copy.adapted(f"{RESULTS}/{PART}.npz") == {
+        f"rnn/{learner}/sgd/80-20" for learner in ("immediate", "tbptt-200-200")
+    }
 
 
 @pytest.mark.parametrize(
     ("damaged", "target"),
     [
-        ("recordings/pretraining/rnn/float64.safetensors", f"{SWEEP}.parquet"),
-        (f"{SWEEP}.parquet", "heldout.parquet"),
-        (f"{SWEEP}.npz", "traces.parquet"),
-        ("recordings/episodes/80-20.npz", f"{SWEEP}.parquet"),
-        ("recordings/streams.npz", "recordings/episodes/80-20.npz"),
-        ("lr_curves.parquet", "gaps.parquet"),
+        (f"{PART}.parquet", "heldout.parquet"),
+        (f"{PART}.npz", "traces.parquet"),
+        ("recordings/streams.npz", f"{PART}.parquet"),
+        ("gaps.parquet", "verdicts.parquet"),
     ],
 )
 def test_one_flipped_byte_is_one_line(copy, damaged, target):
-    file = copy.folder / RESULTS / damaged
-    flipped(file)
+    flipped(copy.folder / RESULTS / damaged)
     (copy.folder / RESULTS / target).unlink()
     line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
     assert damaged in line and "delete it and run" in line
@@ -225,7 +241,7 @@ def test_one_flipped_byte_is_one_line(copy, damaged, target):
 def web(finished, tmp_path):
     """Serve a copy of the simulated .mat files as Zenodo would; yield (URL, folder, requests)."""
     requested, folder = [], tmp_path / "served"
-    shutil.copytree(finished.folder / RESULTS / "recordings/sessions", folder)
+    shutil.copytree(finished.folder / RESULTS / f"recordings/sessions/{'+'.join(SESSIONS)}", folder)
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
@@ -415,13 +431,11 @@ def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study, changes
 
 def test_the_workflow_is_read_without_pytorch(study, tmp_path):
     (tmp_path / "torch.py").write_text("raise RuntimeError('PyTorch was imported')\n")
-    status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
-    assert status == 0 and "Nothing to be done" in said, said
-    shutil.move(study.folder / "cache", study.folder / "cold")
+    (study.folder / "cache").rename(study.folder / "warm")
     status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
     shutil.rmtree(study.folder / "cache", ignore_errors=True)
-    shutil.move(study.folder / "cold", study.folder / "cache")
-    assert status == 1 and "PyTorch was imported" in said, "the stand-in is not in PyTorch's way"
+    (study.folder / "warm").rename(study.folder / "cache")
+    assert status == 0 and "Nothing to be done" in said, said
 
 
 def test_recordings_without_a_source_are_simulated(study):
@@ -429,15 +443,15 @@ def test_recordings_without_a_source_are_simulated(study):
     more = [{**study.config["conditions"][0], "tasks": ["bare"]}]
     study.changed(tasks={"bare": bare}, conditions=study.config["conditions"] + more)
     planned = study.planned()
-    assert "Simulating results/tiny/bare/sessions/first.mat and" in " ".join(planned), planned
+    assert "Simulating results/tiny/bare/sessions/first+second/first.mat" in " ".join(planned)
 
 
 def test_recordings_are_prepared_alone(study):
     elsewhere = {"results": "results/prepared", "reports": "prepared"}
     jobs = study.changed(pathvars=elsewhere).planned("prepared")
     kinds = {job.split()[0] for job in jobs}
-    assert {"Simulating", "Converting", "Cutting"} <= kinds, jobs
-    assert not kinds & {"Pretraining", "Sweeping", "Writing"}, jobs
+    assert {"Simulating", "Converting", "Making"} <= kinds, jobs
+    assert not kinds & {"Pretraining", "Adapting", "Writing"}, jobs
 
 
 def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):

@@ -12,9 +12,7 @@ from orla.reports.study import StudyFacts
 with logged(snakemake.log[0]), cost.measured(snakemake.output[0], "reports"):
     catalogue.use_plugins(snakemake.params.plugins)
     results = {Path(path).stem: read_table(path) for path in snakemake.input}
-    facts = StudyFacts.from_config(
-        snakemake.params.study, results["verdicts"].attrs["provenance"]
-    )
+    facts = StudyFacts.from_config(snakemake.params.study, results["verdicts"].attrs["provenance"])
     report = Report(results, facts)
     for pdf, png in zip(snakemake.output[::2], snakemake.output[1::2], strict=True):
         figure = catalogue.part("figure", Path(pdf).stem.removeprefix("figure_"))

@@ -19,7 +19,7 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output[0], "reports"):
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     texts = {}
-    if "html" in output.keys():
+    if snakemake.rule == "page":
         pictures = dict(zip(params.figures, snakemake.input.figures, strict=True))
         texts[output.html] = page.page(report, pictures)
         texts[output.text] = terminal.terminal(report, 100, output.html)
