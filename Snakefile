@@ -32,6 +32,7 @@ rule all:
     input:
         [f"<results>/{c.domain}/streams.npz" for c in CONDITIONS if c.domain in PAIRS],
         [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
+        rules.programs.output if COMPUTE["compile"] else [],
         expand("<results>/{name}.parquet", name=sorted(MADE)),
         rules.tables.output,
         rules.figures.output,

@@ -12,6 +12,14 @@ for part in PLAN.parts:
         STARTED.setdefault(part.conditions[0].networks, []).append(part)
 
 
+# One condition for each loop that is compiled: of a task, network, learner, optimizer and so on.
+LOOP_OF = ("task", "architecture", "learner", "optimizer", "precision", "intervention")
+COMPILED = {}
+for condition in CONDITIONS:
+    loop = [getattr(condition, name) for name in (*LOOP_OF, "observers", "probes")]
+    COMPILED.setdefault(str(loop), condition)
+
+
 def part_of(w):
     """The part that a job adapts."""
     path = f"{w.domain}/adaptation/{w.network}/{w.precision}/{w.part}"
@@ -87,6 +95,39 @@ def adaptation_mb(w, attempt):
             )
             for c in part.conditions
         )
+
+
+# The programs of all conditions, compiled beside the pretraining that these wait for. A job that
+# comes first makes what it needs itself; two never make the same one.
+rule programs:
+    input:
+        [
+            f"<results>/{domain}/streams.npz"
+            for domain in sorted({c.domain for c in COMPILED.values() if c.domain in PAIRS})
+        ],
+    output:
+        programs="<results>/programs.txt",
+    log:
+        "<logs>/programs.log",
+    threads: COMPUTE["threads"]
+    resources:
+        mem_mb=4000,
+    params:
+        # Task, folder of the streams or "", and job of one condition for each program.
+        conditions=[
+            (
+                settings_of(c.domain),
+                f"{RESULTS}/{c.domain}/streams.npz" if c.domain in PAIRS else "",
+                PLAN.job(c) | {"seeds": 1},
+            )
+            for c in COMPILED.values()
+        ],
+        compute=COMPUTE,
+        plugins=PLUGINS,
+    message:
+        "Compiling the loops of all conditions"
+    script:
+        "../scripts/programs.py"
 
 
 rule pretrain:

@@ -106,7 +106,11 @@ def recording(task, pair, *keys):
 
 def task_settings(w):
     """The specification of a stream's task; of a recording, with its own pair alone."""
-    task, pair = PLAN.domains[w.domain]
+    return settings_of(w.domain)
+
+
+def settings_of(domain):
+    task, pair = PLAN.domains[domain]
     return recording(task, pair, "preparation", "parts") if pair else STUDY["tasks"][task]
 
 

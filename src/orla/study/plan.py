@@ -220,17 +220,15 @@ class Plan:
         ]
 
     def _packed(self, group: list[Condition]) -> list[list[Condition]]:
-        """A group's conditions in parts: the costliest first, each where there is room."""
-        parts: list[tuple[int, list[Condition]]] = []
-        for c in sorted(group, key=self._cost, reverse=True):
-            cost = self._cost(c)
-            place = next((i for i, (n, _) in enumerate(parts) if n + cost <= _MODELS_A_JOB), None)
-            if place is None:
-                parts.append((cost, [c]))
-            else:
-                parts[place] = (parts[place][0] + cost, [*parts[place][1], c])
-        order = {c: i for i, c in enumerate(group)}
-        return [sorted(part, key=order.__getitem__) for _, part in parts]
+        """A group's conditions in parts: the costliest first, each to the part of least cost."""
+        costs = {c: self._cost(c) for c in group}
+        loads = [0] * -(-sum(costs.values()) // _MODELS_A_JOB)
+        place: dict[Condition, int] = {}
+        for c in sorted(group, key=costs.__getitem__, reverse=True):
+            place[c] = loads.index(min(loads))
+            loads[place[c]] += costs[c]
+        parts = [[c for c in group if place[c] == i] for i in range(len(loads))]
+        return [part for part in parts if part]
 
     def _cost(self, condition: Condition) -> int:
         """Models of a condition's first grid, those of exact learners by their cost."""
