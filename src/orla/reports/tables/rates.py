@@ -156,7 +156,8 @@ class AdaptWindow(
 
 def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:
     """Each optimizer's recovery by definition, and the paper's."""
-    full, immediate = study.comparison(PAPERS)[1:]
+    comparison = study.comparison(PAPERS)
+    full, immediate = comparison.minuend, comparison.subtrahend
     by = ["learner", "optimizer", "learning_rate"]
     means = rows.groupby(by)[_MEASURE].agg(lambda values: values.mean(skipna=False))
     best = means.groupby(["learner", "optimizer"]).max()
