@@ -68,10 +68,18 @@ def verdict_estimate(row: dict[str, Any]) -> str:
 
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
     """A verdict in words: its column `words`, or those for simulated sessions."""
+    if not was_run(row):
+        return "not run"
     if not is_missing(row.get("words")) and row["words"]:
         return str(row["words"])
     outcome = str(row["outcome"])
     return SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
+
+
+def was_run(row: dict[str, Any]) -> bool:
+    """Whether any condition that a registration is about was run in this study."""
+    decided = row["outcome"] != "untestable" or not is_missing(row["estimate"])
+    return decided or " has no row with " not in str(row.get("reason"))
 
 
 def sample(row: dict[str, Any]) -> str:
