@@ -18,6 +18,7 @@ report: "workflow/report/study.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/inputs.smk"
 include: "workflow/rules/recordings.smk"
 include: "workflow/rules/adaptation.smk"
 include: "workflow/rules/statistics.smk"

@@ -1,6 +1,7 @@
 """The real Snakemake, in a copy of the workflow."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,8 +84,8 @@ class Study:
     def adapted(self, *targets):
         """Conditions that a run adapts, by their paths below the results; others are kept."""
         said = self.made(*(targets or ["all"]))
-        lines = [line for line in said.splitlines() if "/sweeps/" in line and "orla: " in line]
-        return {line.partition("sweeps/")[2] for line in lines if not line.endswith(", kept")}
+        reported = re.findall(r"^orla: \d+ of \d+: \S+/sweeps/(\S+?)(, kept)?$", said, re.MULTILINE)
+        return {path for path, kept in reported if not kept}
 
 
 def _merged(config, changes):

@@ -29,6 +29,8 @@ HOME = Path(orla.__file__).parent
 PARTS = [(kind, name) for kind in catalogue.ROOMS for name in catalogue.parts(kind)]
 
 OTHERWISE = {
+    ("learner", "trace"): {"study/sweep.py"},  # errors along the stream
+    ("figure", "lr_curves"): {"results/frames.py"},  # the result
     ("loss", "squared_error"): {  # a task says what its episodes are scored by, as a config would
         "tasks/episode.py",
         "tasks/recordings.py",
@@ -42,6 +44,7 @@ OTHERWISE = {
         "study/keys.py",
         "starts/base.py",
         "study/plan.py",
+        "study/adaptation.py",
     },
     ("probe", "update_ratio"): {  # the column of that name, which the probe adds to all models
         "results/conditions.py",
@@ -89,7 +92,8 @@ OTHERWISE = {
         "reports/tables/rates.py",
     },
     ("table", "architectures"): {"catalogue/__init__.py"},  # the room
-    ("table", "horizon"): {  # a result, and the chapter of its figure
+    ("table", "horizon"): {  # a result, a column, and the chapter of its figure
+        "study/tidy.py",
         "reports/chapters.py",
         "reports/figures/horizon_gap.py",
         "results/base.py",
@@ -117,8 +121,9 @@ OTHERWISE = {
         "results/estimands.py",
         "study/config.py",
         "study/quantities.py",
+        "results/frames.py",
+        "study/errors.py",
         "study/study.py",
-        "study/sweep.py",
         "tasks/episode.py",
         "tasks/shift.py",
         "prereg/guards.py",  # an estimand

@@ -13,7 +13,7 @@ from made_claims import BINDS
 from orla.prereg import chain, lock
 from orla.provenance.tables import read_table, write_table
 
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "judge.py"
+SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "verdict.py"
 DAY = datetime.date(2026, 11, 22)
 SOURCE = {
     "code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "1" * 64}},
@@ -40,7 +40,7 @@ def study(write, tmp_path):
         given = SimpleNamespace(
             log=[tmp_path / "log"],
             input=Inputs(str(write.folder / "LOCK"), list(map(str, paths))),
-            output=SimpleNamespace(verdicts=str(output)),
+            output=SimpleNamespace(verdicts=str(output), power=str(tmp_path / "power.parquet")),
             params=SimpleNamespace(
                 study=study, assumed={}, bindings=bound, allow_mixed=allow_mixed
             ),

@@ -118,7 +118,7 @@ def test_every_key_of_the_schema_outside_parts_has_a_default():
     for path in [path for path in given if path.startswith(("grids.", "comparisons."))]:
         section, _, rest = path.split(".", 2) if path.count(".") > 1 else (path, "", "")
         given.add(f"{section}.*.{rest}")
-    of_blocks = ("chapter", "precisions", "interventions", "starts", "observers", "probes")
+    of_blocks = ("precisions", "interventions", "starts", "observers", "probes")
     optional = {"plugins", *(f"conditions.[].{name}" for name in of_blocks)}
     optional |= {f"pretraining.of.*.{field.name}" for field in fields(Pretraining)}
     optional |= {"pretraining.optimizer", "pretraining.frozen"}

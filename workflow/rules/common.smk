@@ -41,7 +41,7 @@ def needed_chapters(target):
         return [*EVERY_CHAPTER[:1], CONTROLS]
     if target in EVERY_CHAPTER:
         return [target]
-    named = re.search(r"/(table|figure)_(\w+)\.\w+$", target)
+    named = re.search(r"(table|figure)_(\w+)\.\w+$", target)
     if not named or named[2] not in PLAN.declared[named[1]]:
         return []
     needs = PLAN.declared[named[1]][named[2]]["more"]["needs"]
@@ -95,25 +95,3 @@ def code_of(modules, parts):
 
     # Kept between runs, for as long as no source changes: the files of each rule are many.
     return store.remembered("code", [modules, parts], answer)
-
-
-def recording(task, pair, *keys):
-    """A task's specification with one pair, its source and the settings under `keys`."""
-    spec = STUDY["tasks"][task]
-    shared = {k: spec[k] for k in ("kind", "source", spec["source"], *keys) if k in spec}
-    return shared | {"pairs": {pair: spec["pairs"][pair]}}
-
-
-def task_settings(w):
-    """The specification of a stream's task; of a recording, with its own pair alone."""
-    return settings_of(w.domain)
-
-
-def settings_of(domain):
-    task, pair = PLAN.domains[domain]
-    return recording(task, pair, "preparation", "parts") if pair else STUDY["tasks"][task]
-
-
-def task_code(w):
-    """A hash of the code of a stream's task."""
-    return ("task", STUDY["tasks"][PLAN.domains[w.domain][0]]["kind"])

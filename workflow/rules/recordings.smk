@@ -1,51 +1,6 @@
 # From recordings to the streams of each pair of sessions.
 
 
-def sessions_from(*sources):
-    """(task, session) of every session that comes from these sources by files."""
-    return sorted(
-        {
-            (pair["task"], pair[side])
-            for domain, pair in PAIRS.items()
-            if SOURCES[pair["task"]] in sources and not in_memory(domain)
-            for side in "ab"
-        }
-    )
-
-
-def in_memory(domain):
-    """Whether a pair is simulated without files, as pairs are of a task that has several."""
-    return SOURCES[PAIRS[domain]["task"]] == "simulated" and "/" in domain
-
-
-def file_of(task, session):
-    """The file of a session before any conversion."""
-    if SOURCES[task] == "odoherty":
-        return f"<recordings>/{session}.mat"
-    if SOURCES[task] != "simulated":
-        return STUDY["tasks"][task][SOURCES[task]]["files"][session]
-    [(a, b)] = [(p["a"], p["b"]) for p in PAIRS.values() if p["task"] == task]
-    return f"{RESULTS}/{task}/sessions/{a}+{b}/{session}.mat"
-
-
-def session_files(w):
-    """The two files from which a pair's streams are made."""
-    pair = PAIRS[w.domain]
-    if in_memory(w.domain):
-        return {}
-    if SOURCES[pair["task"]] == "binned":
-        return {side: file_of(pair["task"], pair[side]) for side in "ab"}
-    return {side: f"{RESULTS}/{pair['task']}/sessions/{pair[side]}.nwb" for side in "ab"}
-
-
-def stream_settings(w):
-    """What the streams depend on: binned ones on all parts, others on the tail alone."""
-    spec = recording(PAIRS[w.domain]["task"], PAIRS[w.domain]["pair"], "preparation", "parts")
-    if spec["source"] != "binned" and "parts" in spec:
-        spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
-    return spec
-
-
 rule simulate:
     output:
         a="<results>/{task}/sessions/{a}+{b}/{a}.mat",

@@ -1,16 +1,5 @@
 # Tables, figures, the page, and the findings.
 
-MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
-if CONTROLS in CHAPTERS:
-    MADE.add("truth_controls")
-
-
-def answered(kind):
-    """Tables or figures whose results this run makes, each with their files."""
-    files = {name: part["more"]["needs"] for name, part in PLAN.declared[kind].items()}
-    return {name: needed for name, needed in files.items() if MADE.issuperset(needed)}
-
-
 TABLES, FIGURES = answered("table"), answered("figure")
 # Chapters that were not asked for and are not there, and the command that runs each.
 TITLES = {

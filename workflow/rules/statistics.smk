@@ -3,8 +3,6 @@ from orla.prereg import binding, lock, registration
 
 # The part of the config that the models depend on, for the tables' provenance.
 MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
-WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
-STATISTICS = sorted(PLAN.declared["statistic"])
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
 EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]

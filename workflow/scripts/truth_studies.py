@@ -15,7 +15,7 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
         device=params.compute["device"],
     )
     models = studies.models(
-        world, params.studies, truth["pairs"], truth["seeds"], dict(truth["steps"])
+        world, range(truth["studies"]), truth["pairs"], truth["seeds"], dict(truth["steps"])
     )
     source = collect.collect(
         "orla.truth.studies",
