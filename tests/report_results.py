@@ -78,13 +78,11 @@ def make_results(
     )[lambda frame: [*KEYS, *(c for c in frame if c not in KEYS)]]
     heldout = curves[curves["selected"]].reset_index(drop=True)
     heldout = heldout.assign(**past_columns(heldout))
-    seeds = _gap_seeds(heldout)
-    gaps = _gaps(seeds)
+    gaps = _gaps(_gap_seeds(heldout))
     horizon_gaps = _horizon_gaps(n_seeds)
     return {
         "lr_curves": curves,
         "heldout": heldout,
-        "gap_seeds": seeds,
         "gaps": gaps,
         "conditions": _conditions(heldout),
         "selection_price": _selection_price(heldout),

@@ -48,8 +48,7 @@ OTHERWISE = {
     },
     ("probe", "update_ratio"): {  # the column of that name, which the probe adds to all models
         "results/conditions.py",
-        "results/ratio_gap.py",
-        "results/shared.py",
+        "results/gaps.py",
         "reports/tables/drift.py",
         "reports/tables/cadence.py",
         "reports/figures/ratio_gap_plane.py",
@@ -57,7 +56,7 @@ OTHERWISE = {
     ("task", "recordings"): {"reports/study.py"},  # the tasks that the paper's numbers may be of
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
-        "results/learners.py",
+        "results/conditions.py",
         "reports/tables/learners.py",
         "reports/figures/learners.py",
         "reports/tables/past.py",  # the paper's column

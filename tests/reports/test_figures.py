@@ -319,7 +319,7 @@ def test_captions_take_window_level_and_comparison_from_the_study(few, recorded)
         name: catalogue.part("figure", name)().describe(*(results[n] for n in needs), study=study)
         for name, needs in (
             ("adaptation_traces", ["traces"]),
-            ("tost_interval", ["gaps", "gap_seeds"]),
+            ("tost_interval", ["gaps", "seed_gaps"]),
             ("horizon_gap", ["horizon_gaps"]),
         )
     }

@@ -16,7 +16,7 @@ from orla.reports.comparison import AGREES, DIFFERS, printed
 from orla.reports.paper import load
 from orla.reports.table import write
 from orla.results import base
-from orla.results import measured as statistic
+from orla.results import conditions as statistic
 
 FULL, STEP = "tbptt-200-200", "rtrl"
 PAST = {

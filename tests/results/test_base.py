@@ -78,7 +78,6 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
     assert {name: base.needs(name) for name in base.in_order()} == {
         "conditions": ("models",),
         "gaps": ("models",),
-        "gap_seeds": ("models",),
         "selection_price": ("models",),
         "ratio_gap": ("models",),
         "ratio_gap_order": ("models",),

@@ -242,6 +242,7 @@ def test_a_small_denominator_takes_all_recovery_away():
     kept = {"r2_gap", "r2_t95_low", "r2_t95_high", "error_gap", "error_t95_low", "error_t95_high"}
     kept |= {"n_seeds", "n_diverged", "dof", "margin_pp", "alpha", "other_rate_share", "updates"}
     kept |= {"denominator", "denominator_se", "frozen_error", "constant_error", "guards"}
+    kept |= {"has_meaning"}
     numbers = [c for c in found.index[found.index.get_loc("n_seeds") :] if c not in kept]
     lost = [c for c in numbers if c not in ("tost_p", "equivalent")]
     assert found[lost].isna().all() and len(lost) == 21 and usual[lost].notna().all()

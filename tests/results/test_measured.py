@@ -8,7 +8,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.results import base
-from orla.results.measured import SCORES, measures
+from orla.results.conditions import SCORES, measures
 from orla.study.keys import KEYS
 
 PROBED = ["update_ratio", "past_cosine", "condition_number"]

@@ -17,7 +17,6 @@ from orla.study.keys import KEYS, SETTING
 TABLES = {
     "conditions": "learning_rate",
     "gaps": "gap_pp",
-    "gap_seeds": "gap_pp",
     "selection_price": "price_pp",
     "ratio_gap": "gap_pp",
     "ratio_gap_order": "spearman",
@@ -32,7 +31,6 @@ TABLES = {
 ELSEWHERE = {"quantities", "measured"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs"]
 WITHOUT_DRAWS = [
-    "gap_seeds",
     "seed_gaps",
     "multiverse",
     "learners",
@@ -52,7 +50,7 @@ def table(name, frame, given=None):
 
 def horizon(frame, steps=5000):
     kept = frame[frame["selected"].astype(bool)]
-    wanted = {*KEYS, "seed", "recovery_heldout_percent"}
+    wanted = {*KEYS, "seed", "learning_rate", "recovery_heldout_percent"}
     return kept[[column for column in kept if column in wanted]].assign(horizon_steps=steps)
 
 
@@ -172,7 +170,7 @@ def test_each_gap_is_first_minus_second_paired_by_seed(comparison, learners):
     for column, measure in {"r2_gap": "r2_mean", "error_gap": "heldout_error"}.items():
         first, second = (at(frame, learner, measure, split="50-50") for learner in learners)
         assert row[column] == pytest.approx((first - second).mean(), abs=1e-12)
-    points = table("gap_seeds", frame)
+    points = table("seed_gaps", frame).query("estimand == 'heldout'")
     points = points[(points["comparison"] == comparison) & (points["split"] == "50-50")]
     assert list(points["seed"]) == [0, 1, 2, 3, 4]
     assert list(points["gap_pp"]) == list(full - immediate)
@@ -265,7 +263,7 @@ def test_a_diverged_seed_is_left_out_and_counted():
     condition = one(table("conditions", frame), learner="tbptt-200-200")
     assert (condition["n_seeds"], condition["n_diverged"]) == (4, 1)
     assert condition["recovery_percent"] == pytest.approx(np.nanmean(at(frame, "tbptt-200-200")))
-    points = table("gap_seeds", frame)
+    points = table("seed_gaps", frame).query("estimand == 'heldout'").dropna(subset="gap_pp")
     assert sorted(points[points["comparison"] == "paper"]["seed"]) == [0, 1, 3, 4]
     ratio = one(table("ratio_gap", frame))
     assert ratio["n_seeds"] == 4 and ratio["gap_pp"] == row["gap_pp"]

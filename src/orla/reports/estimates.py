@@ -10,6 +10,7 @@ import pandas as pd
 
 from orla.reports.numbers import interval, is_missing, number
 from orla.reports.table import Panel
+from orla.results import guards
 from orla.study.keys import SETTING
 
 OVER_SEEDS = "95 % t interval over seeds of one pair"
@@ -34,8 +35,6 @@ METRICS = {
 }
 # At most this many seeds or pairs are all drawn as points.
 FEW_POINTS = 5
-_LEAST_DENOMINATOR = 0.05
-_STANDARD_ERRORS = 3
 
 
 def estimands(frame: pd.DataFrame) -> list[str]:
@@ -48,11 +47,10 @@ def estimands(frame: pd.DataFrame) -> list[str]:
 def has_meaning(row: Mapping[str, Any]) -> bool:
     """Whether recovery says anything here: its denominator is clear, the frozen network no worse
     than the best constant."""
-    denominator = _given(row, "denominator", 1.0)
-    clear = max(_LEAST_DENOMINATOR, _STANDARD_ERRORS * _given(row, "denominator_se", 0.0))
-    sane = not _given(row, "frozen_error", 0.0) > _given(row, "constant_error", float("inf"))
-    flagged = not is_missing(row.get("unreliable")) and bool(row.get("unreliable"))
-    return denominator >= clear and sane and not flagged
+    if not is_missing(row.get("unreliable")) and row["unreliable"]:
+        return False
+    named = ("denominator", "denominator_se", "frozen_error", "constant_error")
+    return guards.has_meaning(**{n: row[n] for n in named if not is_missing(row.get(n))})
 
 
 def is_guarded(row: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from orla.errors import OrlaError
 from orla.results import shared
 from orla.study.keys import SETTING
 
@@ -31,15 +32,7 @@ def recovery_vs_rtrl(models: pd.DataFrame, exact: Sequence[str]) -> np.ndarray:
         OrlaError: A column is missing, or RTRL has a seed twice at its selected rate.
     """
     shared.demand(models, [*shared.MODEL_COLUMNS, "frozen_heldout_error", "heldout_error"])
-    at = [*SETTING, "seed"]
-    reference = _of(models, exact, list(SETTING))
-    for key, rows in shared.groups(reference, [*SETTING, "learner"]):
-        shared.one_rate(rows, key, "selected")
-    errors = reference.set_index(at)["heldout_error"]
-    full = errors.reindex(pd.MultiIndex.from_frame(models[at])).to_numpy(float)
-    frozen = models["frozen_heldout_error"].to_numpy(float)
-    adapted = models["heldout_error"].to_numpy(float)
-    return _recovered(frozen, adapted, full)
+    return _recovered(models, "heldout", _of(models, exact, list(SETTING)), list(SETTING))
 
 
 def recovery_vs_best_rtrl(models: pd.DataFrame, exact: Sequence[str], part: str) -> np.ndarray:
@@ -66,11 +59,7 @@ def recovery_vs_best_rtrl(models: pd.DataFrame, exact: Sequence[str], part: str)
     scores = reference.groupby([*setting, "optimizer"], as_index=False)["validation_error"].mean()
     best = scores.sort_values([*setting, "validation_error"]).drop_duplicates(setting)
     reference = reference.merge(best[[*setting, "optimizer"]], on=[*setting, "optimizer"])
-    errors = reference.set_index([*setting, "seed"])[f"{part}_error"]
-    full = errors.reindex(pd.MultiIndex.from_frame(models[[*setting, "seed"]])).to_numpy(float)
-    frozen = models[f"frozen_{part}_error"].to_numpy(float)
-    adapted = models[f"{part}_error"].to_numpy(float)
-    return _recovered(frozen, adapted, full)
+    return _recovered(models, part, reference, setting)
 
 
 def _of(models: pd.DataFrame, exact: Sequence[str], setting: list[str]) -> pd.DataFrame:
@@ -82,6 +71,23 @@ def _of(models: pd.DataFrame, exact: Sequence[str], setting: list[str]) -> pd.Da
     return reference[place == first]
 
 
-def _recovered(frozen: np.ndarray, adapted: np.ndarray, full: np.ndarray) -> np.ndarray:
-    better = np.where(frozen > full, frozen - full, np.nan)
-    return 100.0 * (frozen - adapted) / better
+def _recovered(
+    models: pd.DataFrame, part: str, reference: pd.DataFrame, setting: list[str]
+) -> np.ndarray:
+    """Recovery of each model (rows,), with the reference of its setting and seed at 100 %."""
+    at, of = [*setting, "seed"], [*setting, "optimizer", "learner"]
+    for key, rates in reference.groupby(list(dict.fromkeys(of)))["learning_rate"]:
+        if rates.nunique() > 1:
+            raise OrlaError(
+                f"{'/'.join(filter(None, key))}: selected marks {rates.nunique()} learning rates;"
+                " a condition has one"
+            )
+    if (twice := reference[reference.duplicated(at)]).size:
+        raise OrlaError(
+            f"{'/'.join(filter(None, twice.iloc[0][setting]))}: seed {twice['seed'].iloc[0]} occurs"
+            " twice at the selected rate; give one row a model"
+        )
+    errors = reference.set_index(at)[f"{part}_error"]
+    full = errors.reindex(pd.MultiIndex.from_frame(models[at])).to_numpy(float)
+    frozen, adapted = (models[f"{of}{part}_error"].to_numpy(float) for of in ("frozen_", ""))
+    return 100.0 * (frozen - adapted) / np.where(frozen > full, frozen - full, np.nan)

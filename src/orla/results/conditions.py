@@ -1,81 +1,186 @@
-"""One row a condition: recovery, R2 and update ratio at its selected rate."""
+"""Summaries of conditions over seeds: scores, measures of probes, observers, and selection."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orla.results import shared
+from orla import catalogue
 from orla.results.base import Settings, Statistic
+from orla.results.estimands import AT_END
+from orla.results.grids import side
+from orla.results.shared import Key
+from orla.results.summary import (
+    Sample,
+    Summary,
+    at_selected,
+    ends,
+    first,
+    lost,
+    mean,
+    seeds,
+    whether,
+)
 from orla.statistics.means import moments
+from orla.study.declared import declared
 from orla.study.keys import KEYS
 
+_RECOVERY = AT_END.recovery
+SCORES = ("heldout_error", _RECOVERY, "recovery_stable_percent", "adapt_error")
+"""Scores of every condition, which stand beside the columns of the probes."""
 
-class Conditions(Statistic, name="conditions"):
+
+class Conditions(Summary, name="conditions"):
     """Scores of every condition at its selected rate, over seeds."""
 
+    cells = (
+        first("learning_rate", "Selected learning rate."),
+        whether("edge", "Whether the selected rate lies on the edge of its grid."),
+        seeds(_RECOVERY, "Seeds with a finite held-out recovery."),
+        lost(),
+        mean(
+            "recovery_percent",
+            "Mean held-out recovery",
+            "%",
+            of=_RECOVERY,
+            bootstrap="{}_percent",
+            t95="t95_{}_percent",
+        ),
+        mean(
+            "adapt_recovery_percent",
+            "Mean recovery while adapting",
+            "%",
+            of="recovery_adapt_percent",
+            bootstrap="adapt_{}_percent",
+            t95="adapt_t95_{}_percent",
+        ),
+        mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
+        mean("r2_weighted", "Mean held-out R2, outputs weighted by variance"),
+        mean(
+            "update_ratio",
+            "Mean ratio ||dW_hh|| / ||dW_out|| of an update",
+            bootstrap="update_ratio_{}",
+        ),
+        whether("unreliable", "Whether recovery's denominator is too small in any seed."),
+        mean(
+            "recovery_vs_rtrl_percent",
+            "Mean held-out recovery where that of full RTRL is 100",
+            "%",
+            bootstrap="recovery_vs_rtrl_{}_percent",
+        ),
+    )
+
+
+class Measured(Statistic, name="measured"):
+    """Means over seeds at the selected rate, of every column that a probe adds and of the scores.
+
+    A measure that no seed of a condition has is left out, but for a score, so that a condition in
+    which every model diverged stands in the table.
+    """
+
     columns = KEYS | {
-        "learning_rate": "Selected learning rate.",
-        "edge": "Whether the selected rate lies on the edge of its grid.",
-        "n_seeds": "Seeds with a finite held-out recovery.",
+        "measure": "Column of the table of models.",
+        "mean": "Mean over seeds, in the measure's own unit.",
+        "sd": "Standard deviation over seeds (divisor n - 1).",
+        "n_seeds": "Seeds with a finite value.",
         "n_diverged": "Seeds that diverged.",
-        "recovery_percent": "Mean held-out recovery (%).",
-        "low_percent": "Lower end of its interval (%).",
-        "high_percent": "Upper end of its interval (%).",
-        "adapt_recovery_percent": "Mean recovery while adapting (%).",
-        "adapt_low_percent": "Lower end of its interval (%).",
-        "adapt_high_percent": "Upper end of its interval (%).",
-        "r2_mean": "Mean held-out R2, outputs weighted equally.",
-        "r2_weighted": "Mean held-out R2, outputs weighted by variance.",
-        "update_ratio": "Mean ratio ||dW_hh|| / ||dW_out|| of an update.",
-        "update_ratio_low": "Lower end of its interval.",
-        "update_ratio_high": "Upper end of its interval.",
-        "unreliable": "Whether recovery's denominator is too small in any seed.",
-        "recovery_vs_rtrl_percent": "Mean held-out recovery where that of full RTRL is 100 (%).",
-        "recovery_vs_rtrl_low_percent": "Lower end of its interval (%).",
-        "recovery_vs_rtrl_high_percent": "Upper end of its interval (%).",
-        "t95_low_percent": "Lower end of the 95 % t interval of held-out recovery (%).",
-        "t95_high_percent": "Upper end of that interval (%).",
-        "adapt_t95_low_percent": "Lower end of the 95 % t interval of recovery while adapting (%).",
-        "adapt_t95_high_percent": "Upper end of that interval (%).",
+        **ends("t95_{}", "the 95 % t interval of the mean"),
+        **ends("t90_{}", "the 90 % t interval of the mean"),
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        rows = []
-        for key, group in shared.groups(shared.selected(models), list(KEYS)):
-            learning_rate = shared.one_rate(group, key, "selected")
-            recovery = shared.measure(group, "recovery_heldout_percent")
-            held_out = settings.mean(recovery)
-            low, high = moments(recovery).interval()
-            while_adapting = shared.measure(group, "recovery_adapt_percent")
-            adapting = settings.mean(while_adapting)
-            adapt_low, adapt_high = moments(while_adapting).interval()
-            ratio = settings.mean(shared.measure(group, "update_ratio"))
-            vs_rtrl = settings.mean(shared.measure(group, "recovery_vs_rtrl_percent"))
-            rows.append(
-                {
-                    **key,
-                    "learning_rate": learning_rate,
-                    "edge": bool(group["edge"].any()),
-                    "n_seeds": int(np.isfinite(recovery).sum()),
-                    "n_diverged": int(group["diverged"].sum()),
-                    "recovery_percent": held_out.estimate,
-                    "low_percent": held_out.low,
-                    "high_percent": held_out.high,
-                    "adapt_recovery_percent": adapting.estimate,
-                    "adapt_low_percent": adapting.low,
-                    "adapt_high_percent": adapting.high,
-                    "r2_mean": shared.finite_mean(shared.measure(group, "r2_mean")),
-                    "r2_weighted": shared.finite_mean(shared.measure(group, "r2_weighted")),
-                    "update_ratio": ratio.estimate,
-                    "update_ratio_low": ratio.low,
-                    "update_ratio_high": ratio.high,
-                    "unreliable": bool(group["unreliable"].any()),
-                    "recovery_vs_rtrl_percent": vs_rtrl.estimate,
-                    "recovery_vs_rtrl_low_percent": vs_rtrl.low,
-                    "recovery_vs_rtrl_high_percent": vs_rtrl.high,
-                    "t95_low_percent": low,
-                    "t95_high_percent": high,
-                    "adapt_t95_low_percent": adapt_low,
-                    "adapt_t95_high_percent": adapt_high,
-                }
-            )
+        names, rows = [name for name in measures() if name in models], []
+        for one in at_selected(models, names):
+            gone = int(one.diverged[:, one.marked].sum())
+            for name in names:
+                of = moments(one.at_marked(name))
+                if of.n or name in SCORES:
+                    numbers = (of.mean, of.sd, of.n, gone, *of.interval(), *of.interval(0.9))
+                    rows.append((*one.grid.key.values(), name, *numbers))
         return pd.DataFrame(rows, columns=list(self.columns))
+
+
+def measures() -> list[str]:
+    """Every score, and every column that a probe declares, once each."""
+    probes: Mapping[str, Mapping[str, Any]] = declared(catalogue.plugin_folders())["probe"]
+    columns = (name for probe in probes.values() for name in probe["more"].get("columns", ()))
+    return list(dict.fromkeys([*SCORES, *columns]))
+
+
+class Learners(Summary, name="learners", needs=("alignment",)):
+    """Agreement of each observer's gradient with that of `against`, along one learner's models.
+
+    `learner` drives the networks, at its selected rate; the gradient is the observer's.
+    """
+
+    keys = KEYS | {
+        "observer": "Learner whose gradient it is; that of `learner` itself stands among them.",
+        "against": "Learner whose gradient it is compared with.",
+    }
+    cells = (
+        seeds("cosine", "Seeds with a cosine."),
+        lost(),
+        mean(
+            "cosine",
+            "Mean over seeds of the mean cosine of the two gradients over updates",
+            t95="cosine_t95_{}",
+        ),
+        mean("positive_share", "Mean over seeds of the share of updates with a cosine above 0"),
+        mean(
+            "norm_ratio",
+            "Mean over seeds of the median over updates of the ratio of the norms",
+            t95="norm_ratio_t95_{}",
+        ),
+        first("carried_bytes", "Bytes that the observer holds of one model between updates.", int),
+    )
+
+    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        always = ("selected", "diverged", "carried_bytes")
+        more = ("cosine", "positive_share", "norm_ratio")
+        for one in at_selected(needed, more, always, tuple(self.keys)):
+            yield one.grid.key, one.at_marked
+
+
+class SelectionPrice(Summary, name="selection_price"):
+    """Recovery at the rate chosen on the held-out part minus at the one chosen on validation.
+
+    Source: docs/protocol.md, Choice of the learning rate; the paper states both ways of selecting.
+    """
+
+    cells = (
+        mean(
+            "recovery_validation_selected_percent",
+            "Mean recovery, rate chosen on validation",
+            "%",
+            of="validation",
+        ),
+        mean(
+            "recovery_test_selected_percent",
+            "Mean recovery, rate chosen on the held-out part",
+            "%",
+            of="test",
+        ),
+        mean(
+            "price_pp",
+            "Mean over seeds of the second minus the first",
+            "pp",
+            of="price",
+            bootstrap="{}_pp",
+        ),
+        first("learning_rate", "Rate chosen on validation."),
+        first("learning_rate_test", "Rate chosen on the held-out part."),
+        seeds("price", "Seeds that are finite at both rates."),
+    )
+
+    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for one in at_selected(needed):
+            other = side(one.grid, replace(AT_END, selected="selected_on_test"))
+            if other is None:
+                continue
+            both = np.stack([of.at_marked(_RECOVERY) for of in (one, other)])
+            both[:, ~np.isfinite(both).all(0)] = np.nan
+            sample = {"validation": both[0], "test": both[1], "price": both[1] - both[0]}
+            sample |= {"learning_rate": [one.rate], "learning_rate_test": [other.rate]}
+            yield one.grid.key, sample.__getitem__

@@ -59,5 +59,8 @@ ESTIMANDS: dict[str, Estimand] = {
 """Name -> estimand: weights frozen at the end of the adapt part, after each of its last windows,
 and never (docs/protocol.md, Units, estimands, intervals)."""
 
+AT_END = ESTIMANDS["heldout"]
+"""The estimand of summaries: weights frozen once, at the end."""
+
 TEXT = 'Which recovery: "heldout", "stable" or "adapt" (docs/protocol.md).'
 """What the column `estimand` of a table holds."""

@@ -10,8 +10,8 @@ from orla.results import guards, shared
 from orla.results.base import Settings, Statistic
 from orla.results.contrasts import Contrast, contrasts
 from orla.results.estimands import TEXT
-from orla.statistics.equivalence import tost_from_moments
-from orla.statistics.means import Moments, moments, t_interval
+from orla.results.summary import ALPHA, T95, TEST, ends, equivalence
+from orla.statistics.means import moments
 from orla.statistics.resampling import draws, expanded_percentiles
 from orla.study.keys import SETTING
 
@@ -46,46 +46,35 @@ class Estimates(Statistic, name="estimates"):
             "n_seeds": "Seeds with a finite gap.",
             "n_diverged": "Seeds in which either learner diverged.",
             "gap_pp": "Mean over seeds of the difference of recovery (pp).",
-            "standard_error_pp": "Its standard error over seeds (pp).",
-            "dof": "Degrees of freedom of the standard error.",
-            "t90_low_pp": "Lower end of the 1 - 2 alpha t interval, 90 % at alpha 0.05 (pp).",
-            "t90_high_pp": "Upper end of that interval (pp).",
-            "t95_low_pp": "Lower end of the 95 % t interval (pp).",
-            "t95_high_pp": "Upper end of that interval (pp).",
-            "tost_p": "The larger p of the two one-sided t tests.",
-            "delta_star_pp": "Smallest margin at which the test passes (pp).",
-            "equivalent": "Whether the test passes at the margin.",
-            "margin_pp": "Equivalence margin (pp).",
-            "alpha": "Level of each one-sided test.",
-            "resampled_low_pp": "Lower end of the 95 % interval by resampling seeds through the"
-            " choice of both rates (expanded percentiles, pp).",
-            "resampled_high_pp": "Upper end of that interval (pp).",
-            "resampled_90_low_pp": "Lower end of the same at 1 - 2 alpha (pp).",
-            "resampled_90_high_pp": "Upper end of that interval (pp).",
+            **TEST,
+            **ends(
+                "resampled_{}_pp",
+                "the 95 % interval by resampling seeds through the choice of both rates (expanded"
+                " percentiles)",
+                "pp",
+            ),
+            **ends("resampled_90_{}_pp", "the same at 1 - 2 alpha", "pp"),
             "other_rate_share": "Share of resamples that choose another rate, the larger of both"
             " learners'.",
             "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one,"
             " of the learner where it is larger (pp).",
             "gap_frozen_pp": "Gap with a diverged model scored as the frozen network (pp).",
-            "t90_low_frozen_pp": "Lower end of its 1 - 2 alpha t interval (pp).",
-            "t90_high_frozen_pp": "Upper end of that interval (pp).",
+            **ends("t90_{}_frozen_pp", ALPHA, "pp"),
             "r2_gap": "Mean over seeds of the difference of R2 (mean over outputs).",
-            "r2_t95_low": "Lower end of its 95 % t interval.",
-            "r2_t95_high": "Upper end of that interval.",
+            **ends("r2_t95_{}", T95),
             "error_gap": "Mean over seeds of the difference of error.",
-            "error_t95_low": "Lower end of its 95 % t interval.",
-            "error_t95_high": "Upper end of that interval.",
+            **ends("error_t95_{}", T95),
             "recovery_full_percent": "Mean recovery of the learner that is subtracted from (%).",
-            "recovery_full_low_percent": "Lower end of its 95 % t interval (%).",
-            "recovery_full_high_percent": "Upper end of that interval (%).",
+            **ends("recovery_full_{}_percent", T95, "%"),
             "recovery_immediate_percent": "Mean recovery of the learner that is subtracted (%).",
-            "recovery_immediate_low_percent": "Lower end of its 95 % t interval (%).",
-            "recovery_immediate_high_percent": "Upper end of that interval (%).",
+            **ends("recovery_immediate_{}_percent", T95, "%"),
             "updates": "Updates of a model, the fewer of both learners'.",
             "denominator": "Mean over seeds of frozen minus reference error.",
             "denominator_se": "Its standard error over seeds.",
             "frozen_error": "Mean held-out error of the networks that do not adapt.",
             "constant_error": "Held-out error of the best constant prediction.",
+            "has_meaning": "Whether recovery says anything: its denominator is clear, and the"
+            " frozen network no worse than the best constant prediction.",
             "guards": "Reasons not to rely on the row, each with what to do; empty without any.",
         }
     )
@@ -95,32 +84,6 @@ class Estimates(Statistic, name="estimates"):
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
-def of_gap(gap: Moments, standard_error: float, settings: Settings) -> dict[str, Any]:
-    """t intervals and equivalence test of a mean gap.
-
-    Args:
-        gap: moments of the gaps of the units (pp).
-        standard_error: of their mean (pp); it has `gap.dof` degrees of freedom.
-        settings: margin and level.
-
-    Returns:
-        The columns of that name. Without an interval the test does not pass: p is 1.
-    """
-    margin, alpha = float(settings.margin_pp), float(settings.alpha)
-    values: dict[str, Any] = {"standard_error_pp": standard_error, "dof": gap.dof}
-    ends = "t90_low_pp", "t90_high_pp", "t95_low_pp", "t95_high_pp"
-    values |= dict.fromkeys(ends, np.nan)
-    values |= {"tost_p": 1.0, "delta_star_pp": np.nan, "equivalent": False}
-    if gap.n >= 2:
-        low, high = t_interval(gap.mean, standard_error, gap.dof)
-        test = tost_from_moments(gap.mean, standard_error, gap.dof, -margin, margin, alpha)
-        values |= {"t90_low_pp": test.interval_low, "t90_high_pp": test.interval_high}
-        values |= {"t95_low_pp": low, "t95_high_pp": high}
-        values |= {"tost_p": test.p, "delta_star_pp": test.delta_star}
-        values |= {"equivalent": test.equivalent}
-    return values | {"margin_pp": margin, "alpha": alpha}
-
-
 def _row(contrast: Contrast, settings: Settings) -> dict[str, Any]:
     gap, frozen = moments(contrast.gap), moments(contrast.gap_frozen)
     row: dict[str, Any] = {
@@ -128,14 +91,15 @@ def _row(contrast: Contrast, settings: Settings) -> dict[str, Any]:
         "n_seeds": gap.n,
         "n_diverged": int(contrast.diverged.sum()),
         "gap_pp": gap.mean,
-        **of_gap(gap, gap.standard_error, settings),
+        **equivalence(gap, gap.standard_error, settings),
         **_resampled(contrast, gap.n, settings),
         "price_pp": max((s.price for s in contrast.sides), key=_size),
     }
     low, high = frozen.interval(1 - 2 * settings.alpha)
     row |= {"gap_frozen_pp": frozen.mean, "t90_low_frozen_pp": low, "t90_high_frozen_pp": high}
-    for measure in ("r2", "error"):
-        values = moments(contrast.difference(measure))
+    estimand = contrast.full.estimand
+    for measure, column in (("r2", estimand.r2), ("error", estimand.error)):
+        values = moments(contrast.difference(column))
         names = f"{measure}_gap", f"{measure}_t95_low", f"{measure}_t95_high"
         row |= dict(zip(names, (values.mean, *values.interval()), strict=True))
     for name, side in zip(("recovery_full", "recovery_immediate"), contrast.sides, strict=True):
@@ -174,12 +138,18 @@ def _guarded(contrast: Contrast, row: Mapping[str, Any], settings: Settings) -> 
         "frozen_error": shared.finite_mean(full.at_marked("frozen_heldout_error")),
         "constant_error": shared.finite_mean(full.at_marked("constant_error")),
     }
-    found["guards"] = guards.reasons(
-        price_pp=row["price_pp"],
-        other_rate_share=row["other_rate_share"],
-        margin_pp=float(settings.margin_pp),
-        **found,
-    )
+    updates = found.pop("updates")
+    told = {
+        "has_meaning": guards.has_meaning(**found),
+        "guards": guards.reasons(
+            updates=updates,
+            price_pp=row["price_pp"],
+            other_rate_share=row["other_rate_share"],
+            margin_pp=float(settings.margin_pp),
+            **found,
+        ),
+    }
+    found |= {"updates": updates, **told}
     if guards.denominator_fails(found["denominator"], found["denominator_se"]):
         found |= dict.fromkeys((*_OF_RECOVERY, "delta_star_pp"), np.nan)
         found |= {"tost_p": 1.0, "equivalent": False}

@@ -1,6 +1,6 @@
 """The table of models as arrays: one grid of seeds and rates a condition."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,8 +17,7 @@ from orla.study.keys import KEYS
 NEEDED = list(
     dict.fromkeys(
         [
-            *KEYS,
-            *("seed", "learning_rate", "diverged", "updates"),
+            *("diverged", "updates"),
             *(column for estimand in ESTIMANDS.values() for column in estimand.columns),
             *("reference_error", "constant_error"),
         ]
@@ -73,7 +72,9 @@ class Side:
         return self.grid.values[column]
 
     def at_marked(self, column: str) -> np.ndarray:
-        """A column at the chosen rate, (seeds,)."""
+        """A column at the chosen rate, (seeds,); of the learning rate, that one for all."""
+        if column == "learning_rate":
+            return np.full(len(self.grid.seeds), self.rate)
         return self.values(column)[:, self.marked]
 
     @cached_property
@@ -109,6 +110,11 @@ class Side:
         return share
 
     @property
+    def rate(self) -> float:
+        """The chosen rate."""
+        return float(self.rates[self.marked])
+
+    @property
     def rates(self) -> np.ndarray:
         """(rates,) in increasing order."""
         return self.grid.rates
@@ -141,34 +147,38 @@ def side(grid: Grid, estimand: Estimand) -> Side | None:
     return Side(grid, estimand, int(marked[0])) if len(marked) else None
 
 
-def grids(models: pd.DataFrame, more: Iterable[str] = ()) -> Iterator[Grid]:
+def grids(
+    models: pd.DataFrame,
+    more: Iterable[str] = (),
+    needed: Sequence[str] = NEEDED,
+    by: Sequence[str] = tuple(KEYS),
+) -> Iterator[Grid]:
     """Each condition of a table of models, sorted by its keys.
 
     Args:
         models: The table.
-        more: Further columns to read, beside `NEEDED`.
+        more: Further columns to read, where the table has them.
+        needed: Columns that it must have, beside its keys, seed and learning rate.
+        by: The columns that tell conditions apart.
 
     Raises:
-        OrlaError: The table lacks a column of `NEEDED`, or a row its condition; or a condition has
-            a seed twice at one rate.
+        OrlaError: The table lacks a column, or a row its condition; or a condition has a seed twice
+            at one rate.
     """
-    shared.demand(models, NEEDED)
+    shared.demand(models, [*by, "seed", "learning_rate", *needed])
     if models.empty:
         return
-    number = models.groupby(list(KEYS), sort=True).ngroup().to_numpy()
-    names = [
-        name
-        for name in dict.fromkeys([*NEEDED, *_OPTIONAL, *more])
-        if name in models and name not in KEYS
-    ]
-    columns = [name for name in names if name not in ("seed", "learning_rate")]
+    number = models.groupby(list(by), sort=True).ngroup().to_numpy()
+    names = dict.fromkeys([*needed, *_OPTIONAL, *more])
+    known = (*by, "seed", "learning_rate")
+    columns = [name for name in names if name in models and name not in known]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
     order = np.lexsort((rate, seed, number))
     data = np.stack([models[name].to_numpy(float, na_value=np.nan) for name in columns])[:, order]
-    keys = models[list(KEYS)].iloc[order]
+    keys = models[list(by)].iloc[order]
     bounds = np.flatnonzero(np.diff(number[order], prepend=-1, append=-1))
     for start, end in pairwise(bounds):
-        key = dict(zip(KEYS, keys.iloc[start], strict=True))
+        key = dict(zip(by, keys.iloc[start], strict=True))
         rows = order[start:end]
         seeds, i = np.unique(seed[rows], return_inverse=True)
         rates, j = np.unique(rate[rows], return_inverse=True)

@@ -19,6 +19,19 @@ def denominator_fails(mean: float, standard_error: float) -> bool:
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
 
 
+def has_meaning(
+    denominator: float = np.inf,
+    denominator_se: float = np.nan,
+    frozen_error: float = np.nan,
+    constant_error: float = np.nan,
+) -> bool:
+    """Whether recovery says anything: of what is not known, nothing is held against it.
+
+    Args: as in `reasons`.
+    """
+    return not (denominator_fails(denominator, denominator_se) or frozen_error > constant_error)
+
+
 def reasons(
     *,
     updates: float,

@@ -11,7 +11,7 @@ from orla.results import shared
 from orla.results.base import Settings, Statistic
 from orla.results.contrasts import Contrast, contrasts
 from orla.results.estimands import TEXT
-from orla.results.estimates import of_gap
+from orla.results.summary import ALPHA, T95, TEST, ends, equivalence
 from orla.statistics import resampling
 from orla.statistics.means import Moments, moments, prediction_interval
 from orla.statistics.mixed import random_intercept
@@ -49,50 +49,35 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
             "gap_pp": "Mean over pairs of the mean over seeds of the difference of recovery (pp).",
             "between_sd_pp": "Standard deviation of the pairs' means (pp).",
             "within_sd_pp": "Standard deviation over the seeds of a pair, pooled over pairs (pp).",
+            **TEST,
             "standard_error_pp": "Standard error of the mean (pp): the larger of that over pairs"
             " and that of resampling pairs, seeds and the choice of both rates.",
-            "dof": "Degrees of freedom of the standard error: pairs - 1.",
-            "t90_low_pp": "Lower end of the 1 - 2 alpha t interval, 90 % at alpha 0.05 (pp).",
-            "t90_high_pp": "Upper end of that interval (pp).",
-            "t95_low_pp": "Lower end of the 95 % t interval (pp).",
-            "t95_high_pp": "Upper end of that interval (pp).",
-            "prediction_low_pp": "Lower end of the 95 % interval for a new pair's mean (pp).",
-            "prediction_high_pp": "Upper end of that interval (pp).",
-            "tost_p": "The larger p of the two one-sided t tests.",
-            "delta_star_pp": "Smallest margin at which the test passes (pp).",
-            "equivalent": "Whether the test passes at the margin.",
-            "margin_pp": "Equivalence margin (pp).",
-            "alpha": "Level of each one-sided test.",
-            "resampled_low_pp": "Lower end of the 95 % interval by resampling pairs, then seeds"
-            " through the choice of both rates (expanded percentiles, pp).",
-            "resampled_high_pp": "Upper end of that interval (pp).",
-            "resampled_90_low_pp": "Lower end of the same at 1 - 2 alpha (pp).",
-            "resampled_90_high_pp": "Upper end of that interval (pp).",
+            **ends("prediction_{}_pp", "the 95 % interval for a new pair's mean", "pp"),
+            **ends(
+                "resampled_{}_pp",
+                "the 95 % interval by resampling pairs, then seeds through the choice of both rates"
+                " (expanded percentiles)",
+                "pp",
+            ),
+            **ends("resampled_90_{}_pp", "the same at 1 - 2 alpha", "pp"),
             "other_rate_share": "Mean over pairs of the share of resamples that choose another"
             " rate.",
             "mixed_gap_pp": "Gap by a mixed model with a random intercept of the pair (pp).",
-            "mixed_low_pp": "Lower end of its 95 % interval (pp).",
-            "mixed_high_pp": "Upper end of that interval (pp).",
+            **ends("mixed_{}_pp", "its 95 % interval", "pp"),
             "mixed_pair_sd_pp": "Standard deviation between pairs in that model (pp).",
             "mixed_seed_sd_pp": "Standard deviation between seeds of a pair in that model (pp).",
             "gap_frozen_pp": "Gap with diverged models scored as the frozen network (pp).",
-            "t90_low_frozen_pp": "Lower end of its 1 - 2 alpha t interval (pp).",
-            "t90_high_frozen_pp": "Upper end of that interval (pp).",
+            **ends("t90_{}_frozen_pp", ALPHA, "pp"),
             "gap_without_failing_pp": "Gap over the pairs without guards (pp).",
-            "t90_low_without_failing_pp": "Lower end of its 1 - 2 alpha t interval (pp).",
-            "t90_high_without_failing_pp": "Upper end of that interval (pp).",
+            **ends("t90_{}_without_failing_pp", ALPHA, "pp"),
             "r2_gap": "Mean over pairs of the difference of R2 (mean over outputs).",
-            "r2_t95_low": "Lower end of its 95 % t interval.",
-            "r2_t95_high": "Upper end of that interval.",
+            **ends("r2_t95_{}", T95),
             "error_gap": "Mean over pairs of the difference of error.",
-            "error_t95_low": "Lower end of its 95 % t interval.",
-            "error_t95_high": "Upper end of that interval.",
+            **ends("error_t95_{}", T95),
             "recovery_full_percent": "Mean recovery of the learner that is subtracted from (%).",
-            "recovery_full_low_percent": "Lower end of its 95 % t interval (%).",
-            "recovery_full_high_percent": "Upper end of that interval (%).",
+            **ends("recovery_full_{}_percent", T95, "%"),
             "recovery_immediate_percent": "Mean recovery of the learner that is subtracted (%).",
-            "recovery_immediate_low_percent": "Lower end of its 95 % t interval (%).",
-            "recovery_immediate_high_percent": "Upper end of that interval (%).",
+            **ends("recovery_immediate_{}_percent", T95, "%"),
         }
     )
 
@@ -130,15 +115,12 @@ def resampled_gaps(
 
 
 _MEANS = {
-    "r2_gap": ("r2_t95_low", "r2_t95_high"),
-    "error_gap": ("error_t95_low", "error_t95_high"),
-    "recovery_full_percent": ("recovery_full_low_percent", "recovery_full_high_percent"),
-    "recovery_immediate_percent": (
-        "recovery_immediate_low_percent",
-        "recovery_immediate_high_percent",
-    ),
+    "r2_gap": "r2_t95_{}",
+    "error_gap": "error_t95_{}",
+    "recovery_full_percent": "recovery_full_{}_percent",
+    "recovery_immediate_percent": "recovery_immediate_{}_percent",
 }
-"""Column that is averaged over pairs -> the columns of its 95 % t interval."""
+"""Column that is averaged over pairs -> the pattern of the columns of its 95 % t interval."""
 
 
 def _row(pairs: list[Pair], settings: Settings) -> dict[str, Any]:
@@ -175,9 +157,9 @@ def _row(pairs: list[Pair], settings: Settings) -> dict[str, Any]:
     for ending, (other, test) in others.items():
         row[f"gap_{ending}_pp"] = other.mean
         row |= {f"t90_{end}_{ending}_pp": test[f"t90_{end}_pp"] for end in ("low", "high")}
-    for column, names in _MEANS.items():
+    for column, pattern in _MEANS.items():
         values = moments(rows[column])
-        row |= dict(zip((column, *names), (values.mean, *values.interval()), strict=True))
+        row |= dict(zip((column, *ends(pattern)), (values.mean, *values.interval()), strict=True))
     return row
 
 
@@ -188,10 +170,10 @@ def _gap(
     column = "gap_frozen_pp" if frozen else "gap_pp"
     gap = moments([pair.row[column] for pair in pairs])
     if gap.n < 2:
-        return gap, of_gap(gap, gap.standard_error, settings), np.empty(0)
+        return gap, equivalence(gap, gap.standard_error, settings), np.empty(0)
     resampled = resampled_gaps([pair.contrast for pair in pairs], settings, frozen)
     error = np.fmax(gap.standard_error, resampling.spread(resampled, gap.n))
-    return gap, of_gap(gap, float(error), settings), resampled
+    return gap, equivalence(gap, float(error), settings), resampled
 
 
 def _within_pairs(gaps: list[np.ndarray]) -> dict[str, float]:

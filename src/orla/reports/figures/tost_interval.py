@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.claims import condition_of
-from orla.reports.estimates import has_meaning, with_points
+from orla.reports.estimates import PAPERS_ESTIMAND, has_meaning, with_points
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.figures.plots import bars, dots, facets, key, legend, swatch
 from orla.reports.numbers import estimate, is_missing, number
@@ -29,13 +29,13 @@ class TostInterval(
     label="Equivalence within the margin",
     chapter="drift",
     order=10,
-    needs=("gaps", "gap_seeds"),
+    needs=("gaps", "seed_gaps"),
 ):
     """Each gap's t interval of the study's main comparison beside the equivalence margin."""
 
     def select(self, gaps: pd.DataFrame, seeds: pd.DataFrame, *, study: StudyFacts) -> Selection:
         rows = study.arrange(gaps[gaps["comparison"] == study.main])
-        records = with_points(rows, seeds)
+        records = with_points(rows, seeds[seeds["estimand"] == PAPERS_ESTIMAND])
         first = np.array([_is_headline(row, study) for row in records], dtype=bool)
         # Those of the paper's headline come first.
         order = [*np.flatnonzero(first), *np.flatnonzero(~first)]
