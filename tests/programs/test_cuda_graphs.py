@@ -143,7 +143,7 @@ def test_what_is_recorded_looks_at_no_value(kind, name):
     moments = without(stream())
     for part in (slice(0, 24), slice(24, 48)):
         some = {n: m[part] for n, m in moments.items()}
-        errors, _ = made._advance(state, without(RATES), some)
+        errors, _ = made._advance(state, without(RATES), some, 24 // made.learner.stride)
         assert errors.device.type == "meta" and errors.shape == (24, 3)
     ran = forward.outputs_of(driver.architecture, state.params, None, moments)
     assert ran.device.type == "meta" and ran.shape == (3, 48, 2)
