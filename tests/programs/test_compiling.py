@@ -287,12 +287,29 @@ def test_compilation_is_announced_once_a_shape(capsys):
     assert len([line for line in said if line.startswith("orla: doubling: compiled")]) == 2
 
 
-def test_a_device_that_is_not_there_is_refused():
-    if torch.cuda.is_available():
-        assert compiling.configure(compile=False, device="cuda").type == "cuda"
-    else:
-        with pytest.raises(OrlaError, match="set it to 'cpu'"):
-            compiling.configure(device="cuda")
+def test_a_cuda_device_is_refused_where_there_is_none_and_runs_eagerly(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(OrlaError, match="set it to 'cpu'"):
+        compiling.configure(device="cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert compiling.configure(device="cuda:1") == torch.device("cuda:1")
+    assert not compiling.enabled()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [("rnn", "immediate"), ("lstm", {"kind": "rtrl", "block": 6}), ("leaky", "tbptt-8-4")],
+)
+def test_a_cuda_device_gives_the_numbers_of_the_cpu(kind, spec):
+    made = loop(learner(spec, kind))
+    params, moments = parameters(made.learner.architecture), stream()
+    expected = run(made, params, moments=moments)
+    compiling.configure(device="cuda")
+    params, moments = ({n: p.cuda() for n, p in tree.items()} for tree in (params, moments))
+    there = run(made, params, RATES.cuda(), moments)
+    for name, p in expected.state.params.items():
+        torch.testing.assert_close(there.state.params[name].cpu(), p, rtol=1e-9, atol=1e-11)
 
 
 WITHOUT_COMPILER = """
