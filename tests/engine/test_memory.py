@@ -82,11 +82,11 @@ TAKEN = [
 ]
 RULES = catalogue.parts("optimizer")
 # Every learner with one optimizer after the other, and one learner with every optimizer.
-COUNTED = [(*taken, rule) for taken, rule in zip(TAKEN, itertools.cycle(RULES), strict=False)]
-COUNTED += [("rnn", "immediate-8", rule) for rule in RULES]
+COUNTED = {(*taken, rule) for taken, rule in zip(TAKEN, itertools.cycle(RULES), strict=False)}
+COUNTED |= {("rnn", "immediate-8", rule) for rule in RULES}
 
 
-@pytest.mark.parametrize(("kind", "name", "rule"), COUNTED)
+@pytest.mark.parametrize(("kind", "name", "rule"), sorted(COUNTED))
 def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch):
     driver = learner(name, kind)
     made = loop(driver, rule, probes=())

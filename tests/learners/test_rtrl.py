@@ -26,17 +26,17 @@ STEPS = 23
 BLOCKS = (1, 3, 7, 100)
 
 
-@pytest.fixture(params=["pulled", "kernels"], autouse=True)
-def products(request):
-    """Both ways in which the products with P are computed."""
-    if request.param == "kernels":
-        request.getfixturevalue("with_kernels")
-    return request.param
+# Both ways in which the products with P are computed, the second where units act by themselves.
+WAYS = [(kind, "pulled") for kind in (*PLAIN, *OF_THEIR_OWN)]
+WAYS += [(kind, "kernels") for kind in ("rnn", "lstm")]
 
 
-@pytest.fixture(params=[*PLAIN, *OF_THEIR_OWN])
+@pytest.fixture(params=WAYS, ids="-".join)
 def network(request):
-    return NETWORKS[request.param]
+    kind, products = request.param
+    if products == "kernels":
+        request.getfixturevalue("with_kernels")
+    return NETWORKS[kind]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
