@@ -205,13 +205,12 @@ def declaring(kind, name):
     return module.removeprefix("orla.").replace(".", "/") + ".py"
 
 
-@pytest.mark.parametrize("kind, name", PARTS)
-def test_a_name_stands_in_one_file(standing, kind, name):
-    own = declaring(kind, name)
-    namesakes = {declaring(k, n) for k, n in PARTS if n == name}
-    otherwise = {f for (_, n), files in OTHERWISE.items() if n == name for f in files}
-    assert own in standing[name]
-    assert standing[name] - namesakes - otherwise == set()
+def test_a_name_stands_in_one_file(standing):
+    for kind, name in PARTS:
+        namesakes = {declaring(k, n) for k, n in PARTS if n == name}
+        otherwise = {f for (_, n), files in OTHERWISE.items() if n == name for f in files}
+        assert declaring(kind, name) in standing[name], (kind, name)
+        assert standing[name] - namesakes - otherwise == set(), (kind, name)
 
 
 def test_no_exception_outlives_its_reason(standing):
