@@ -60,12 +60,12 @@ OTHERWISE = {
         "reports/tables/learners.py",
         "reports/figures/learners.py",
         "reports/tables/past.py",  # the paper's column
-        "reports/tables/networks.py",
+        "reports/tables/grids.py",
     },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
     ("probe", "condition_number"): {
         "reports/figures/grad_ratio.py",
-        "reports/tables/isotropy.py",
+        "reports/tables/grids.py",
     },
     ("table", "structure"): {"reports/paper_rows.py"},  # a table of the paper
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry

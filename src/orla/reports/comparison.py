@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from orla.reports.numbers import MISSING, interval, is_missing, number
-from orla.reports.study import StudyFacts
-from orla.reports.tables.shared import NOT_RUN, twin
+from orla.reports.tables.shared import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
 
@@ -149,75 +147,65 @@ def seeds(ours: Mean | None) -> str:
     return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
 
 
-@dataclass
-class Sheet:
-    """The cells of a table, with a row of the .csv twin for each of them.
-
-    A cell has two lines: ours with half of its interval, and under it the paper's number with what
-    the rule says of both.
+class Beside(NamedTuple):
+    """One of our numbers beside the paper's.
 
     Attributes:
-        study: names and instances of the study.
-        means: our means by the values of the key columns, then the measure.
-        records: ours, the paper's and what the rule says, cell by cell.
-        ran: whether any of ours was run.
+        keys: key columns of the condition.
+        measure: what is measured.
+        ours: None where it was not run.
+        paper: None where the paper has no number.
     """
 
-    study: StudyFacts
-    means: dict[tuple[str, ...], Mean] = field(default_factory=dict)
-    records: list[dict[str, Any]] = field(default_factory=list)
-    ran: bool = False
-
-    def take(self, measured: pd.DataFrame) -> None:
-        """Take the means of the result `measured`."""
-        columns = ["mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
-        names = measured[[*KEYS, "measure"]].itertuples(index=False, name=None)
-        rows = measured[columns].itertuples(index=False, name=None)
-        self.means |= {key: Mean(*row) for key, row in zip(names, rows, strict=True)}
-
-    def mean(self, keys: Mapping[str, str] | None, measure: str) -> Mean | None:
-        """A condition's mean; None where it was not run or not measured."""
-        if keys is None:
-            return None
-        key = tuple(keys.get(name, "") for name in KEYS)
-        recovery = self.means.get((*key, RECOVERY))
-        lost = recovery and not recovery.n and recovery.diverged
-        return self.means.get((*key, measure), Mean(np.nan, diverged=lost) if lost else None)
-
-    def cell(
-        self,
-        keys: Mapping[str, str],
-        measure: str,
-        ours: Mean | None,
-        paper: Printed | None = None,
-        digits: int = 2,
-        signed: bool = False,
-    ) -> str:
-        """Two lines, ours over the paper's; the second is left out where the paper has none."""
-        said = self.note(keys, measure, ours, paper)
-        judged = "" if said == NOT_COMPARABLE else f" ({said})"
-        second = f"\n{paper.text(digits, signed)}{judged}" if paper else ""
-        return mean_text(ours, digits, signed) + second
-
-    def note(
-        self, keys: Mapping[str, str], measure: str, ours: Mean | None, paper: Printed | None = None
-    ) -> str:
-        """What the rule says of both; the row of the twin is added."""
-        self.ran = self.ran or ours is not None
-        said = compared(ours, paper.value, paper.spread) if paper else NOT_COMPARABLE
-        mean, number_there = ours or Mean(None, None, None), paper or Printed(None)
-        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
-        there = ("paper", "paper_low", "paper_high", "paper_place")
-        self.records.append(
-            {name: keys.get(name, "") for name in KEYS}
-            | {"measure": measure, "run": ours is not None}
-            | dict(zip(names, mean, strict=True))
-            | dict(zip(there, number_there[:4], strict=True))
-            | {"compared": said}
-        )
-        return said
+    keys: Mapping[str, Any]
+    measure: str
+    ours: Mean | None
+    paper: Printed | None = None
 
     @property
-    def data(self) -> pd.DataFrame:
-        """The .csv twin, a row a cell."""
-        return twin(self.records, pd.DataFrame(columns=list(KEYS)), self.study)
+    def said(self) -> str:
+        """What the rule says of both."""
+        if self.paper is None:
+            return NOT_COMPARABLE
+        return compared(self.ours, self.paper.value, self.paper.spread)
+
+    def text(self, digits: int = 2, signed: bool = False) -> str:
+        """Two lines, ours over the paper's; the second is left out where the paper has none."""
+        judged = "" if self.said == NOT_COMPARABLE else f" ({self.said})"
+        second = f"\n{self.paper.text(digits, signed)}{judged}" if self.paper else ""
+        return mean_text(self.ours, digits, signed) + second
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Both as a row of the .csv twin."""
+        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
+        there = ("paper", "paper_low", "paper_high", "paper_place")
+        return (
+            {name: self.keys.get(name, "") for name in KEYS}
+            | {"measure": self.measure, "run": self.ours is not None}
+            | dict(zip(names, self.ours or Mean(None, None, None), strict=True))
+            | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
+            | {"compared": self.said}
+        )
+
+
+def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mean]]:
+    """Each condition's means by measure, of the result `measured`, by its key columns."""
+    columns = ["measure", "mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
+    return {
+        keys: {name: Mean(*row) for name, *row in group[columns].itertuples(index=False)}
+        for keys, group in measured.groupby(list(KEYS), sort=False)
+    }
+
+
+def by_condition(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
+    """A row a condition: its key columns, and "means", those of `means_by_keys`."""
+    return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])
+
+
+def mean_of_condition(row: Mapping[str, Any] | None, measure: str) -> Mean | None:
+    """A mean of a row of `by_condition`; None where it was not run or not measured."""
+    means = (row or {}).get("means", {})
+    recovery = means.get(RECOVERY)
+    lost = recovery and not recovery.n and recovery.diverged
+    return means.get(measure, Mean(np.nan, diverged=lost) if lost else None)

@@ -161,7 +161,7 @@ def test_rows_use_the_words_of_our_results():
         "precision": {"float64", "float32"},
         "split": {"50-50", "80-20", "stationary"},
         "comparison": {"paper", "pilot"},
-        "configuration": set(load().configurations),
+        "configuration": set(load().document["configurations"]),
         "optimizer": {
             *("sgd", "adam", "lars", "adafactor", "rmsprop"),
             *("signsgd", "signsgd-momentum", "gradnorm"),

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import VS_RTRL, BesidePaper, Measure, errors
+from orla.reports.beside import VS_RTRL, ByPapersRow, Measure, errors
 from orla.reports.comparison import ADAPTS
 from orla.reports.paper import load
+from orla.reports.study import StudyFacts
 from orla.study.keys import SETTING
 
 _PARTS = "adapt", "heldout"
@@ -17,12 +18,11 @@ _CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=T
 
 
 class HeadToHead(
-    BesidePaper,
+    ByPapersRow,
     name="headtohead",
     label="Head to head",
     chapter="breadth",
     order=10,
-    needs=("heldout",),
     paper="headtohead",
 ):
     """Every row of the paper's comparison of learners across tasks."""
@@ -39,12 +39,11 @@ class HeadToHead(
 
 
 class Optimizers(
-    BesidePaper,
+    ByPapersRow,
     name="optimizers",
     label="Optimizers of immediate derivatives",
     chapter="breadth",
     order=20,
-    needs=("heldout",),
     paper="optimizers",
 ):
     """Recovery by optimizer, ours and the paper's."""
@@ -57,12 +56,11 @@ class Optimizers(
 
 
 class DecayGrid(
-    BesidePaper,
+    ByPapersRow,
     name="decay_grid",
     label="Decay of the trace",
     chapter="breadth",
     order=30,
-    needs=("heldout",),
     paper="decay_grid",
 ):
     """Recovery by decay and optimizer, ours and the paper's."""
@@ -75,9 +73,9 @@ class DecayGrid(
         "immediate derivatives with Adam as 100."
     )
 
-    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
-        keys = load().document[self.part.more["paper"]]["hundred"]
+        keys = load().document["decay_grid"]["hundred"]
         hundred = models[(models[list(keys)] == pd.Series(keys)).all(axis=1)]
         reached = hundred.set_index(at).reindex(pd.MultiIndex.from_frame(models[at]))
         recovered = {}
@@ -90,12 +88,11 @@ class DecayGrid(
 
 
 class Architectures(
-    BesidePaper,
+    ByPapersRow,
     name="architectures",
     label="Architectures on sine",
     chapter="breadth",
     order=40,
-    needs=("heldout",),
     paper="architectures",
 ):
     """Recovery by network, ours and the paper's."""
@@ -108,7 +105,7 @@ class Architectures(
         ADAPTS,
     )
 
-    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models, with by how much the error differs from the frozen network's (%)."""
         errors = {part: models[f"{part}_error"] / models[f"frozen_{part}_error"] for part in _PARTS}
         changes = {f"{part}_change_percent": 100.0 * (e - 1) for part, e in errors.items()}
@@ -116,13 +113,7 @@ class Architectures(
 
 
 class Multilayer(
-    BesidePaper,
-    name="multilayer",
-    label="Depth",
-    chapter="breadth",
-    order=50,
-    needs=("heldout",),
-    paper="multilayer",
+    ByPapersRow, name="multilayer", label="Depth", chapter="breadth", order=50, paper="multilayer"
 ):
     """Errors by number of layers, ours and the paper's."""
 
@@ -131,20 +122,14 @@ class Multilayer(
 
 
 class Horizon(
-    BesidePaper,
-    name="horizon",
-    label="Delay",
-    chapter="breadth",
-    order=60,
-    needs=("heldout",),
-    paper="delays",
+    ByPapersRow, name="horizon", label="Delay", chapter="breadth", order=60, paper="delays"
 ):
     """Errors by delay, ours and the paper's."""
 
     measures = errors(4)
     says = "Delayed sine by delay: mean squared error after the change."
 
-    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         # A network's frozen error is the same beside every learner and optimizer.
         by = [key for key in SETTING if key not in ("learner", "optimizer")] + ["seed"]
         frozen = models.drop_duplicates(by).assign(
@@ -156,12 +141,11 @@ class Horizon(
 
 
 class Windows(
-    BesidePaper,
+    ByPapersRow,
     name="tbptt",
     label="Windows of truncated backpropagation",
     chapter="breadth",
     order=70,
-    needs=("heldout",),
     paper="windows",
 ):
     """Errors by window, ours and the paper's."""

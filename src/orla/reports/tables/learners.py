@@ -9,10 +9,10 @@ from typing import ClassVar
 import pandas as pd
 
 from orla.reports.alignment import against_exact, ordered, references
-from orla.reports.cells import called, cell, counted, ends, value
+from orla.reports.cells import Row, called, cell, counted, ends, value
 from orla.reports.numbers import MISSING, memory, number, powers
-from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
 
 _MORE = "‡"
 
@@ -25,7 +25,7 @@ def _short(text: str) -> str:
 
 
 class Learners(
-    Rows,
+    Table,
     name="learners",
     label="Learners' gradients and what they cost",
     chapter="breadth",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
 import pandas as pd
 
+from orla.reports.cells import Cell, Row, ends, value
 from orla.reports.estimates import METRICS
 from orla.reports.multiverse import CHOICES, of_what, specifications
-from orla.reports.numbers import estimate
 from orla.reports.study import StudyFacts
-from orla.reports.table import Column, Panel, TableDocument
-from orla.reports.tables.base import Table
+from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import twin
 
 
@@ -23,31 +25,31 @@ class Multiverse(
 ):
     """The gap under each specification, from the least to the greatest, by optimizer."""
 
-    def build(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> TableDocument:
-        rows = specifications(multiverse, study)
-        choices = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
-        panels = [
-            Panel(
-                f"{study.called('optimizer', optimizer)}: {metric}",
-                [(*(row[name] for name in choices), _gap(row)) for row in group.to_dict("records")],
-            )
-            for optimizer in study.present(rows, "optimizer")
-            for metric in METRICS.values()
-            for group in [rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]]
-            if len(group)
-        ]
-        return self.document(
-            study,
-            f"The gap of full minus immediate{of_what(rows, multiverse, study)} under each choice, "
-            "from the least to the greatest: "
-            "recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets: 95 % t interval "
-            "over seeds of one pair.",
-            columns=[*(Column(CHOICES[name]) for name in choices), Column("Gap", "r")],
-            panels=panels,
-            data=twin(multiverse.to_dict("records"), multiverse, study),
-            size="scriptsize",
+    layout: ClassVar = {"size": "scriptsize"}
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        return (
+            f"The gap of full minus immediate{of_what(specifications(rows, study), rows, study)} "
+            "under each choice, from the least to the greatest: recovery in pp, R² and MSE (sign "
+            "reversed) in hundredths. Brackets: 95 % t interval over seeds of one pair."
         )
 
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        rows = specifications(rows, study)
+        choices = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
+        gap = ends("Gap", "gap", "low", "high", signed=True)
+        return [*(value(CHOICES[name], name, str, align="l") for name in choices), gap]
 
-def _gap(row: dict) -> str:
-    return estimate(row["gap"], row["low"], row["high"], signed=True)
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        rows = specifications(rows, study)
+        for optimizer in study.present(rows, "optimizer"):
+            for metric in METRICS.values():
+                group = rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]
+                if len(group):
+                    yield (
+                        f"{study.called('optimizer', optimizer)}: {metric}",
+                        group.to_dict("records"),
+                    )
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return twin([], contents.rows, study)

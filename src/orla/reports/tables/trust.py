@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Line, cell, value
+from orla.reports.cells import Line, Row, cell, value
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import is_true
 from orla.reports.verdicts import folded, outcome_words, threshold, verdict_estimate
 from orla.reports.verdicts import sample as units
@@ -26,7 +26,7 @@ def _wrong(line: Line) -> str:
 
 
 class TruthControls(
-    Rows,
+    Table,
     name="truth_controls",
     label="Verdicts in worlds with a known answer",
     chapter="trust",
@@ -60,7 +60,7 @@ class TruthControls(
 
 
 class Power(
-    Rows,
+    Table,
     name="power",
     label="Power of each registration",
     chapter="trust",
@@ -93,7 +93,7 @@ def sample(row: Row) -> str:
 
 
 class Verdict(
-    Rows,
+    Table,
     name="verdict",
     label="Verdicts",
     chapter="verdicts",
