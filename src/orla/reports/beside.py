@@ -24,7 +24,14 @@ from orla.reports.comparison import (
 )
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
-from orla.reports.paper_rows import beside_paper, notes_on_pairs, ran_first, same_size, titled
+from orla.reports.paper_rows import (
+    beside_paper,
+    full_learner,
+    notes_on_pairs,
+    ran_first,
+    same_size,
+    titled,
+)
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, mark_notes, twin
@@ -52,6 +59,14 @@ class BesidePaper(Table):
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's rows."""
         return load().table(self.part.more["paper"])
+
+    def papers_values(self, column: str) -> list[Any]:
+        """What the paper's rows have in a column, each once."""
+        return list(dict.fromkeys(row[column] for row in self.papers_rows))
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        """The caption, with the names of the learners that its fields in braces stand for."""
+        return self.says.format(full=study.called("learner", full_learner()))
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         pairs = notes_on_pairs(record["pair"] for record in contents.records)

@@ -108,10 +108,18 @@ def counted() -> Cell:
     return cell("n", text)
 
 
-def beside(header: str, ours: Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
-    """Ours over the paper's number, with what the rule says of both; ``how``: digits, signed."""
+def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
+    """Ours over the paper's number, with what the rule says of both.
+
+    ``ours`` makes them of a line, or names the column of its row that holds them; ``how`` are
+    digits and signed.
+    """
+
+    def both(line: Line) -> Beside:
+        return line.row[ours] if isinstance(ours, str) else ours(line)
+
     column = Column(header, "r", group)
-    return Cell(column, lambda line: ours(line).text(**how), lambda line: [ours(line)])
+    return Cell(column, lambda line: both(line).text(**how), lambda line: [both(line)])
 
 
 def mean(

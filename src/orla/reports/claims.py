@@ -13,9 +13,8 @@ from orla.errors import OrlaError
 from orla.reports import numbers
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
+from orla.reports.tables.shared import NOT_RUN
 from orla.reports.verdicts import outcome_words
-
-NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)

@@ -101,14 +101,12 @@ class PastCosines(
     )
     remarks = ("Under the paper's number: which of ours it is compared with.",)
 
-    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at "
-            "each step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-            "backpropagation through a window, g_imm summed over it, along "
-            f"{study.called('learner', full_learner())} where it ran. "
-            "±: half of the 95 % t interval over seeds; n: seeds."
-        )
+    says = (
+        "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
+        "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
+        "backpropagation through a window, g_imm summed over it, along {full} where it ran. "
+        "±: half of the 95 % t interval over seeds; n: seeds."
+    )
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -206,9 +204,7 @@ class LSTMCrossArchitecture(
         mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
 
-    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        full = study.called("learner", full_learner())
-        return f"As the table of the vanilla network, under {full} and drift. {CELLS}"
+    says = f"As the table of the vanilla network, under {{full}} and drift. {CELLS}"
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:

@@ -1,16 +1,16 @@
-"""What is lost where the past gradient's first direction is taken out, network by network."""
+"""Tables of networks: what an intervention costs each, and errors by the condition number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.beside import BesidePaper
-from orla.reports.cells import Row, value
+from orla.reports.beside import CELLS, BesidePaper
+from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import (
     NOT_COMPARABLE,
     RECOVERY,
@@ -19,10 +19,19 @@ from orla.reports.comparison import (
     Printed,
     mean_of,
     mean_text,
+    printed,
+    seeds,
 )
-from orla.reports.numbers import estimate, number
+from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.paper_rows import pairs_as_rows, papers_first, plain
+from orla.reports.paper_rows import (
+    EPISODE,
+    drifting,
+    pairs_as_rows,
+    papers_first,
+    plain,
+    titled,
+)
 from orla.reports.study import StudyFacts
 from orla.reports.tables.shared import NOT_RUN
 from orla.statistics.bootstrap import spearman
@@ -147,3 +156,115 @@ def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             plain=number(row[RECOVERY]),
             changed=number(row[f"{RECOVERY}_changed"]),
         )
+
+
+_JACOBIAN, _ERROR = "condition_number", "adapt_error"
+
+
+class Isotropy(
+    BesidePaper,
+    name="isotropy",
+    label="Error by the imposed condition number",
+    chapter="mechanism",
+    order=50,
+    needs=("heldout",),
+    paper="condition_number",
+):
+    """Networks whose recurrent weights have a prescribed condition number, a row each.
+
+    Such a network has the option ``condition``.
+    """
+
+    remarks = (
+        "Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors "
+        "say nothing of isotropy. Its condition number is that of the second learner's "
+        "networks, of the first where the second's was not measured.",
+    )
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        names = [study.called("learner", name) for name in self.papers_values("learner")]
+        return (
+            "Networks by the condition number that W_hh starts pretraining with: that of the "
+            f"step's Jacobian ∂h/∂θ as adaptation measures it, squared error after the shift of "
+            f"{names[0]} and {names[1]}, and whether the 95 % t interval of their difference, "
+            f"paired by network, holds 0. {CELLS}"
+        )
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        names = ((study.called("learner", name), name) for name in self.papers_values("learner"))
+        imposed = value("W_hh", "imposed", "{:g}".format, "Condition number")
+        return [
+            imposed._replace(numbers=lambda line: [line.row["difference"]]),
+            beside("∂h/∂θ", _JACOBIAN, "Condition number", digits=1),
+            called("optimizer"),
+            cell("n", lambda line: seeds(line.row["seeds"])),
+            *(beside(*names, "Squared error", digits=5) for names in names),
+            cell("Alike", self._alike, align="l"),
+        ]
+
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The models of the two learners in networks with a condition number, "imposed"."""
+        rows = drifting(plain(models))
+        networks = {name: study.options("architecture", name) for name in rows["architecture"]}
+        imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
+        rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))
+        return rows[rows["imposed"].notna() & rows["learner"].isin(self.papers_values("learner"))]
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        papers = {float(row["condition_number"]) for row in self.papers_rows}
+        for title, group in titled(study, rows, EPISODE, self.papers_rows[0]):
+            group = group if len(rows) else rows
+            lines = [
+                self._line(imposed, optimizer, here[here["optimizer"] == optimizer])
+                for imposed in sorted(papers | {*group["imposed"]})
+                for here in [group[group["imposed"] == imposed]]
+                for optimizer in study.present(here, "optimizer") or [""]
+            ]
+            yield title, lines
+
+    def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
+        text = next(row for row in load().table("text") if "imposed" in row)
+        papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
+        sides = {name: rows[rows["learner"] == name] for name in self.papers_values("learner")}
+        blank = {"task": text["task"]} | DEFAULTS
+        keys = {n: dict(r[list(KEYS)].iloc[0]) if len(r) else blank for n, r in sides.items()}
+        errors = {name: _over_seeds(side, _ERROR) for name, side in sides.items()}
+        jacobians = {name: _over_seeds(side, _JACOBIAN) for name, side in sides.items()}
+        last = next((name for name in reversed(sides) if jacobians[name]), [*sides][-1])
+        difference = _difference(*sides.values())
+        there = printed(text, _JACOBIAN) if papers else None
+        return {
+            "imposed": imposed,
+            "optimizer": optimizer,
+            "difference": Beside(keys[[*sides][-1]], f"{_ERROR}_difference", difference),
+            _JACOBIAN: Beside(keys[last], _JACOBIAN, jacobians[last], there),
+            "seeds": difference or next(filter(None, errors.values()), None),
+            "papers": next(iter(papers.values()), {}).get("within_interval"),
+        } | {
+            name: Beside(keys[name], _ERROR, error, printed(papers.get(name), "mse"))
+            for name, error in errors.items()
+        }
+
+    def _alike(self, line: Line) -> str:
+        ours, papers = line.row["difference"].ours, line.row["papers"]
+        alike = MISSING
+        if ours is not None and not is_missing(ours.low):
+            alike = "yes" if ours.low <= 0 <= ours.high else "no"
+        return alike if papers is None else f"{alike}\n{'yes' if papers else 'no'}"
+
+
+def _over_seeds(rows: pd.DataFrame, column: str) -> Mean | None:
+    """Over seeds; None where none has it and none diverged."""
+    if rows.empty or column not in rows:
+        return None
+    mean = mean_of(rows[column], int(rows["diverged"].sum()))
+    return mean if mean.n or mean.diverged else None
+
+
+def _difference(first: pd.DataFrame, second: pd.DataFrame) -> Mean | None:
+    """First minus second learner's error, paired by network."""
+    if first.empty or second.empty:
+        return None
+    pairs = first.merge(second, on=["seed"], suffixes=("", "_other"))
+    lost = pairs["diverged"].astype(bool) | pairs["diverged_other"].astype(bool)
+    return mean_of(pairs[_ERROR] - pairs[f"{_ERROR}_other"], int(lost.sum()))
