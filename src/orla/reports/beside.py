@@ -119,8 +119,7 @@ class Measure(NamedTuple):
 
     def text(self, ours: Mean | None) -> str:
         """Ours as a cell."""
-        # A model that did not diverge has no number where the learner that counts as 100 was not
-        # run.
+        # A model has no number, too, where the learner that counts as 100 was not run.
         text = mean_text(ours, self.digits, self.change, without="no 100")
         return f"error {text} %" if self.change and ours and ours.value == ours.value else text
 

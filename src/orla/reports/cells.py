@@ -83,11 +83,8 @@ def value(
 def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any) -> Cell:
     """A number with its interval, which one seed has not; "not run" where it was not.
 
-    Args:
-        header, group: of the column.
-        *columns: of the row: the number, the interval's lower and its upper end.
-        n: the column with the number of seeds.
-        **how: digits, signed.
+    ``columns`` of the row are the number and the interval's ends, ``n`` the one with the number of
+    seeds; ``how`` are digits and signed.
     """
 
     def text(line: Line) -> str:
@@ -135,8 +132,7 @@ def mean(
     """A condition's mean over the paper's number.
 
     Args:
-        header: of the column.
-        measure: our measure.
+        header, measure: of the column.
         paper: what the paper calls it, where that is another name.
         scale: what ours is multiplied by, as the paper's is in per cent.
         ending: see `orla.reports.comparison.printed`.

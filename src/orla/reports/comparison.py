@@ -80,14 +80,10 @@ def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
 
 
 def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Printed | None:
-    """A number of a row of the paper, by the name of its column; None where it has none.
+    """A number of a row of `Paper.table`, by its column; None where it has none.
 
-    A row with ``NAME_from`` and ``NAME_to`` has a range.
-
-    Args:
-        row: as `Paper.table` gives it, or None.
-        name: the column, such as top1_past.
-        ending: what follows "low" and "high" in the columns of its interval, such as _percent.
+    A row with ``NAME_from`` and ``NAME_to`` has a range; `ending` is what follows "low" and "high"
+    in the columns of the interval, such as _percent.
     """
     row = row or {}
     place = str(row.get("place", ""))
@@ -101,10 +97,8 @@ def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Print
 def compared(ours: Mean | None, paper: float | None, spread: float | None = None) -> str:
     """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE`; see `COMPARED`.
 
-    Args:
-        ours: our mean, None where it was not run; ends of its interval may be missing.
-        paper: the paper's number, None where it has only words.
-        spread: the paper's half interval, None where it prints none.
+    Ours is None where it was not run, the paper's where it has only words; `spread` is the paper's
+    half interval.
     """
     if ours is None or is_missing(paper) or is_missing(ours.value):
         return NOT_COMPARABLE
@@ -127,10 +121,7 @@ def adapts(change: Mean | None) -> str:
 def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:
     """Ours in one line: the mean ± half of its interval, or why there is none.
 
-    Args:
-        ours: our mean, None where it was not run.
-        digits, signed: how it is written.
-        without: what is said of a mean that is missing though no model diverged.
+    ``without`` is said of a mean that is missing though no model diverged.
     """
     if ours is None:
         return NOT_RUN
@@ -148,14 +139,7 @@ def seeds(ours: Mean | None) -> str:
 
 
 class Beside(NamedTuple):
-    """One of our numbers beside the paper's.
-
-    Attributes:
-        keys: key columns of the condition.
-        measure: what is measured.
-        ours: None where it was not run.
-        paper: None where the paper has no number.
-    """
+    """Our number of a condition's measure beside the paper's; each may be None."""
 
     keys: Mapping[str, Any]
     measure: str

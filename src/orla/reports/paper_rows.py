@@ -87,7 +87,7 @@ def beside_paper(
         conditions: of `orla.reports.comparison.by_condition`.
         rows: the paper's.
         study: names of the study.
-        means: what was measured by key columns, where a condition of the paper diverged.
+        means: by key columns, for conditions of the paper that diverged.
 
     Returns:
         Key columns; "means", by measure; "paper", a row of `rows` or None; "run".
@@ -116,11 +116,7 @@ def titled(
 ) -> list[tuple[str, pd.DataFrame]]:
     """The rows of each value of some key columns, with a title; in the order of `ran_first`.
 
-    Args:
-        study: names of the study.
-        frame: conditions.
-        by: key columns.
-        blank: a row of the paper, whose condition stands alone where there are no rows.
+    ``blank`` is a row of the paper, whose condition stands alone where there are no rows.
     """
     if frame.empty and blank is not None:
         frame = pd.DataFrame([{name: blank.get(name, "") for name in KEYS} | DEFAULTS])

@@ -69,7 +69,7 @@ def with_paper_rows(
         frame: results with key columns.
         study: names, comparisons and data of the study.
         candidates: what the paper has in its rows: learner, optimizer, comparison.
-        number_of: the paper's number for a row's keys, None where it has none: "paper".
+        number_of: the paper's number for a row's keys, None where it has none.
     """
     rows = frame.assign(run=True)
     papers = [
