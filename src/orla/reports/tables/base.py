@@ -95,7 +95,7 @@ class Table(Part):
         rows = self.rows(*needed, study=study)
         cells = self.columns(rows, study)
         contents = Contents(rows, [], [])
-        nothing = all(frame.empty for frame in needed)
+        nothing = needed and all(frame.empty for frame in needed)
         for title, group in () if nothing else self.panels(rows, study):
             lines = [Line(study, row) for row in self.lines(group)]
             texts = [tuple(cell.text(line) for cell in cells) for line in lines]

@@ -143,7 +143,7 @@ class Substrate(
         "stand beside its one number.",
     )
 
-    def papers(self, metric: str) -> dict[tuple[str | None, str], Row]:
+    def of_metric(self, metric: str) -> dict[tuple[str | None, str], Row]:
         """The paper's rows of a metric, by network and optimizer."""
         rows = (row for row in self.papers_rows if row.get("metric") == metric)
         return {(row.get("architecture"), row["optimizer"]): row for row in rows}
@@ -151,7 +151,7 @@ class Substrate(
     @property
     def places(self) -> dict[tuple[str, str], Row]:
         """The columns, each with a row of the paper."""
-        return self.papers(_METRICS[_MEDIAN][0])
+        return self.of_metric(_METRICS[_MEDIAN][0])
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         def column(place: tuple[str, str]) -> Cell:
@@ -195,7 +195,7 @@ class Substrate(
                         conditions.get(place, row),
                         measure,
                         mean_of_condition(conditions.get(place), measure),
-                        printed(self.papers(metric).get(place), "value"),
+                        printed(self.of_metric(metric).get(place), "value"),
                     )
                     for place, row in self.places.items()
                 }
