@@ -57,15 +57,15 @@ OTHERWISE = {
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
         "results/conditions.py",
-        "reports/tables/learners.py",
+        "reports/tables/breadth.py",
         "reports/figures/learners.py",
         "reports/tables/past.py",  # the paper's column
-        "reports/tables/networks.py",
+        "reports/tables/grids.py",
     },
     ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
     ("probe", "condition_number"): {
         "reports/figures/grad_ratio.py",
-        "reports/tables/isotropy.py",
+        "reports/tables/networks.py",
     },
     ("table", "structure"): {"reports/paper_rows.py"},  # a table of the paper
     ("statistic", "learners"): {  # the key of a config, and the room; of a loop, what they carry

@@ -177,7 +177,7 @@ def test_over_pairs_has_the_interval_for_a_new_pair(many, simulated):
 def test_the_multiverse_has_every_choice(results, simulated):
     rows = specifications(results["multiverse"], simulated)
     assert optimizers(rows, simulated) == ["adam", "lars"]
-    choices = varied(rows, simulated)
+    choices = varied(rows)
     assert choices["pretraining"] == ["window of 1", "window of 50", "window of 200"]
     assert choices["comparison"][:2] == ["both per step", "both per 200 steps"]
     assert choices["split"] == ["80/20", "50/50"]

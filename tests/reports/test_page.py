@@ -9,9 +9,9 @@ from report_results import build
 
 from orla import catalogue
 from orla.reports import page
+from orla.reports.cells import value
 from orla.reports.report import Report
 from orla.reports.study import Comparison
-from orla.reports.table import Column, Panel
 from orla.reports.tables.base import Table
 from orla.reports.verdicts import outcome_words
 from orla.reports.words import GLOSSARY, OUTCOME_SIGNS
@@ -261,9 +261,8 @@ def test_nothing_and_one_condition(tmp_path, results, simulated):
 
 def test_a_table_from_outside_has_its_own_chapter(tmp_path, results, simulated, monkeypatch):
     class Mine(Table, name="mine", label="My own table", chapter="my_room", needs=("gaps",)):
-        def build(self, gaps, *, study):
-            rows = [Panel("", [(str(len(gaps)),)])]
-            return self.document(study, "Rows.", columns=[Column("n")], panels=rows)
+        says = "Rows."
+        cells = (value("Gap (pp)", "gap_pp"),)
 
     known = {**catalogue.parts("table"), "mine": Mine}
     own = catalogue.parts

@@ -36,7 +36,7 @@ class Multiverse(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         each = selection.more["each"]
         looks = study.marks("optimizer", study.present(selection.rows, "optimizer"))
-        choices = varied(pd.concat(each.values()), study)
+        choices = varied(pd.concat(each.values()))
         lines = sum(map(len, choices.values())) + 0.6 * len(choices)
         figure, plots = facets(
             {name: f"{study.called('optimizer', name)}, n = {len(each[name])}" for name in each},
