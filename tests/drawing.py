@@ -28,9 +28,10 @@ def draw(name, results, study):
 
 
 def intervals(axes):
-    """(x, y, ends) of the dots with intervals of each series; ends are (n, 2), lying or upright."""
+    """x, y and the ends (n, 2), lying or upright, of the dots with intervals of each series."""
     for bars in axes.containers:
-        ends = [segment[:, int(bars.has_yerr)] for segment in bars.lines[2][0].get_segments()]
+        segments = [segment for segment in bars.lines[2][0].get_segments() if len(segment)]
+        ends = [segment[:, int(bars.has_yerr)] for segment in segments]
         x, y = (np.asarray(values, float) for values in bars.lines[0].get_data())
         yield x, y, np.array(ends).reshape(-1, 2)
 

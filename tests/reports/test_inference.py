@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from drawing import draw, texts
+from drawing import draw, intervals, texts
 from matplotlib.collections import PathCollection
 from report_results import build
 
@@ -214,7 +214,7 @@ def test_the_multiverse_is_of_one_pair(many, simulated):
     some.loc[(some["optimizer"] == "adam") & (some["metric"] == "stable"), "gap"] = np.nan
     figure, _ = draw("multiverse", {"multiverse": some}, simulated)
     rows = specifications(some, simulated).query("optimizer == 'adam'")
-    points = figure.axes[0].collections[-1].get_offsets()
+    [points, *_], *_ = intervals(figure.axes[0])
     assert 0 < len(points) == rows["gap"].notna().sum() < len(rows)
     assert figure.axes[0].get_title() == f"Adam, n = {len(points)}"
 

@@ -194,7 +194,7 @@ class DecaySweep(
         kinds = rows["architecture"].map(lambda name: kind_of(study, name))
         rows = rows.assign(kind=kinds, decay=rows["learner"].map(decays))
         keys = {"over": ["learner"], "beside": ["architecture"], "keys": (*KEYS, "kind")}
-        chosen = plots.most(rows, study, **keys)
+        chosen = plots.most(study.arrange(rows), study, **keys)
         rows = chosen.rows
         # The paper's rows are of one task, optimizer and kind of network.
         ours = set(rows[["task", "optimizer", "kind"]].itertuples(index=False, name=None))

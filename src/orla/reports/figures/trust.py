@@ -75,8 +75,10 @@ class TruthControls(
     by = ("world",)
 
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        gaps = truth_controls["true_gap_pp"].map(lambda gap: number(gap, signed=True))
-        worlds = truth_controls["world"] + ", true gap " + gaps + " pp: " + truth_controls["claim"]
+        worlds = [
+            f"{row['world']}, true gap {number(row['true_gap_pp'], signed=True)} pp: {row['claim']}"
+            for row in truth_controls.to_dict("records")
+        ]
         return Selection(truth_controls.assign(world=worlds).reset_index(drop=True))
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
