@@ -117,9 +117,11 @@ def _estimate(
     """A row's column at a place of the other axis, with interval and few seeds; or why not."""
     if row is None or not told.has_meaning(row) or is_missing(row[column]):
         text = "not run" if row is None else "no meaning"
-        upright = {"transform": axes.get_xaxis_transform(), "rotation": 90}
-        how = {"transform": axes.get_yaxis_transform()} if across else upright
-        axes.text(*((0.5, at) if across else (at, 0.5)), text, ha="center", va="center", **how)
+        if across:
+            axes.text(0.02, at, text, transform=axes.get_yaxis_transform(), va="center")
+        else:
+            middle = {"rotation": 90, "ha": "center", "va": "center"}
+            axes.text(at, 0.5, text, transform=axes.get_xaxis_transform(), **middle)
         return
     seeds = row["points"][column].dropna()
     places = [seeds, np.full(len(seeds), at + apart)]
