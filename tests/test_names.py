@@ -51,20 +51,20 @@ OTHERWISE = {
         "results/gaps.py",
         "reports/tables/drift.py",
         "reports/tables/cadence.py",
-        "reports/figures/ratio_gap_plane.py",
+        "reports/figures/mechanism.py",
     },
     ("task", "recordings"): {"reports/study.py"},  # the tasks that the paper's numbers may be of
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
         "results/conditions.py",
         "reports/tables/breadth.py",
-        "reports/figures/learners.py",
+        "reports/figures/breadth.py",
         "reports/tables/past.py",  # the paper's column
         "reports/tables/grids.py",
     },
-    ("probe", "gradient_ratio"): {"reports/figures/grad_ratio.py"},  # its column, and the paper's
+    ("probe", "gradient_ratio"): {"reports/figures/breadth.py"},  # its column, and the paper's
     ("probe", "condition_number"): {
-        "reports/figures/grad_ratio.py",
+        "reports/figures/breadth.py",
         "reports/tables/networks.py",
     },
     ("table", "structure"): {"reports/paper_rows.py"},  # a table of the paper
@@ -94,7 +94,7 @@ OTHERWISE = {
     ("table", "horizon"): {  # a result, a column, and the chapter of its figure
         "study/tidy.py",
         "reports/chapters.py",
-        "reports/figures/horizon_gap.py",
+        "reports/figures/curves.py",
         "results/base.py",
     },
     ("figure", "pairs"): {  # the key of a config and of a registration
@@ -130,7 +130,7 @@ OTHERWISE = {
     ("table", "cadence"): {
         "reports/page.py",  # a chapter, and a word of the glossary
         "reports/chapters.py",
-        "reports/figures/two_by_two.py",
+        "reports/figures/gaps.py",
         "reports/tables/gaps.py",
         "reports/words.py",
     },

@@ -347,11 +347,11 @@ def test_the_figure_draws_a_point_a_row(norms, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, *paths: drawn.append(figure))
     figure, study = catalogue.part("figure", "norm_against_error")(), StudyFacts("s")
-    figure.draw(norms, paths=[tmp_path / "a.png"], study=study)
+    caption = figure.render(norms, paths=[tmp_path / "a.png"], study=study)
     labels = [text.get_text().split(",")[0] for text in drawn[0].legends[0].get_texts()]
     points = [line.get_xydata().tolist() for line in drawn[0].axes[0].lines]
     assert labels == ["immediate", "discounted RTRL"]
     assert points == [[[1, 5], [11, 15]], [[6, 10], [16, 20]]]
-    assert "n = 2" in figure.describe(norms, study=study).caption
-    assert not figure.ran(norms.iloc[:0], study=study)
+    assert "n = 2" in caption.caption and "norms 1.00 to 11.00" in caption.alt
+    assert figure.render(norms.iloc[:0], study=study) is None
     plt.close("all")

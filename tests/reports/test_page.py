@@ -59,7 +59,7 @@ def pictures(tmp_path_factory, results, simulated):
     for name in ("horizon_gap", "tost_interval"):
         figure = catalogue.part("figure", name)
         needed = [results[need] for need in figure.part.more["needs"]]
-        figure().draw(*needed, paths=[paths[name]], study=simulated)
+        figure().render(*needed, paths=[paths[name]], study=simulated)
     # The page only embeds; two real pictures stand for all four.
     return paths | {"lr_curves": paths["horizon_gap"], "adaptation_traces": paths["tost_interval"]}
 

@@ -124,11 +124,11 @@ def _figures(report: Report, pictures: Pictures) -> Iterator[tuple[str, dict[str
     blank = {name for name, table in report.tables.items() if not table.ran}
     for name, part in catalogue.parts("figure").items():
         needed = report.needed(part) if name in pictures and name not in blank else None
-        if needed is None or not part().ran(*needed, study=report.study):
+        text = None if needed is None else part().render(*needed, study=report.study)
+        if text is None:
             continue
         data = Path(pictures[name]).read_bytes()
         width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
         source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
         size = {"width": width, "height": height}
-        text = part().describe(*needed, study=report.study)
         yield name, {"name": name, "source": source, **size, "text": text}

@@ -143,8 +143,10 @@ def name(kind: str, slug: str, instances: Instances = NONE) -> str:
         for option, value in own_options(kind, slug, instances).items()
         if option not in shown
     ]
-    if kind == "architecture" and slug != part["name"] and words == [part["label"]]:
-        words = [f"{words[0]} ({slug})"]  # pretrained otherwise than the one of the same options
+    if kind == "architecture" and slug != part["name"]:
+        named = instances.get(kind, {})
+        if words == [part["label"]] or list(named.values()).count(named.get(slug)) > 1:
+            words[-1] += f" ({slug})"  # pretrained otherwise than the one of the same options
     if kind == "learner":
         steps = stride(slug, instances)
         words.append("per step" if steps == 1 else f"per {steps} steps")
