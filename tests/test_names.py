@@ -121,8 +121,8 @@ OTHERWISE = {
         "study/config.py",
         "study/quantities.py",
         "results/frames.py",
-        "study/errors.py",
-        "study/study.py",
+        "study/measurement.py",
+        "study/run.py",
         "tasks/episode.py",
         "tasks/shift.py",
         "prereg/guards.py",  # an estimand

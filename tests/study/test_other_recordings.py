@@ -15,8 +15,8 @@ from snakemake.utils import update_config
 from orla import catalogue
 from orla.study import sweep
 from orla.study.config import checked, settled
-from orla.study.job import study_of
 from orla.study.pretraining import Pretraining, pretrain
+from orla.study.run import run_of
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -55,7 +55,7 @@ def ran(request):
     networks, _ = pretrain(network, episode.pretraining, range(2), settings, loss)
     condition = replace(plan.conditions[0], seeds=2)
     job = plan.job(condition) | {"network": {"kind": "rnn", "hidden": 8}}
-    study = study_of(job, episode, networks, most=4)
+    study = run_of(job, episode, networks, most=4)
     return overlay, study, sweep.sweep(study, [0.0003, 0.001], growth=0)
 
 
