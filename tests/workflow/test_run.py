@@ -182,10 +182,10 @@ def test_deleted_results_come_back_bit_for_bit(copy):
     results, reports = copy.folder / RESULTS, copy.folder / "reports/tiny"
     kinds = (".mat", ".nwb", ".npz", ".parquet", ".safetensors")
     before = {p: p.read_bytes() for p in results.rglob("*") if p.suffix in kinds}
-    before |= {p: p.read_bytes() for p in (reports / "index.html", reports / "table_gaps.csv")}
+    before |= {p: p.read_bytes() for p in (reports / "index.html", reports / "table_ratio_gap.csv")}
     for name in DELETED:
         (results / name).unlink()
-    (reports / "table_gaps.csv").unlink()
+    (reports / "table_ratio_gap.csv").unlink()
     assert copy.adapted() == {"rnn/tbptt-200-200/sgd/80-20"}
     different = [
         str(p.relative_to(results)) for p, held in before.items() if p.read_bytes() != held
