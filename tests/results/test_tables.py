@@ -2,7 +2,6 @@
 
 import time
 
-import made_up
 import numpy as np
 import pandas as pd
 import pytest
@@ -544,9 +543,3 @@ def test_ten_thousand_resamples_take_about_a_second():
     table("ratio_gap_order", frame, settings(resamples=10_000))
     assert len(found) == 48
     assert time.process_time() - start < 5
-
-
-def test_the_made_up_models_have_every_column_that_is_demanded():
-    from orla.results.shared import MODEL_COLUMNS
-
-    assert set(MODEL_COLUMNS) <= set(models()) and list(made_up.CONDITION) == list(KEYS)

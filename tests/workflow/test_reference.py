@@ -11,7 +11,7 @@ from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
 from orla.prereg.verdict import VERDICT_COLUMNS
 from orla.programs import compiling
-from orla.results.against_rtrl import BEST
+from orla.results.frames import BEST
 from orla.study import sweep, tidy
 from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
