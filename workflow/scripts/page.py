@@ -24,7 +24,7 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output[0], "reports"):
         texts[output.html] = page.page(report, pictures)
         texts[output.text] = terminal.terminal(report, 100, output.html)
     else:
-        texts[output.findings] = findings.markdown(report)
+        texts[output.findings] = findings.findings(report)
     for path, text in texts.items():
         with atomic(path) as partial:
             partial.write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import TEXT
 from orla.results.grids import Key, finite_mean
-from orla.results.summary import TEST, ends, equivalence, mean_and_ends, with_unit
+from orla.results.summary import TEST, ends, equivalence, mean
 from orla.statistics import resampling
 from orla.statistics.means import Moments, moments, prediction_interval
 from orla.statistics.mixed import random_intercept
@@ -19,31 +19,26 @@ from orla.study.keys import SETTING
 
 _AT = [*COMPARED, "estimand"]
 _WITHOUT_PAIR = {name: text for name, text in SETTING.items() if name != "pair"}
-_MEANS = {
-    "r2_gap": ("Mean difference of R2 (mean over outputs)", "r2_t95_{}"),
-    "error_gap": ("Mean difference of error", "error_t95_{}"),
-    "recovery_full_percent": (
+_FROZEN = mean(
+    "gap_frozen_pp",
+    "Gap with diverged models scored as the frozen network",
+    t90="t90_{}_frozen_pp",
+)
+_MEANS = (
+    mean("r2_gap", "Mean difference of R2 (mean over outputs)", t95="r2_t95_{}"),
+    mean("error_gap", "Mean difference of error", t95="error_t95_{}"),
+    mean(
+        "recovery_full_percent",
         "Mean recovery of the learner that is subtracted from",
-        "recovery_full_{}_percent",
+        t95="recovery_full_{}_percent",
     ),
-    "recovery_immediate_percent": (
+    mean(
+        "recovery_immediate_percent",
         "Mean recovery of the learner that is subtracted",
-        "recovery_immediate_{}_percent",
+        t95="recovery_immediate_{}_percent",
     ),
-}
-"""Column of a mean -> what it is, and the pattern of the columns of its 95 % t interval."""
-
-_OF_MEANS = {
-    column: said
-    for name, (text, pattern) in _MEANS.items()
-    for column, said in (
-        {name: with_unit(name, text)} | ends(pattern, "its 95 % t interval")
-    ).items()
-}
-_FROZEN = {
-    "gap_frozen_pp": "Gap with diverged models scored as the frozen network (pp).",
-    **ends("t90_{}_frozen_pp"),
-}
+)
+_OF_MEANS = {column: text for cell in _MEANS for column, text in cell.texts.items()}
 
 
 def _resampled(what: str = "units") -> dict[str, str]:
@@ -72,7 +67,7 @@ class Estimates(Statistic, name="estimates"):
         " learners'.",
         "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one, of"
         " the learner where it is larger (pp).",
-        **_FROZEN,
+        **_FROZEN.texts,
         **_OF_MEANS,
         "updates": "Updates of a model, the fewer of both learners'.",
         "denominator": "Mean over seeds of frozen minus reference error.",
@@ -90,7 +85,7 @@ class Estimates(Statistic, name="estimates"):
 
 
 def _over_seeds(contrast: Contrast, settings: Settings) -> dict[str, Any]:
-    scores, seeds = contrast.scores(), len(contrast.seeds)
+    seeds, scores = len(contrast.seeds), contrast.scores() | {"gap_frozen_pp": contrast.gap_frozen}
     gap = moments(scores["gap_pp"])
     resampled, share = np.empty(0), np.nan
     if seeds > 1:
@@ -106,12 +101,9 @@ def _over_seeds(contrast: Contrast, settings: Settings) -> dict[str, Any]:
         "price_pp": max(
             (s.price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
         ),
-        **mean_and_ends(
-            "gap_frozen_pp", "t90_{}_frozen_pp", contrast.gap_frozen, 1 - 2 * settings.alpha
-        ),
     }
-    for column, (_, pattern) in _MEANS.items():
-        row |= mean_and_ends(column, pattern, scores[column])
+    for cell in (_FROZEN, *_MEANS):
+        row |= cell.made(scores.__getitem__, settings)
     meaning = contrast.full.meaning()
     told = {
         "updates": min(side.mean("updates") for side in contrast.sides),
@@ -162,7 +154,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         **ends("mixed_{}_pp", "its 95 % interval"),
         "mixed_pair_sd_pp": "Standard deviation between pairs in that model (pp).",
         "mixed_seed_sd_pp": "Standard deviation between seeds of a pair in that model (pp).",
-        **_FROZEN,
+        **_FROZEN.texts,
         "gap_without_failing_pp": "Gap over the pairs without guards (pp).",
         **ends("t90_{}_without_failing_pp"),
         **_OF_MEANS,
@@ -211,8 +203,8 @@ def _over_pairs(pairs: pd.DataFrame, settings: Settings) -> dict[str, Any]:
     for ending, (other, test) in others.items():
         row[f"gap_{ending}_pp"] = other.mean
         row |= {f"t90_{end}_{ending}_pp": test[f"t90_{end}_pp"] for end in ("low", "high")}
-    for column, (_, pattern) in _MEANS.items():
-        row |= mean_and_ends(column, pattern, pairs[column])
+    for cell in _MEANS:
+        row |= cell.made(pairs.__getitem__, settings)
     return row
 
 

@@ -18,11 +18,11 @@ Sample = Callable[[str], np.ndarray]
 _INTERVALS = {
     "t95": "its 95 % t interval",
     "t90": "its 1 - 2 alpha t interval, 90 % at alpha 0.05",
-    "": "its interval",
+    "bootstrap": "its interval",
 }
 
 
-def with_unit(column: str, text: str) -> str:
+def _with_unit(column: str, text: str) -> str:
     """A column's description with the unit that its name ends with."""
     units = {"pp": " (pp).", "percent": " (%)."}
     return text + units.get(column.rpartition("_")[2], ".")
@@ -35,16 +35,11 @@ def ends(pattern: str, interval: str = "") -> dict[str, str]:
         pattern: their names, with {} for low and high.
         interval: what interval it is; by default what the names say by t95 or t90.
     """
-    interval = interval or next(text for kind, text in _INTERVALS.items() if kind in pattern)
+    named = (text for kind, text in _INTERVALS.items() if kind in pattern)
+    interval = interval or next(named, _INTERVALS["bootstrap"])
     texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
     names = {end: pattern.format(end) for end in texts}
-    return {names[end]: with_unit(names[end], text) for end, text in texts.items()}
-
-
-def mean_and_ends(column: str, pattern: str, values: Any, confidence: float = 0.95) -> Key:
-    """The mean of finite values, and the ends of its t interval, under these columns."""
-    one = moments(values)
-    return dict(zip((column, *ends(pattern)), (one.mean, *one.interval(confidence)), strict=True))
+    return {names[end]: _with_unit(names[end], text) for end, text in texts.items()}
 
 
 TEST = {
@@ -97,6 +92,10 @@ class Cell(NamedTuple):
     texts: dict[str, str]
     values: Callable[[np.ndarray, Settings], Iterable[Any]]
 
+    def made(self, sample: Sample, settings: Settings) -> Key:
+        """The columns of one row, from the columns of its sample."""
+        return dict(zip(self.texts, self.values(sample(self.column), settings), strict=True))
+
 
 def tested(column: str) -> Cell:
     """t intervals and equivalence test of the mean of a column of gaps."""
@@ -108,26 +107,29 @@ def tested(column: str) -> Cell:
     return Cell(column, TEST, values)
 
 
-def mean(name: str, text: str, of: str = "", bootstrap: str = "", t95: str = "") -> Cell:
+def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
     """The mean of a column's finite values, with intervals.
 
     Args:
         name: Column of the mean; where it ends with _pp or _percent this is its unit.
         text: What the mean is.
         of: Column that is read, where it has another name.
-        bootstrap, t95: Pattern of the columns of the ends of these intervals; "" for none.
+        intervals: Kind -> pattern of the columns of its ends: `bootstrap`, `t95`, or `t90` for that
+            of 1 - 2 alpha.
     """
-    texts = {name: with_unit(name, text)}
-    for pattern in filter(None, (bootstrap, t95)):
-        texts |= ends(pattern)
+    texts = {name: _with_unit(name, text)}
+    for kind, pattern in intervals.items():
+        texts |= ends(pattern, _INTERVALS[kind])
 
     def values(sample: np.ndarray, settings: Settings) -> list[float]:
         over_seeds = moments(sample)
         numbers = [over_seeds.mean]
-        if bootstrap:
-            interval = settings.mean(sample)
-            numbers += [interval.low, interval.high]
-        return numbers + (list(over_seeds.interval()) if t95 else [])
+        for kind in intervals:
+            bootstrap = settings.mean(sample) if kind == "bootstrap" else None
+            level = 0.95 if kind == "t95" else 1 - 2 * settings.alpha
+            low_high = (bootstrap.low, bootstrap.high) if bootstrap else over_seeds.interval(level)
+            numbers += low_high
+        return numbers
 
     return Cell(of or name, texts, values)
 
@@ -171,8 +173,8 @@ class Summary(Statistic):
 
     def table(self, needed: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
-            [key[name] for name in self.keys]
-            + [v for c in self.cells for v in c.values(sample(c.column), settings)]
+            {name: key[name] for name in self.keys}
+            | {c: v for cell in self.cells for c, v in cell.made(sample, settings).items()}
             for key, sample in self.samples(needed, settings)
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
