@@ -116,7 +116,6 @@ OTHERWISE = {
     ("statistic", "over_pairs"): {"prereg/claimed.py", "truth/verdicts.py"},
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
         "reports/estimates.py",
-        "results/against_rtrl.py",
         "reports/beside.py",
         "reports/tables/breadth.py",
         "results/estimands.py",

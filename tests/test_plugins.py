@@ -323,7 +323,7 @@ def test_the_table_has_a_line_a_row_in_the_order_of_learners(norms):
     from orla.reports.study import StudyFacts
 
     table = catalogue.part("table", "gradient_norms")()
-    study = StudyFacts("s", simulated=True, recordings=("echo",))
+    study = StudyFacts(name="s", simulated=True, recordings=("echo",))
     document = table.build(norms.iloc[::-1], study=study)
     assert document.caption.startswith("SIMULATED")
     synthetic = table.build(norms, study=replace(study, recordings=()))
@@ -346,7 +346,7 @@ def test_the_figure_draws_a_point_a_row(norms, tmp_path, monkeypatch):
 
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, *paths: drawn.append(figure))
-    figure, study = catalogue.part("figure", "norm_against_error")(), StudyFacts("s")
+    figure, study = catalogue.part("figure", "norm_against_error")(), StudyFacts(name="s")
     caption = figure.render(norms, paths=[tmp_path / "a.png"], study=study)
     labels = [text.get_text().split(",")[0] for text in drawn[0].legends[0].get_texts()]
     points = [line.get_xydata().tolist() for line in drawn[0].axes[0].lines]

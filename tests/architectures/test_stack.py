@@ -12,7 +12,7 @@ from orla.architectures.stack import Stack
 from orla.errors import OrlaError
 from orla.probes.base import Update
 from orla.programs import kept
-from orla.reports import words
+from orla.reports.words import PartNames
 
 HIDDEN = 4
 MIXED = ["rnn", {"kind": "lstm", "hidden": 3}, {"kind": "gru"}]
@@ -213,8 +213,8 @@ def test_it_is_described_by_its_layers():
     assert paths[0] == paths[1] is not None and len(set(paths)) == 3
     named = {"architecture": {"deep": {"kind": "stack", "hidden": HIDDEN, "layers": MIXED}}}
     told = "stack RNN + LSTM (hidden 3) + GRU, hidden 4"
-    assert words.name("architecture", "deep", named) == told
-    assert words.name("architecture", "stack") == "stack"
+    assert PartNames(instances=named).called("architecture", "deep") == told
+    assert PartNames().called("architecture", "stack") == "stack"
 
 
 def test_the_update_ratio_is_over_the_recurrent_weights_of_all_layers():

@@ -9,7 +9,7 @@ from orla import catalogue
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
 from orla.programs import compiling
-from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
+from orla.results.frames import COLUMN, recovery_vs_rtrl
 from orla.study import sweep
 from orla.study.batches import initial_parameters
 from orla.study.keys import KEYS

@@ -17,7 +17,7 @@ with job(snakemake.log[0], output[0], "reports", params.plugins):
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     if snakemake.rule == "findings":
-        texts = {output.findings: findings.markdown(report)}
+        texts = {output.findings: findings.findings(report)}
     else:
         folder, pictures = Path(output.html).parent, {}
         report.write_tables(folder)

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pandas as pd
 
-from orla.reports import words
 from orla.reports.estimates import METRICS
 from orla.reports.paper_rows import kind_of
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
+from orla.reports.words import PartNames
 
 # What a choice is called, in the order of the rows of the picture.
 CHOICES = {
@@ -92,7 +92,7 @@ def _choices(rows: pd.DataFrame, study: StudyFacts) -> dict[str, pd.Series]:
             lambda step: "all steps" if pd.isna(step) else f"{step:,.0f} steps"
         ),
         "pretraining": windows.map(lambda n: "" if pd.isna(n) else f"window of {n:.0f}"),
-        "network": kinds.map(lambda kind: words.name("architecture", kind)),
+        "network": kinds.map(lambda kind: PartNames().called("architecture", kind)),
     }
 
 
