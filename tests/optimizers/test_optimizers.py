@@ -25,6 +25,7 @@ from harness import make_optimizer, same
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.study.rates import index_of
 
 OPTIMIZERS = list(catalogue.parts("optimizer"))
 
@@ -515,6 +516,13 @@ def test_muon_in_bfloat16_is_pytorchs_as_it_is(shape):
 def test_an_unknown_optimizer_is_refused_with_the_nearest():
     with pytest.raises(OrlaError, match="'adamw' is unknown; the nearest is \"adam\""):
         make_optimizer("adamw")
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_declared_rates_are_three_half_decades_that_rise(name):
+    for rates in catalogue.parts("optimizer")[name].part.more["grid"].values():
+        numbers = [index_of(rate) for rate in rates]
+        assert numbers == [numbers[0], numbers[0] + 1, numbers[0] + 2]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
