@@ -405,7 +405,7 @@ def test_adam_by_hand():
 
 @pytest.mark.parametrize("size", [1.0, -1.0, 1e200, 1e-200, -1e-200])
 def test_gradnorm_by_hand(size):
-    """3, 4 and 12 have the norm 13, over both parameters; nothing moves where all are 0."""
+    """3, 4 and 12 have the norm 13, over both parameters; 0 moves nothing."""
     g = {
         "W": size * torch.tensor([[3.0, 4.0]], dtype=torch.float64),
         "b": size * torch.tensor([12.0], dtype=torch.float64),
@@ -417,6 +417,8 @@ def test_gradnorm_by_hand(size):
     assert updates["b"].tolist() == pytest.approx([1.2 * down], rel=1e-15)
     nothing, _ = rule.update({n: 0.0 * p for n, p in g.items()}, {}, g, lr)
     assert not nothing["W"].any() and not nothing["b"].any()
+    alone, _ = rule.update(g | {"W": 0.0 * g["W"]}, {}, g, lr)
+    assert alone["b"].tolist() == pytest.approx([1.3 * down], rel=1e-15)
 
 
 def test_rmsprop_begins_with_ten_times_the_rate():
