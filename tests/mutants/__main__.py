@@ -63,8 +63,7 @@ def _files():
 
 
 def _git(*arguments):
-    run = ["git", "-c", "core.quotePath=off", *arguments]
-    return subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return subprocess.check_output(["git", *arguments], cwd=ROOT, text=True)
 
 
 def room(edit: Edit) -> str:
@@ -145,7 +144,8 @@ def _copied(folder):
 def main() -> int:
     """Run the program and answer its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--room", nargs="+", default=[], help="folders or files of src/orla")
+    rooms = sorted(path.stem for path in (ROOT / "src/orla").iterdir())
+    parser.add_argument("--room", nargs="+", default=[], choices=rooms, help="of src/orla")
     parser.add_argument("--since", help="only lines changed since this revision")
     parser.add_argument("--count", type=int, default=40, help="edits")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the draw")
@@ -164,12 +164,14 @@ def main() -> int:
             copies.put(_copied(Path(folder) / str(job)))
         outcomes = pool.map(functools.partial(survives, copies), edits)
         for edit, alive in zip(edits, outcomes, strict=True):
+            print("s" if alive else ".", end="", file=sys.stderr, flush=True)
             if alive and (edit.function, edit.kind) in excused:
                 continue
             tried[room(edit)] += 1
             died[room(edit)] += not alive
             if alive:
                 print(edit.shown((ROOT / edit.file).read_bytes()), flush=True)
+    print(file=sys.stderr)
     few = False
     for name, count in tried.items():
         least = STRICT.get(name, LEAST) if options.least is None else options.least
