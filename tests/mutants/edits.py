@@ -28,7 +28,8 @@ EXTREMES = "min max,minimum maximum,argmin argmax,amin amax,idxmin idxmax,any al
 EXTREME = {
     old: new for pair in map(str.split, EXTREMES.split(",")) for old, new in (pair, pair[::-1])
 }
-UNORDERED = {"min", "max", "minimum", "maximum", "isinstance", "issubclass", "getattr", "hasattr"}
+UNORDERED = {"min", "max", "minimum", "maximum", "isinstance", "getattr", "swapaxes"}
+AXES = {"0": "-1", "1": "0", "-1": "0", "-2": "-1"}
 SILENT = {"print", "warn", "advance"}
 LOOKS = {"mark", "order", "zorder", "figsize", "fontsize", "linewidth", "markersize"}
 LOOSE = ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp | ast.IfExp | ast.Lambda
@@ -79,6 +80,8 @@ def _visit(node, function):
         return
     for kind, old, *news in _edits(node):
         yield function, kind, old, news
+    if isinstance(node, ast.keyword) and node.arg in ("axis", "dim"):
+        return  # -1 and 1 are often one axis
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         function = f"{function}.{node.name}"
     for field, value in ast.iter_fields(node):
@@ -128,6 +131,9 @@ def _edits(node):
             for i, (a, b) in enumerate(pairwise(args) if name not in UNORDERED else ()):
                 if not (_text(a) or _text(b)) and ast.dump(a) != ast.dump(b):
                     yield "swapped", node, _with(node, args=[*args[:i], b, a, *args[i + 2 :]])
+        case ast.keyword(arg="axis" | "dim", value=x):
+            if (name := ast.unparse(x)) in AXES:
+                yield "axis", x, ast.parse(AXES[name], mode="eval").body
         case ast.Constant(value=bool(x)):
             yield "constant", node, ast.Constant(not x)
         case ast.Constant(value=int(x) | float(x)):
