@@ -9,6 +9,7 @@ CORES ?= all
 MARK ?= not full
 # As many as there are cores; 8 at most, for each holds PyTorch and a compiler in memory.
 TESTERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
+COUNT ?= 40
 JOBS ?= 2
 
 VENV := .venv
@@ -26,7 +27,7 @@ help:
 	@echo "make run        run the headline of the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
 	@echo "make test-full  run it with every pair of parts, which make test leaves out where it can"
-	@echo "make mutants    count how many careless edits the tests notice (some hours; JOBS=$(JOBS) at a time)"
+	@echo "make mutants    make COUNT careless edits and print those that no test notices (ROOM=, SINCE=, SEED=, JOBS=)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
@@ -59,7 +60,8 @@ test-full:
 	@$(MAKE) --no-print-directory test MARK="full or not full"
 
 mutants: $(STAMP)
-	@$(BIN)/python -m tests.mutants --jobs $(JOBS)
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.mutants --count $(COUNT) --jobs $(JOBS) \
+		$(if $(ROOM),--room $(ROOM)) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED))
 
 bench: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[benchmarks]'
