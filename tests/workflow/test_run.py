@@ -139,7 +139,7 @@ ADAPTED = {"Adapting", *COMPARED}
         ("src/orla/errors.py", set()),
         ("prereg/amendments/later.yaml", JUDGED),
     ],
-    ids=str,
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_a_change_touches_what_depends_on_it_and_no_more(study, change, expected):
     if isinstance(change, dict):
