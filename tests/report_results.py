@@ -89,6 +89,7 @@ def make_results(
         "ratio_gap": _ratio_gap(gaps),
         "ratio_gap_order": _order(n_seeds),
         "horizon_gaps": horizon_gaps,
+        "baselines": _baselines(heldout),
         "traces": _traces(heldout),
         "verdicts": _verdicts(),
         "learners": _learners(heldout),
@@ -287,6 +288,22 @@ def _conditions(heldout: pd.DataFrame) -> pd.DataFrame:
         row |= {"update_ratio": 5.0, "update_ratio_low": 4.8, "update_ratio_high": 5.2}
         rows.append(row | {"unreliable": False})
     return pd.DataFrame(rows)
+
+
+def _baselines(heldout: pd.DataFrame) -> pd.DataFrame:
+    """Two decoders beside each network, of which one has an interval."""
+    networks = heldout[[k for k in KEYS if k not in ("learner", "optimizer", "intervention")]]
+    scores = {"n_seeds": 5, "heldout_error": 0.8, "r2_mean": 0.3}
+    scores |= {"heldout_error_t95_low": 0.7, "heldout_error_t95_high": 0.9}
+    scores |= {"t95_low_percent": 20.0, "t95_high_percent": 28.0}
+    scores |= {"frozen_heldout_error": 1.0, "reference_error": 0.35, "unreliable": False}
+    return pd.concat(
+        [
+            networks.drop_duplicates().assign(baseline=name, recovery_percent=percent, **scores)
+            for name, percent in (("ridge", 24.0), ("readout", 31.0))
+        ],
+        ignore_index=True,
+    )
 
 
 def _learners(heldout: pd.DataFrame) -> pd.DataFrame:

@@ -88,10 +88,10 @@ def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
 
 
 def test_heldout_marks_what_is_unreliable(results, simulated):
-    conditions = results["conditions"].assign(unreliable=True)
-    table = build("heldout", {**results, "conditions": conditions}, simulated)
+    unreliable = {n: results[n].assign(unreliable=True) for n in ("conditions", "baselines")}
+    table = build("heldout", results | unreliable, simulated)
     rows = [row for panel in table.panels for row in panel.rows if row[3] != "not run"]
-    assert len(rows) == len(conditions) and all(row[3] == "–¶" for row in rows)
+    assert len(rows) == sum(map(len, unreliable.values())) and all(row[3] == "–¶" for row in rows)
     assert any(note.startswith("¶") for note in table.notes)
 
 
@@ -99,7 +99,7 @@ def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
     both = build_results(n_seeds=2, architectures=("rnn", "lstm"), splits=("80-20",))
     titles = [p.title for p in build("heldout", both, simulated).panels]
     starts = [title[:4] for title in titles]
-    assert starts.count("LSTM") == 5 and starts == sorted(starts, reverse=True)
+    assert starts.count("LSTM") == 6 and starts == sorted(starts, reverse=True)
 
 
 def test_all_diverged_is_said(results, simulated):
@@ -251,3 +251,18 @@ def test_the_adapt_window_compares_the_learners_of_the_papers_comparison(results
     found = {row["optimizer"]: row for row in rates.definitions(models, simulated)}
     assert found["adam"]["best_reference_percent"] == 40
     assert found["adam"]["best_full_default_percent"] == 100
+
+
+def test_baselines_stand_below_the_learners_of_their_networks(results, simulated):
+    table = build("heldout", results, simulated)
+    [panel] = [
+        p for p in table.panels if "refitted on the adapt part" in p.title and "80/20" in p.title
+    ]
+    assert [(row[0], row[3]) for row in panel.rows] == [
+        ("ridge", "24.0 [20.0,\xa028.0]"),
+        ("the network's readout", "31.0 [20.0,\xa028.0]"),
+    ]
+    learners = [p.title for p in table.panels].index(panel.title)
+    assert all("refitted" not in p.title for p in table.panels[:learners] if "80/20" in p.title)
+    rows = table.data[table.data["learner"] == "refitted on the adapt part"]
+    assert set(rows["recovery_percent"]) == {24.0, 31.0}

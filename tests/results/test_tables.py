@@ -27,7 +27,7 @@ TABLES = {
     "learners": "cosine",
 }
 # Rows of what a config names, and of every measure of a condition: they have tests of their own.
-ELSEWHERE = {"quantities", "measured"}
+ELSEWHERE = {"quantities", "measured", "baselines"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs"]
 WITHOUT_DRAWS = ["seed_gaps", "multiverse", "learners", *RESAMPLED_CHOICE]
 

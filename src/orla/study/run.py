@@ -22,7 +22,7 @@ from orla.engine.state import PRECISIONS
 from orla.losses.base import Loss
 from orla.programs import compiling
 from orla.provenance import cost
-from orla.study import scores
+from orla.study import refits, scores
 from orla.study.batches import chosen, in_batches, initial_parameters, moments, started
 from orla.study.scores import Scores
 from orla.tasks.episode import Episode
@@ -129,7 +129,7 @@ class ConditionRun:
 
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
-        outputs on the held-out part; "frozen_trace" (seeds, windows).
+        outputs on the held-out part; those of `refits.scored`; "frozen_trace" (seeds, windows).
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
@@ -137,7 +137,11 @@ class ConditionRun:
         constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
         stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
         frozen = in_batches(self.seeds, self.batch_models, self._frozen)
-        return frozen | {"constant_error": constant[stream]}
+        with cost.phase("scoring"):
+            decoders = refits.scored(
+                self.episode, self.loss, self.loop.learner.architecture, self.networks
+            )
+        return frozen | {"constant_error": constant[stream]} | decoders
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params, whole = self.episode, self.batch(seed), self.whole(seed)

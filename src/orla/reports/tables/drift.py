@@ -29,8 +29,15 @@ from orla.reports.tables.shared import (
     paper_text,
     with_paper_rows,
 )
-from orla.study.keys import KEYS
+from orla.study.keys import DEFAULTS, KEYS
 
+_REFITTED = "refitted on the adapt part"
+_BASELINES = {
+    "ridge": "ridge",
+    "recursive": "recursive least squares",
+    "kalman": "Kalman filter",
+    "readout": "the network's readout",
+}
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
 
 
@@ -57,7 +64,7 @@ class Heldout(
     label="Held-out recovery",
     chapter="drift",
     order=10,
-    needs=("conditions", "heldout"),
+    needs=("conditions", "heldout", "baselines"),
     paper="recoveries",
 ):
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
@@ -66,7 +73,8 @@ class Heldout(
         "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
         f"rate selected on its validation part. Brackets: {OVER_SEEDS}; n: seeds, and how many "
         "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
-        "adapt part, while learning."
+        f"adapt part, while learning. {_REFITTED.capitalize()}: decoders that a laboratory would "
+        "fit anew on the adapt part and hold fixed, as baselines."
     )
     cells = (
         called("optimizer"),
@@ -84,16 +92,27 @@ class Heldout(
     optional = ("paper", "The paper")
 
     def rows(
-        self, conditions: pd.DataFrame, heldout: pd.DataFrame, *, study: StudyFacts
+        self,
+        conditions: pd.DataFrame,
+        heldout: pd.DataFrame,
+        baselines: pd.DataFrame,
+        *,
+        study: StudyFacts,
     ) -> pd.DataFrame:
-        """The conditions with their networks' errors (means over seeds) and updates."""
+        """The conditions with their networks' errors (means over seeds) and updates; baselines."""
         columns = {"frozen_heldout_error": "mean", "reference_error": "mean", "updates": "max"}
         keys = [column for column in conditions if column in heldout and column in KEYS]
         columns = {name: how for name, how in columns.items() if name not in conditions}
         means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
         papers = product(in_paper("learner"), in_paper("optimizer"))
+        named = baselines["baseline"].map(_BASELINES)
+        more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
+        refitted = baselines.drop(columns="baseline").assign(
+            learner=_REFITTED, optimizer=named, **more
+        )
+        rows = conditions.merge(means, how="left", on=keys)
         return with_paper_rows(
-            conditions.merge(means, how="left", on=keys),
+            pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows,
             study,
             [{"learner": learner, "optimizer": optimizer} for learner, optimizer in papers],
             _papers_recovery,

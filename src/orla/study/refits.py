@@ -1,0 +1,293 @@
+"""Decoders that a laboratory would refit in place of learning online, as baselines.
+
+Each is fitted on the scored steps of the adapt part and scored, fixed, on the held-out part. Its
+settings are those with the lowest error on the selection part, after a fit on the steps before it.
+Source: docs/protocol.md, Baselines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from scipy.linalg import solve, solve_discrete_are
+from torch import Tensor
+from torch.func import vmap
+
+from orla.architectures.base import Architecture, Parameters
+from orla.losses.base import Loss
+from orla.losses.squared_error import SquaredError
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
+
+LAGS = 1, 5, 10
+"""Numbers of steps, the present one included, that a linear decoder reads."""
+
+PENALTIES = 1.0, 10.0, 100.0, 1e3, 1e4
+"""Of the squared weights, beside the sum of squared errors; inputs are z-scored."""
+
+PREFIX = "refit_"
+"""Of the columns of their scores."""
+
+DECODERS = {
+    "ridge": "ridge regression on the last inputs",
+    "recursive": "recursive least squares on the last inputs",
+    "kalman": "Kalman filter of the targets",
+    "readout": "ridge regression on the frozen network's hidden units",
+}
+"""Name of a decoder -> what it is, in the order of tables."""
+
+FORGETTING = 0.998, 0.999, 0.9995
+"""What a squared error counts for after one more step of recursive least squares."""
+
+# Networks whose hidden units are in memory at once.
+_TOGETHER = 10
+_RIDGE = [(1.0, penalty) for penalty in PENALTIES]
+_RECURSIVE = [(forgetting, 0.0) for forgetting in FORGETTING]
+
+Decoder = Callable[[np.ndarray], np.ndarray]
+"""From indices of steps to outputs (steps, n_out)."""
+
+
+class LeastSquares:
+    """Linear decoders of features X (steps, features) and targets Y (steps, n_out).
+
+    They minimise the sum over steps t of forgetting^(last - t) |y - w x - b|^2, plus a penalty
+    times |w|^2.
+    """
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, forgetting: float = 1.0) -> None:
+        weight = forgetting ** np.arange(len(X) - 1.0, -1.0, -1.0)[:, None]
+        X = np.hstack([X, np.ones((len(X), 1))])
+        self.squares, self.products = X.T @ (weight * X), X.T @ (weight * Y)
+        self.forgotten = forgetting ** len(X)
+
+    def weights(self, penalty: float) -> np.ndarray:
+        """(features + 1, n_out), the last row the intercept, which has no penalty."""
+        each = np.full(len(self.squares), penalty)
+        each[-1] = 0.0
+        return self._solved(each)
+
+    def recursive(self, start: float = 1.0) -> np.ndarray:
+        """What recursive least squares has reached at the last step, (features + 1, n_out).
+
+        Its correlation matrix begins as `start` times the identity, which is forgotten as errors
+        are (Haykin, Adaptive Filter Theory, chapter on the RLS algorithm).
+        """
+        return self._solved(np.full(len(self.squares), start * self.forgotten))
+
+    def _solved(self, penalties: np.ndarray) -> np.ndarray:
+        # So that a silent input, or one that was forgotten, can be solved for.
+        least = 1e-10 * self.squares.diagonal().max()
+        return solve(self.squares + np.diag(penalties + least), self.products, assume_a="pos")
+
+
+@dataclass(frozen=True)
+class Kalman:
+    """A Kalman filter whose state is the target, with the gain that it settles to.
+
+    y_t = A y_{t-1} + w, x_t = C y_t + d + q, with A, C, d and the covariances of w and q by least
+    squares (Wu et al. 2006, Neural Computation 18).
+    """
+
+    A: np.ndarray
+    C: np.ndarray
+    offset: np.ndarray
+    gain: np.ndarray
+
+    LEAST_VARIANCE: ClassVar[float] = 1e-6  # of an input, so that a silent one divides nothing
+
+    @classmethod
+    def fitted(cls, X: np.ndarray, Y: np.ndarray, follows: np.ndarray) -> Kalman:
+        """From inputs X (steps, n_in) and targets Y (steps, n_out).
+
+        follows: bool (steps,), whether a step comes right after the one before it.
+        """
+        before, after = Y[:-1][follows[1:]], Y[1:][follows[1:]]
+        A = np.linalg.lstsq(before, after, rcond=None)[0].T
+        W = np.atleast_2d(np.cov((after - before @ A.T).T))
+        C = LeastSquares(Y, X).weights(0.0)
+        C, offset = C[:-1].T, C[-1]
+        Q = np.atleast_2d(np.cov((X - Y @ C.T - offset).T))
+        Q = Q + cls.LEAST_VARIANCE * np.eye(len(Q))
+        ahead = solve_discrete_are(A.T, C.T, W, Q)
+        gain = solve(C @ ahead @ C.T + Q, C @ ahead, assume_a="pos").T
+        return cls(A, C, offset, gain)
+
+    def decoded(self, X: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Targets (steps, n_out) decoded from inputs X; the state is zero where a trial starts."""
+        turn = self.A - self.gain @ self.C @ self.A
+        pushed = (X - self.offset) @ self.gain.T
+        y, decoded = np.zeros(len(self.A)), np.empty((len(X), len(self.A)))
+        for t, push in enumerate(pushed):
+            y = push if starts[t] else turn @ y + push
+            decoded[t] = y
+        return decoded
+
+
+def scored(
+    episode: Episode, loss: Loss, architecture: Architecture, networks: Parameters
+) -> dict[str, np.ndarray]:
+    """Held-out scores (seeds,) of the decoders, named by `columns`; {} without squared error.
+
+    Args: as those of `heldout_outputs`, and the loss.
+    """
+    if not isinstance(loss, SquaredError):
+        return {}
+    heldout, found = episode.heldout, {}
+    Y = torch.as_tensor(heldout.Y)
+    counted = None if heldout.scored is None else torch.as_tensor(heldout.scored)
+    for name, outputs in heldout_outputs(episode, architecture, networks).items():
+        outputs = torch.as_tensor(outputs)
+        error, r2 = columns(name)
+        found[error] = loss.mean(outputs, Y, counted).numpy()
+        found[r2] = loss.scores(outputs, Y, counted)["r2_mean"]
+    return found
+
+
+def columns(decoder: str) -> tuple[str, str]:
+    """Columns of a decoder's held-out error and R2 (mean over outputs) in a table of models."""
+    return f"{PREFIX}{decoder}_error", f"{PREFIX}{decoder}_r2"
+
+
+def heldout_outputs(
+    episode: Episode, architecture: Architecture, networks: Parameters
+) -> dict[str, np.ndarray]:
+    """Each decoder's outputs (seeds, steps, n_out) on the held-out part.
+
+    Args:
+        episode: with values as targets.
+        architecture, networks: the networks that do not adapt, (seeds, ...) each.
+
+    Returns:
+        One entry for each of `DECODERS`.
+    """
+    whole, seeds = episode.whole, len(next(iter(networks.values())))
+    of_stream = [
+        {
+            "ridge": _least_squares(stream, episode, _lagged(stream), _RIDGE),
+            "recursive": _least_squares(stream, episode, _lagged(stream), _RECURSIVE),
+            "kalman": _kalman(stream, episode),
+        }
+        for stream in _streams(whole)
+    ]
+    each = []
+    for first in range(0, seeds, _TOGETHER):
+        some = range(first, min(first + _TOGETHER, seeds))
+        stream = Stream(
+            **{n: a[some] if whole.own and a is not None else a for n, a in vars(whole).items()}
+        )
+        params = {name: p[first : some.stop] for name, p in networks.items()}
+        for seed, hidden in zip(some, hidden_states(architecture, params, stream), strict=True):
+            at = seed if whole.own else 0
+            one = next(_streams(whole, [at]))
+            readout = _least_squares(one, episode, {0: hidden}, _RIDGE)
+            each.append(of_stream[at] | {"readout": readout})
+    return {name: np.stack([one[name] for one in each]) for name in DECODERS}
+
+
+def hidden_states(architecture: Architecture, networks: Parameters, stream: Stream) -> np.ndarray:
+    """Hidden units (seeds, steps, hidden) of frozen networks along a stream, float64.
+
+    Not compiled: all networks go along the stream once, together.
+    """
+    dtype = next(iter(networks.values())).dtype
+    X = torch.as_tensor(stream.X, dtype=dtype)
+    step = vmap(architecture.step, in_dims=(0, 0, 0 if stream.own else None))
+    first = vmap(architecture.initial_state)(networks)
+    starts = torch.as_tensor(_starts(stream))
+    state, states = first, []
+
+    def fresh(t: int) -> Tensor:
+        begins = starts[..., t]
+        return torch.where(begins[:, None] if stream.own else begins, first, state)
+
+    with torch.no_grad():
+        for t in range(len(stream)):
+            if starts[..., t].any():
+                state = fresh(t)
+            state = step(networks, state, X[..., t, :])
+            states.append(state[:, : architecture.hidden])
+    return torch.stack(states, 1).double().numpy()
+
+
+def _streams(whole: Stream, seeds: Iterable[int] | None = None) -> Iterator[Stream]:
+    """The streams one by one: that of all seeds, or each seed's own."""
+    if not whole.own:
+        yield whole
+        return
+    for seed in range(len(whole.X)) if seeds is None else seeds:
+        yield Stream(**{n: None if a is None else a[seed] for n, a in vars(whole).items()})
+
+
+def _starts(stream: Stream) -> np.ndarray:
+    return np.zeros(stream.X.shape[:-1], bool) if stream.starts is None else stream.starts
+
+
+def _lagged(stream: Stream) -> dict[int, np.ndarray]:
+    """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
+    starts = _starts(stream)
+    since = np.arange(len(stream)) - np.maximum.accumulate(
+        np.where(starts, np.arange(len(stream)), 0)
+    )
+    most = max(LAGS)
+    padded = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
+    columns = [
+        np.where((since >= lag)[:, None], padded[most - 1 - lag : len(padded) - lag], 0.0)
+        for lag in range(most)
+    ]
+    return {lags: np.hstack(columns[:lags]) for lags in LAGS}
+
+
+def _spans(stream: Stream, episode: Episode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scored steps before the selection part, of it, and of the adapt part: indices."""
+    steps, cut = len(episode.adapt), episode.selection_cut
+    scored = np.ones(len(stream), bool) if stream.scored is None else stream.scored
+    counted = np.flatnonzero(scored[:steps])
+    return counted[counted < cut], counted[counted >= cut], counted
+
+
+def _least_squares(
+    stream: Stream,
+    episode: Episode,
+    features: Mapping[int, np.ndarray],
+    settings: Sequence[tuple[float, float]],
+) -> np.ndarray:
+    """Outputs (steps, n_out) on the held-out part, by the best (forgetting, penalty) and lags.
+
+    Where errors are forgotten the decoder is that of recursive least squares.
+    """
+    before, selection, adapt = _spans(stream, episode)
+
+    def decoder(span: np.ndarray, lags: int, forgetting: float, penalty: float) -> Decoder:
+        X, fit = features[lags], _equations(span, lags, forgetting)
+        w = fit.recursive() if forgetting < 1 else fit.weights(penalty)
+        return lambda part: X[part] @ w[:-1] + w[-1]
+
+    equations: dict[tuple, LeastSquares] = {}
+
+    def _equations(span: np.ndarray, lags: int, forgetting: float) -> LeastSquares:
+        key = len(span), lags, forgetting
+        if key not in equations:
+            equations[key] = LeastSquares(features[lags][span], stream.Y[span], forgetting)
+        return equations[key]
+
+    def error(setting: tuple) -> float:
+        outputs = decoder(before, *setting)(selection)
+        return ((outputs - stream.Y[selection]) ** 2).mean()
+
+    best = min(((lags, *s) for lags in features for s in settings), key=error)
+    return decoder(adapt, *best)(np.arange(len(episode.adapt), len(stream)))
+
+
+def _kalman(stream: Stream, episode: Episode) -> np.ndarray:
+    """Outputs (steps, n_out) on the held-out part; the filter runs through the adapt part."""
+    span = _spans(stream, episode)[2]
+    starts = _starts(stream)
+    follows = np.diff(span, prepend=-2) == 1
+    follows &= ~starts[span]
+    decoder = Kalman.fitted(stream.X[span], stream.Y[span], follows)
+    return decoder.decoded(stream.X, starts)[len(episode.adapt) :]

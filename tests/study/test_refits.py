@@ -1,0 +1,179 @@
+"""Refitted decoders against plain loops and other libraries."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from drifting import ADAPT, HELDOUT, SELECTION, STEPS, make_episode, session
+from statsmodels.tsa.statespace.kalman_filter import KalmanFilter
+
+from orla import catalogue
+from orla.study import refits
+from orla.study.refits import Kalman, LeastSquares
+from orla.tasks.stream import Stream
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(300, 4))
+Y = X @ RNG.normal(size=(4, 2)) + 0.7 + 0.3 * RNG.normal(size=(300, 2))
+
+
+@pytest.mark.parametrize("penalty", [1.0, 50.0])
+def test_ridge_has_no_gradient_at_its_weights(penalty):
+    w = LeastSquares(X, Y).weights(penalty)
+    residual = Y - X @ w[:-1] - w[-1]
+    np.testing.assert_allclose(X.T @ residual, penalty * w[:-1], atol=1e-5)
+    np.testing.assert_allclose(residual.sum(0), 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("forgetting", [0.95, 0.999])
+def test_the_closed_form_is_where_recursive_least_squares_arrives(forgetting):
+    """Step by step: the textbook's gain and inverse covariance."""
+    wide = np.hstack([X, np.ones((len(X), 1))])
+    P, w = np.eye(5), np.zeros((5, 2))
+    for x, y in zip(wide, Y, strict=True):
+        gain = P @ x / (forgetting + x @ P @ x)
+        w += np.outer(gain, y - w.T @ x)
+        P = (P - np.outer(gain, x @ P)) / forgetting
+    ours = LeastSquares(X, Y, forgetting).recursive()
+    np.testing.assert_allclose(ours, w, rtol=1e-6, atol=1e-8)
+
+
+def test_the_filter_settles_to_that_of_a_library():
+    targets = np.zeros((400, 2))
+    for t in range(1, 400):
+        targets[t] = 0.9 * targets[t - 1] + 0.4 * RNG.normal(size=2)
+    inputs = targets @ RNG.normal(size=(2, 5)) + 0.2 + 0.5 * RNG.normal(size=(400, 5))
+    decoder = Kalman.fitted(inputs, targets, np.arange(400) > 0)
+    ours = decoder.decoded(inputs, np.zeros(400, bool))
+    library = KalmanFilter(k_endog=5, k_states=2)
+    library.bind(inputs)
+    residual = inputs - targets @ decoder.C.T - decoder.offset
+    library["design"], library["transition"] = decoder.C, decoder.A
+    library["obs_intercept"] = decoder.offset[:, None]
+    library["obs_cov"] = np.cov(residual.T) + 1e-6 * np.eye(5)
+    library["state_cov"] = np.cov((targets[1:] - targets[:-1] @ decoder.A.T).T)
+    library["selection"] = np.eye(2)
+    library.initialize_known(np.zeros(2), np.eye(2))
+    theirs = library.filter().filtered_state.T
+    np.testing.assert_allclose(ours[60:], theirs[60:], atol=1e-6)
+    assert ((ours - targets) ** 2).mean() < 0.5 * (targets**2).mean()
+
+
+def test_a_trial_begins_at_zero():
+    decoder = Kalman.fitted(X, Y, np.arange(300) > 0)
+    starts = np.zeros(300, bool)
+    starts[120] = True
+    ours = decoder.decoded(X, starts)
+    np.testing.assert_array_equal(ours[120:], decoder.decoded(X[120:], starts[120:]))
+
+
+def test_lags_stop_where_a_trial_begins():
+    starts = np.zeros(300, bool)
+    starts[[0, 7]] = True
+    features = refits._lagged(Stream(X, Y, starts=starts))
+    for lags, wide in features.items():
+        for t in (0, 5, 7, 8, 30):
+            begins = 7 if t >= 7 else 0
+            rows = [X[t - k] if t - k >= begins else np.zeros(4) for k in range(lags)]
+            np.testing.assert_array_equal(wide[t], np.concatenate(rows))
+
+
+def outputs(study, episode):
+    return refits.heldout_outputs(episode, study.loop.learner.architecture, study.networks)
+
+
+def test_hidden_units_are_those_that_the_readout_reads(study):
+    whole = study.episode.whole
+    hidden = refits.hidden_states(study.loop.learner.architecture, study.networks, whole)
+    for seed, states in enumerate(hidden):
+        W, b = (study.networks[name][seed].numpy() for name in ("W_out", "b_out"))
+        theirs = study.outputs(study.batch(np.array([seed])), None, study.whole(np.array([seed])))
+        np.testing.assert_allclose(states @ W.T + b, theirs[0].numpy(), atol=1e-12)
+
+
+def test_every_decoder_beats_the_constant_where_the_task_is_linear(study):
+    ours, Y = outputs(study, study.episode), study.episode.heldout.Y
+    assert list(ours) == ["ridge", "recursive", "kalman", "readout"]
+    constant = ((Y - Y.mean(0)) ** 2).mean()
+    errors = {name: ((one - Y) ** 2).mean((1, 2)) for name, one in ours.items()}
+    assert all(one.shape == (2, STEPS - ADAPT, 2) for one in ours.values())
+    assert (errors["ridge"] < 0.1 * constant).all() and (errors["recursive"] < 0.1 * constant).all()
+    assert (errors["kalman"] < constant).all() and (errors["readout"] < constant).all()
+    assert errors["readout"][0] != errors["readout"][1]
+
+
+def test_nothing_held_out_is_read(study):
+    episode = study.episode
+    Y = episode.heldout.Y + 5.0
+    moved = dataclasses.replace(episode, heldout=Stream(episode.heldout.X, Y))
+    for one, other in zip(
+        outputs(study, episode).values(), outputs(study, moved).values(), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_settings_are_chosen_on_the_selection_part(study):
+    """The ridge of each setting by a plain solve; the best on the selection part is taken."""
+    stream, episode = study.episode.whole, study.episode
+    lagged, scored = refits._lagged(stream), {}
+    for lags in refits.LAGS:
+        for penalty in refits.PENALTIES:
+
+            def weights(stop, F=lagged[lags], penalty=penalty):
+                F, T = F[:stop], stream.Y[:stop]
+                mean, target = F.mean(0), T.mean(0)
+                G = (F - mean).T @ (F - mean) + penalty * np.eye(F.shape[1])
+                w = np.linalg.solve(G, (F - mean).T @ (T - target))
+                return w, target - mean @ w
+
+            w, b = weights(SELECTION)
+            part = slice(SELECTION, ADAPT)
+            error = ((lagged[lags][part] @ w + b - stream.Y[part]) ** 2).mean()
+            w, b = weights(ADAPT)
+            scored[error] = lagged[lags][HELDOUT] @ w + b
+    ours = outputs(study, episode)["ridge"][0]
+    np.testing.assert_allclose(ours, scored[min(scored)], atol=1e-6)
+
+
+def test_steps_that_are_not_scored_teach_nothing(sessions, study):
+    b = sessions[1]
+    scored = np.ones(STEPS, bool)
+    scored[50:90] = False
+    Y = b.Y.copy()
+    Y[50:90] = 1e3
+    masked = make_episode(Stream(b.X, Y, scored=scored))
+    clean = make_episode(Stream(b.X, b.Y, scored=scored))
+    for one, other in zip(
+        outputs(study, masked).values(), outputs(study, clean).values(), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_streams_of_their_own_are_refitted_one_by_one(sessions, study):
+    b, own = sessions[1], session(np.random.default_rng(5), STEPS, np.ones((3, 2)))
+    both = Stream(np.stack([b.X, own.X]), np.stack([b.Y, own.Y]))
+    of_both = outputs(study, make_episode(both))
+    for seed, stream in enumerate((b, own)):
+        alone = outputs(study, make_episode(stream))
+        for name in ("ridge", "recursive", "kalman"):
+            np.testing.assert_array_equal(of_both[name][seed], alone[name][0])
+
+
+def test_the_scores_stand_beside_every_model_of_a_sweep(study, swept):
+    """By plain means of the outputs; each network's, whatever its rate."""
+    Y, rows = study.episode.heldout.Y, swept.frames["models"]
+    total = ((Y - Y.mean(0)) ** 2).sum(0)
+    for name, of_seeds in outputs(study, study.episode).items():
+        error, r2 = refits.columns(name)
+        for seed, one in enumerate(of_seeds):
+            here = rows[rows["seed"] == seed]
+            residual = (one - Y) ** 2
+            assert here[error].tolist() == pytest.approx([residual.mean()] * len(here), rel=1e-9)
+            share = (1 - residual.sum(0) / total).mean()
+            assert here[r2].tolist() == pytest.approx([share] * len(here), rel=1e-9)
+
+
+def test_categories_are_not_refitted(study):
+    loss = catalogue.make("loss", "cross_entropy")
+    architecture = study.loop.learner.architecture
+    assert refits.scored(study.episode, loss, architecture, study.networks) == {}
