@@ -81,7 +81,7 @@ OTHERWISE = {
         "study/config.py",
         "study/fitting.py",
         "study/plan.py",
-        "prereg/claimed.py",
+        "prereg/reader.py",
         "prereg/registration.py",
     },
     ("table", "optimizers"): {  # the key of a config, the room, and the paper's rows
@@ -101,17 +101,17 @@ OTHERWISE = {
         "study/config.py",
         "study/plan.py",
         "prereg/agreement.py",
-        "prereg/claimed.py",
+        "prereg/reader.py",
         "study/quantities.py",
     },
     ("statistic", "quantities"): {  # the key of a config
         "study/config.py",
         "prereg/binding.py",
-        "prereg/claimed.py",
+        "prereg/registration.py",
     },
     ("figure", "power"): {"prereg/cli.py"},  # a command
-    ("statistic", "estimates"): {"prereg/claimed.py", "truth/verdicts.py"},
-    ("statistic", "over_pairs"): {"prereg/claimed.py", "truth/verdicts.py"},
+    ("statistic", "estimates"): {"prereg/registration.py", "truth/verdicts.py"},
+    ("statistic", "over_pairs"): {"prereg/registration.py", "truth/verdicts.py"},
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
         "reports/estimates.py",
         "results/against_rtrl.py",
@@ -125,7 +125,7 @@ OTHERWISE = {
         "study/study.py",
         "tasks/episode.py",
         "tasks/shift.py",
-        "prereg/guards.py",  # an estimand
+        "prereg/evidence.py",  # an estimand
     },
     ("table", "cadence"): {
         "reports/page.py",  # a chapter, and a word of the glossary

@@ -7,7 +7,7 @@ import yaml
 from made_claims import BINDS, document, seed_document
 
 from orla.errors import OrlaError
-from orla.prereg import binding, registration
+from orla.prereg import binding, reader
 from orla.study.config import checked, settled
 
 CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
@@ -26,7 +26,7 @@ def config():
 
 @pytest.fixture
 def known(write):
-    return registration.read(write(document(studies=["simulated"])))
+    return reader.read(write(document(studies=["simulated"])))
 
 
 def bound(config, known):
@@ -106,7 +106,7 @@ def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypa
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):
     plan = checked(settled(config))
-    other = registration.read(write(document(studies=["odoherty"]), "other"))
+    other = reader.read(write(document(studies=["odoherty"]), "other"))
     assert binding.of_all(plan, [known, other]) == {"small-gap": binding.of(plan, known)}
 
 
@@ -123,8 +123,8 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
     plan = checked(settled(config))
-    binding.demand(plan, registration.read(write(document(studies=["simulated"]))))
-    known = registration.read(write(document(studies=["simulated"]) | changes, "other"))
+    binding.demand(plan, reader.read(write(document(studies=["simulated"]))))
+    known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
         binding.demand(plan, known)
 
@@ -132,7 +132,7 @@ def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, w
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
     plan = checked(settled(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
-    binding.demand(plan, registration.read(write(given)))
+    binding.demand(plan, reader.read(write(given)))
 
 
 def test_binds_are_written_over_older_ones(write):
@@ -140,12 +140,12 @@ def test_binds_are_written_over_older_ones(write):
     path.write_text("# A comment stays.\n" + path.read_text())
     hashes = {"config_sha256": "1" * 64, "code_sha256": "2" * 64}
     binding.write(path, hashes)
-    assert registration.read(path).binds == hashes != BINDS
+    assert reader.read(path).binds == hashes != BINDS
     assert (
         path.read_text().startswith("# A comment stays.") and path.read_text().count("binds") == 1
     )
     binding.write(path, BINDS)
-    assert registration.read(path).binds == BINDS and registration.read(path).outcomes
+    assert reader.read(path).binds == BINDS and reader.read(path).outcomes
 
 
 def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
@@ -180,7 +180,7 @@ def about(write):
     given = document(quantity="gap", scale="", studies=["simulated"])
     given = {k: v for k, v in given.items() if k not in GONE}
     given["exclusions"]["max_diverged"] = 0
-    return registration.read(write(given))
+    return reader.read(write(given))
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         given |= {"quantity": "gap", "scale": ""}
         given = {k: v for k, v in given.items() if k not in GONE}
         given["exclusions"]["max_diverged"] = 0
-    known = registration.read(write(given))
+    known = reader.read(write(given))
     term = {"plus": "recovery_stable_percent", "learner": "immediate", "optimizer": "sgd"}
     blocks = asking["conditions"] + [
         asking["conditions"][-1] | {"optimizers": ["sgd"], "name": "s"}

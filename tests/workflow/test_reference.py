@@ -9,7 +9,7 @@ import pytest
 from orla import catalogue
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
-from orla.prereg.verdict import VERDICT_COLUMNS
+from orla.prereg.judge import VERDICT_COLUMNS
 from orla.programs import compiling
 from orla.results.against_rtrl import BEST
 from orla.study import sweep, tidy

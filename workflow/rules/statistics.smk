@@ -1,5 +1,5 @@
 # From adapted models to statistics and verdicts.
-from orla.prereg import binding, lock, registration
+from orla.prereg import binding, lock, reader
 
 # The part of the config that the models depend on, for the tables' provenance.
 MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
@@ -12,7 +12,7 @@ ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() 
 with one_line():
     lock.require(FOLDERS)
     BINDINGS = binding.of_all(
-        PLAN, [each for folder in FOLDERS for each in registration.read_all(folder)]
+        PLAN, [each for folder in FOLDERS for each in reader.read_all(folder)]
     )
 
 

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import pandas as pd
-
 from orla.errors import OrlaError, logged
-from orla.prereg import judge, lock, power, registration
-from orla.prereg.claimed import ClaimRegistration
+from orla.prereg import judge, lock, power, reader
 from orla.provenance import collect, cost, merge
 from orla.provenance.tables import read_table, write_table
 
@@ -15,7 +12,7 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statist
     folders = [Path(path).parent for path in snakemake.input.locks]
     # A registration that differs from its lock is refused.
     locks = {name: locked for folder in folders for name, locked in lock.verify(folder).items()}
-    registered = {folder: registration.read_all(folder) for folder in folders}
+    registered = {folder: reader.read_all(folder) for folder in folders}
     tables = {path: read_table(path) for path in snakemake.input.tables}
     by_name = {Path(path).stem: table for path, table in tables.items()}
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
@@ -43,10 +40,10 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statist
     )
     inputs = list(snakemake.input)
     write_table(verdicts, snakemake.output.verdicts, source, inputs)
-    claims = [
-        [c for c in several if isinstance(c, ClaimRegistration) and params.study in c.studies]
+    tested = [
+        each
         for several in registered.values()
+        for each in several
+        if each.tested and params.study in each.studies
     ]
-    powers = [power.table(several, by_name) for several in claims if several]
-    table = pd.concat(powers, ignore_index=True) if powers else power.table([], by_name)
-    write_table(table, snakemake.output.power, source, inputs)
+    write_table(power.table(tested, by_name), snakemake.output.power, source, inputs)

@@ -11,7 +11,6 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import atomic
-from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, sources
@@ -27,7 +26,7 @@ _MAKING = "orla/catalogue/"
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 
 
-def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
+def of(plan: Plan, registration: Registration) -> dict[str, str]:
     """Hashes of the config and the code that a registration's results depend on.
 
     The config: the task with its pairs and source, the settings of pretraining for the network, the
@@ -35,23 +34,17 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
     rates, their growth, and seeds. The code: all that makes the task's episodes, the simulator
     included. Neither holds anything of reports, of how fast it is computed, or of other conditions.
 
-    Parameters
-    ----------
-    plan
-        The plan of the study's config.
-    registration
-        The registration; one whose conditions the study does not run has a hash of its own too.
+    Args:
+        plan: The plan of the study's config.
+        registration: The registration; one whose conditions the study does not run has a hash of
+            its own too.
 
-    Returns
-    -------
-    dict
+    Returns:
         `config_sha256`, `code_sha256` and, where manipulation checks read quantities,
         `checks_sha256`, that of the config that those depend on; in hexadecimal.
 
-    Raises
-    ------
-    OrlaError
-        When a part that the config names is no file of the package or of a plug-in.
+    Raises:
+        OrlaError: A part that the config names is no file of the package or of a plug-in.
     """
     config, about = plan.config, _quantity(plan, registration.quantity)
     if registration.quantity:
@@ -110,30 +103,29 @@ def _digest(bound: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sweeps(plan: Plan, registration: ClaimRegistration) -> list[str]:
+def sweeps(plan: Plan, registration: Registration) -> list[str]:
     """Paths below the results of the sweeps of all quantities that a registration reads."""
     names = [name for name in (registration.quantity, *registration.checked) if name]
     read = [about for name in names if (about := _quantity(plan, name))]
     return sorted({condition.path for about in read for condition in _conditions(plan, about)})
 
 
-def of_all(
-    plan: Plan, registrations: Iterable[Registration | ClaimRegistration]
-) -> dict[str, dict[str, str]]:
+def of_all(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, str]]:
     """`of` each registration of version 2 that is for the plan's study, by name."""
     return {
         known.name: of(plan, known)
         for known in registrations
-        if isinstance(known, ClaimRegistration) and plan.config["name"] in known.studies
+        if plan.config["name"] in known.studies
     }
 
 
-def conditions(plan: Plan, registration: ClaimRegistration) -> list[Condition]:
+def conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions of a plan that a registration compares, of all its pairs."""
     if registration.quantity:
         about = _quantity(plan, registration.quantity)
         return _conditions(plan, about) if about else []
-    wanted = {k: v for k, v in registration.where.items() if k not in ("comparison", "estimand")}
+    where = registration.assumed | dict(registration.conditions)
+    wanted = {key: value for key, value in where.items() if key != "estimand"}
     return [
         condition
         for condition in plan.conditions
@@ -150,13 +142,12 @@ def _conditions(plan: Plan, about: Quantity) -> list[Condition]:
     ]
 
 
-def demand(plan: Plan, registration: ClaimRegistration) -> None:
+def demand(plan: Plan, registration: Registration) -> None:
     """Refuse a registration that the study would not answer as it says.
 
-    Raises
-    ------
-    OrlaError
-        Naming what differs: the study, the comparison, the pairs, the learners or the seeds.
+    Raises:
+        OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
+            seeds.
     """
     name, config = f"registration {registration.name}", plan.config
     if config["name"] not in registration.studies:
@@ -187,7 +178,7 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
 
 
 def _demand_quantity(
-    plan: Plan, registration: ClaimRegistration, quantity: str, scale: str | None = None
+    plan: Plan, registration: Registration, quantity: str, scale: str | None = None
 ) -> None:
     name, about = f"registration {registration.name}", _quantity(plan, quantity)
     if about is None:
@@ -228,15 +219,12 @@ def write(path: Path, hashes: Mapping[str, Any]) -> None:
 def plan_of(files: Iterable[Path]) -> Plan:
     """The plan of ``config.yaml`` with overlays, as Snakemake reads them with --configfile.
 
-    Parameters
-    ----------
-    files
-        Overlays, a later one first where they differ. ``config.yaml`` itself may be among them.
+    Args:
+        files: Overlays, a later one first where they differ. ``config.yaml`` itself may be among
+            them.
 
-    Raises
-    ------
-    OrlaError
-        When a file is missing or the config has a mistake.
+    Raises:
+        OrlaError: A file is missing or the config has a mistake.
     """
     base = Path("config.yaml")
     config: dict[str, Any] = {}

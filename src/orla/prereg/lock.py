@@ -42,20 +42,14 @@ class Locked:
 def read(folder: str | Path) -> dict[str, Line]:
     """Read LOCK and check its chain, without looking at the registrations.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations. Without a LOCK nothing is locked.
+    Args:
+        folder: The folder of registrations. Without a LOCK nothing is locked.
 
-    Returns
-    -------
-    dict
+    Returns:
         File, relative to the folder -> its line.
 
-    Raises
-    ------
-    OrlaError
-        As in `orla.prereg.chain.parse`.
+    Raises:
+        OrlaError: As in `orla.prereg.chain.parse`.
     """
     path = Path(folder) / LOCK
     text = path.read_text() if path.exists() else ""
@@ -67,26 +61,18 @@ def write(
 ) -> list[Line]:
     """Add registrations or amendments to LOCK.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations.
-    files
-        Registrations in that folder, or amendments in its ``amendments``. One that is locked
-        already with the same content is skipped.
-    date
-        The day of locking; today if not given.
+    Args:
+        folder: The folder of registrations.
+        files: Registrations in that folder, or amendments in its ``amendments``. One that is locked
+            already with the same content is skipped.
+        date: The day of locking; today if not given.
 
-    Returns
-    -------
-    list
+    Returns:
         The lines added.
 
-    Raises
-    ------
-    OrlaError
-        When a file is missing, lies elsewhere, was locked with other content, or LOCK holds a later
-        date. Then nothing is added.
+    Raises:
+        OrlaError: A file is missing, lies elsewhere, was locked with other content, or LOCK holds a
+            later date. Then nothing is added.
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
@@ -118,10 +104,8 @@ def write(
 def require(folders: Iterable[str | Path]) -> None:
     """Refuse a folder without LOCK.
 
-    Raises
-    ------
-    OrlaError
-        Naming a command that makes one, in which nothing is locked.
+    Raises:
+        OrlaError: Naming a command that makes one, in which nothing is locked.
     """
     for folder in folders:
         path = Path(folder) / LOCK
@@ -135,22 +119,16 @@ def require(folders: Iterable[str | Path]) -> None:
 def verify(folder: str | Path) -> dict[str, Locked]:
     """Check LOCK, and every registration of a folder against it and its amendments.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations, with LOCK and ``amendments/``.
+    Args:
+        folder: The folder of registrations, with LOCK and ``amendments/``.
 
-    Returns
-    -------
-    dict
+    Returns:
         Name (file name without suffix) -> what was verified.
 
-    Raises
-    ------
-    OrlaError
-        On a broken chain, a LOCK that disagrees with git, a file that is not locked or differs from
-        its lock (a registration: and from its last amendment), a line without its file, or an
-        amendment that does not fit.
+    Raises:
+        OrlaError: A broken chain, a LOCK that disagrees with git, a file that is not locked or
+            differs from its lock (a registration: and from its last amendment), a line without its
+            file, or an amendment that does not fit.
     """
     folder = Path(folder)
     path, entries = folder / LOCK, read(folder)
@@ -179,10 +157,8 @@ def verify(folder: str | Path) -> dict[str, Locked]:
 def digest(folder: str | Path) -> str:
     """SHA-256 of LOCK itself, for a result's provenance.
 
-    Raises
-    ------
-    OrlaError
-        When there is no LOCK.
+    Raises:
+        OrlaError: There is no LOCK.
     """
     path = Path(folder) / LOCK
     if not path.is_file():
