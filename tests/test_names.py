@@ -125,7 +125,7 @@ OTHERWISE = {
         "study/study.py",
         "tasks/episode.py",
         "tasks/shift.py",
-        "prereg/evidence.py",  # an estimand
+        "prereg/intervals.py",  # an estimand
     },
     ("table", "cadence"): {
         "reports/page.py",  # a chapter, and a word of the glossary

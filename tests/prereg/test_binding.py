@@ -30,7 +30,7 @@ def known(write):
 
 
 def bound(config, known):
-    return binding.of(checked(settled(config)), known)
+    return binding.bound(checked(settled(config)), known)
 
 
 def changed(config, *path, value):
@@ -107,7 +107,7 @@ def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypa
 def test_only_registrations_for_the_study_are_bound(config, known, write):
     plan = checked(settled(config))
     other = reader.read(write(document(studies=["odoherty"]), "other"))
-    assert binding.of_all(plan, [known, other]) == {"small-gap": binding.of(plan, known)}
+    assert binding.bound_by(plan, [known, other]) == {"small-gap": binding.bound(plan, known)}
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
     plan = checked(settled(config))
-    binding.demand(plan, reader.read(write(document(studies=["simulated"]))))
+    binding.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
     known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
-        binding.demand(plan, known)
+        binding.check_answered(plan, known)
 
 
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
     plan = checked(settled(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
-    binding.demand(plan, reader.read(write(given)))
+    binding.check_answered(plan, reader.read(write(given)))
 
 
 def test_binds_are_written_over_older_ones(write):
@@ -190,7 +190,7 @@ def asking(config):
 
 def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
     plan = checked(settled(asking))
-    binding.demand(plan, about)
+    binding.check_answered(plan, about)
     paths = binding.sweeps(plan, about)
     assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
     before = bound(asking, about)
@@ -231,7 +231,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
     quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
     config = asking | {"quantities": quantities, "conditions": blocks}
     plan = checked(settled(config))
-    binding.demand(plan, known)
+    binding.check_answered(plan, known)
     paths = binding.sweeps(plan, known)
     assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
     assert len(paths) == (36 if kind == "quantity" else 12)
@@ -251,7 +251,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
     ):
         with pytest.raises(OrlaError, match=words):
-            binding.demand(checked(settled(changed(config, *path, value=value))), known)
+            binding.check_answered(checked(settled(changed(config, *path, value=value))), known)
 
 
 @pytest.mark.parametrize(
@@ -264,4 +264,4 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
 )
 def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
     with pytest.raises(OrlaError, match=words):
-        binding.demand(checked(settled(changed(asking, *path, value=value))), about)
+        binding.check_answered(checked(settled(changed(asking, *path, value=value))), about)

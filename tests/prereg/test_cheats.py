@@ -30,16 +30,19 @@ def study(write, tmp_path):
     lock.write(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
     sources = {}
 
-    def judged(allow_mixed=False, study="made", bindings=None, **tables):
+    def judged(allow_mixed=False, study="made", bindings=None, unsourced="", folders=(), **tables):
         made = made_claims.tables(made_claims.gaps(0.5)) | tables
         paths = [tmp_path / f"{name}.parquet" for name in made]
+        models = tmp_path / "models.txt"
+        models.write_text("adapted")
         for path, table in zip(paths, made.values(), strict=True):
-            write_table(table, path, sources.get(path.stem, SOURCE))
+            files = [] if path.stem == unsourced else [models]
+            write_table(table, path, sources.get(path.stem, SOURCE), files)
         output = tmp_path / "verdicts.parquet"
         bound = dict.fromkeys(("primary", "second"), BINDS) if bindings is None else bindings
         given = SimpleNamespace(
             log=[tmp_path / "log"],
-            input=Inputs(str(write.folder / "LOCK"), list(map(str, paths))),
+            input=Inputs([write.folder, *folders], list(map(str, paths))),
             output=SimpleNamespace(verdicts=str(output), power=str(tmp_path / "power.parquet")),
             params=SimpleNamespace(
                 study=study, assumed={}, bindings=bound, allow_mixed=allow_mixed
@@ -58,9 +61,9 @@ def study(write, tmp_path):
 class Inputs(list):
     """What a script is given as its inputs: all of them, and those of a name."""
 
-    def __init__(self, file, tables):
-        super().__init__([file, *tables])
-        self.locks, self.tables = [file], tables
+    def __init__(self, folders, tables):
+        self.locks, self.tables = [str(folder / "LOCK") for folder in folders], tables
+        super().__init__([*self.locks, *tables])
 
 
 def test_an_honest_study_is_judged(study):
@@ -88,6 +91,43 @@ def test_a_table_of_another_study_beside_the_others_is_refused_by_name(study, wh
     found = study(allow_mixed=True)
     assert found["outcome"].eq("untestable").all()
     assert found["reason"].str.startswith(f"results of different {what}").all()
+
+
+def test_a_table_that_names_no_file_it_was_made_from_is_refused(study):
+    assert "over_pairs.parquet: names no file that it was made from" in study(
+        unsourced="over_pairs"
+    )
+
+
+@pytest.fixture
+def another(study, tmp_path):
+    """A second folder of registrations of the same study, each (name, claim, primary)."""
+
+    def another(*claims):
+        folder = tmp_path / "another"
+        folder.mkdir()
+        for name, claim, primary in claims:
+            path = study.write(made_claims.document(primary=primary, claim=claim), name)
+            path.rename(folder / path.name)
+        lock.write(folder, sorted(folder.glob("*.yaml")), DAY)
+        return folder
+
+    return another
+
+
+def test_a_study_has_one_primary_over_all_its_folders(study, another):
+    folder = another(("escaped", {"more_than": -1}, True))
+    assert 'study "made" has 2 primary registrations (primary, escaped)' in study(folders=[folder])
+
+
+def test_the_others_of_all_folders_are_one_family(study, another):
+    folder = another(("third", {"more_than": -0.5}, False))
+    bindings = dict.fromkeys(("primary", "second", "third"), BINDS)
+    found = study(folders=[folder], bindings=bindings).set_index("registration")
+    assert found["p_holm"]["second"] == pytest.approx(2 * found["p"]["second"])
+    assert found["p_holm"]["third"] == pytest.approx(
+        max(found["p"]["third"], 2 * found["p"]["second"])
+    )
 
 
 def test_a_table_that_was_judged_under_another_lock_is_refused_by_name(study):

@@ -46,7 +46,7 @@ def test_the_parts_are_all_there_is():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (document(version=3), '"version"'),
+        (document(version=4), '"version"'),
         (document(date="2020-01-01"), '"date" is not a known key'),
         (document(estimand="best"), '"estimand" cannot be "best"'),
         (document(interval="99.9 % Bayesian"), '"interval"'),
@@ -62,7 +62,7 @@ def test_the_parts_are_all_there_is():
         (document(unit="seed"), '"pair" is missing; add it'),
         (document(scale="pp"), 'with no quantity, "scale" is too much; remove it'),
         (document(quantity="turn"), 'with a quantity, "estimand" is too much; remove it'),
-        (document(binds={"config_sha256": "a" * 64}), '"binds.code_sha256" is missing'),
+        (document(binds={"config_sha256": "a" * 64}), '"binds'),
         (document(must_recover=["rtlr"]), '"must_recover" has rtlr, .* the nearest is "rtrl"'),
         (document(must_recover=["rtrl"]), '"must_recover" lacks immediate, which a claim of equi'),
         (
@@ -104,6 +104,20 @@ def test_nothing_is_locked_that_does_not_bind_what_its_checks_read(write):
         agreement.check_lockable(known)
     given["binds"] = given["binds"] | {"checks_sha256": "c" * 64}
     agreement.check_lockable(reader.read(write(given)))
+
+
+def test_a_wide_margin_needs_a_reason(write):
+    wide = {"claim": {"equivalent_within": 40}}
+    with pytest.raises(OrlaError, match=r"margin of 40 pp is wider than 5; say in .margin_reason"):
+        agreement.check_lockable(reader.read(write(document(**wide))))
+    agreement.check_lockable(reader.read(write(document(**wide, margin_reason="It is."))))
+    agreement.check_lockable(reader.read(write(document(claim={"equivalent_within": 5}))))
+    agreement.check_lockable(reader.read(write(document(claim={"more_than": 40}))))
+
+
+def test_the_binds_are_those_of_the_version(write):
+    with pytest.raises(OrlaError, match=r'with version 3, "binds.parts" is missing'):
+        reader.read(write(document(version=3)))
 
 
 def test_nothing_is_locked_that_binds_nothing(write):

@@ -168,6 +168,21 @@ def test_nothing_is_locked_once_a_result_exists(orla, write, claims, file, refus
         assert not (write.folder / "LOCK").exists()
 
 
+def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, write, claims):
+    """The folder that --results names is empty, and another config of the study has results."""
+    write(made_claims.document())
+    config = write.folder.parent / "config" / "mine.yaml"
+    config.parent.mkdir()
+    config.write_text("name: made\npathvars: {results: results/mine}\n")
+    sweep = claims / "mine" / f"many-arrays/pair-3/{SWEEP}.parquet"
+    sweep.parent.mkdir(parents=True)
+    sweep.touch()
+    given = ("lock", "prereg/small-gap.yaml", "--results", claims / "empty")
+    assert f"results/mine/many-arrays/pair-3/{SWEEP}.parquet exists" in orla(*given).stderr
+    config.write_text("name: other\npathvars: {results: results/mine}\n")
+    assert orla(*given).returncode == 0
+
+
 def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, fitting):
     results = write.folder.parent / "results"
     results.mkdir()

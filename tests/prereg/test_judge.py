@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.prereg import agreement, evidence, reader, rows
+from orla.prereg import agreement, evidence, intervals, means, reader, rows
 from orla.prereg import judge as judging
 from orla.prereg.amendments import Amendment
 from orla.prereg.judge import VERDICT_COLUMNS, verdicts
@@ -338,7 +338,7 @@ def test_the_judge_has_no_branch_for_a_single_hypothesis():
     import inspect
     from pathlib import Path
 
-    modules = (judging, evidence, rows)
+    modules = (judging, evidence, means, intervals, rows)
     source = "".join(map(inspect.getsource, modules))
     folder = Path(__file__).parents[2] / "prereg"
     names = [path.stem for path in folder.glob("*.yaml")]

@@ -38,9 +38,9 @@ def test_all_are_locked_as_they_are(study):
 @pytest.mark.parametrize(("study", "known"), ALL)
 def test_each_is_about_what_the_study_runs(plans, study, known):
     plan = plans[study]
-    binding.demand(plan, known)
+    binding.check_answered(plan, known)
     sweeps = binding.sweeps(plan, known)
-    now = binding.of(plan, known) | ({"sweeps": sweeps} if sweeps else {})
+    now = binding.bound(plan, known) | ({"sweeps": sweeps} if sweeps else {})
     if known.name in BEFORE_CHECKS:
         assert set(now.pop("sweeps")) >= set(known.binds["sweeps"]) and now.pop("checks_sha256")
         now["sweeps"] = known.binds["sweeps"]

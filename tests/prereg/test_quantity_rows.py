@@ -9,7 +9,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, existing, power, reader
-from orla.prereg.evidence import SOUND
+from orla.prereg.means import SOUND
 from orla.prereg.region import Region
 
 GONE = ("estimand", "conditions", "comparison", "minus")

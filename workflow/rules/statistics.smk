@@ -11,7 +11,7 @@ ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() 
 # Hashes of the config and code of this study, for registrations that bind theirs.
 with one_line():
     lock.require(FOLDERS)
-    BINDINGS = binding.of_all(
+    BINDINGS = binding.bound_by(
         PLAN, [each for folder in FOLDERS for each in reader.read_all(folder)]
     )
 

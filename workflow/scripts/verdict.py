@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from orla import catalogue
 from orla.errors import OrlaError, logged
-from orla.prereg import judge, lock, power, reader
+from orla.prereg import binding, judge, lock, power, reader
 from orla.provenance import collect, cost, merge
 from orla.provenance.tables import read_table, write_table
+from orla.study.config import checked
 
 with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statistics"):
     params = snakemake.params
@@ -17,6 +19,9 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statist
     by_name = {Path(path).stem: table for path, table in tables.items()}
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
     digests = " ".join(map(lock.digest, folders))
+    for path, source in given.items():
+        if not source.get("inputs"):
+            raise OrlaError(f"{path}: names no file that it was made from; make it by the workflow")
     given[""] = collect.collect(
         "orla.prereg.judge", "orla.prereg.power", prereg_lock_sha256=digests
     )
@@ -28,22 +33,30 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statist
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
         source = merge.merged(given, allow_mixed=True)
-    verdicts = judge.verdicts(
-        [each for several in registered.values() for each in several],
-        by_name,
-        locks,
-        params.assumed,
-        study=params.study,
-        bindings=params.bindings,
-        datasets=source.get("datasets", {}),
-        mixed=mixed,
-    )
-    inputs = list(snakemake.input)
-    write_table(verdicts, snakemake.output.verdicts, source, inputs)
     tested = [
         each
         for several in registered.values()
         for each in several
         if each.tested and params.study in each.studies
     ]
+    bindings = {name: dict(bound) for name, bound in params.bindings.items()}
+    for each in (each for each in tested if each.version >= binding.BEHAVIOUR):
+        plan = checked(snakemake.config)
+        catalogue.use_plugins(plan.config.get("plugins", []))
+        bindings[each.name] |= binding.behaviour(plan, each)
+        bindings[each.name]["results"] = str(Path(snakemake.output.verdicts).parent)
+        # True, or more than one answer.
+        bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))
+    verdicts = judge.verdicts(
+        [each for several in registered.values() for each in several],
+        by_name,
+        locks,
+        params.assumed,
+        study=params.study,
+        bindings=bindings,
+        datasets=source.get("datasets", {}),
+        mixed=mixed,
+    )
+    inputs = list(snakemake.input)
+    write_table(verdicts, snakemake.output.verdicts, source, inputs)
     write_table(power.table(tested, by_name), snakemake.output.power, source, inputs)

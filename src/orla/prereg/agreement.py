@@ -12,6 +12,9 @@ from orla.prereg.registration import PAIR, RESULT, Registration
 ALPHA = 0.05
 """Level at which the tables of a registration of version 1 must have been made."""
 
+WIDE = {"pp": 5.0, "variance": 0.033}
+"""Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
+
 # The interval of a rank correlation is of no mean.
 _OF_RANKS = {
     "spearman": "95 % bootstrap interval (seeds resampled jointly, both means formed anew)"
@@ -72,7 +75,8 @@ def check(registration: Registration) -> None:
 
 
 def check_lockable(registration: Registration) -> None:
-    """Refuse what may not be locked: no binds, or a check or criterion that is always true.
+    """Refuse what may not be locked: no binds, a wide margin without a reason, or a
+    check or criterion that is always true.
 
     Raises:
         OrlaError: Also as in `check`.
@@ -87,6 +91,13 @@ def check_lockable(registration: Registration) -> None:
         raise OrlaError(f"{name}: binds neither config nor code; {command}")
     if registration.checked and "checks_sha256" not in registration.binds:
         raise OrlaError(f"{name}: does not bind the quantities that its checks read; {command}")
+    if registration.tested and registration.rule.margin and not registration.margin_reason:
+        value, widest = registration.rule.value, WIDE.get(registration.scale, np.inf)
+        if value > widest:
+            raise OrlaError(
+                f"{name}: a margin of {value:g} {registration.scale} is wider than {widest:g}; say "
+                'in "margin_reason" why it says something, or lower it'
+            )
     for what, column, region in _regions(registration):
         if region is not None and _always(column, region):
             raise OrlaError(

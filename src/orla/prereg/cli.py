@@ -56,11 +56,16 @@ def _bind(arguments: argparse.Namespace) -> None:
 
     known = _claim(arguments.file)
     plan = binding.plan_of(arguments.configfile)
-    binding.demand(plan, known)
-    hashes = binding.of(plan, known)
+    binding.check_answered(plan, known)
+    binds = binding.bound(plan, known)
+    if known.version >= binding.BEHAVIOUR:
+        catalogue.use_plugins(plan.config.get("plugins", []))
+        folders = [Path(plan.config["pathvars"]["results"]), *binding.results_folders(known)]
+        binds |= binding.behaviour(plan, known)
+        binds["results"] = list(dict.fromkeys(map(str, folders)))
     read = binding.sweeps(plan, known)
-    binding.write(arguments.file, hashes | ({"sweeps": read} if read else {}))
-    for name, value in hashes.items():
+    binding.write(arguments.file, binds | ({"sweeps": read} if read else {}))
+    for name, value in {**binds, **binds.pop("parts", {})}.items():
         print(f"{name} {value}")
 
 
@@ -138,8 +143,13 @@ def _claim(path: Path) -> Registration:
 
 
 def _refuse_seen(known: Registration, results: Path) -> None:
-    """Refuse to lock what results exist for already."""
-    if found := existing.results(known, results):
+    """Refuse to lock what results exist for already, in any folder of results of its configs."""
+    from orla.prereg import binding
+
+    folders = [results, *map(Path, known.binds.get("results", ())), *binding.results_folders(known)]
+    if found := [
+        path for folder in dict.fromkeys(folders) for path in existing.results(known, folder)
+    ]:
         raise OrlaError(
             f"registration {known.name}: {found[0]} exists, which it would read"
             f"{f', and {len(found) - 1} more' if len(found) > 1 else ''}; a registration is locked "

@@ -10,10 +10,10 @@ from statsmodels.stats.multitest import multipletests
 
 from orla.errors import OrlaError
 from orla.prereg import evidence
-from orla.prereg.evidence import Case, Evidence
+from orla.prereg.evidence import Case
 from orla.prereg.lock import Locked
 from orla.prereg.registration import PAIR, Registration, Value, check_primary
-from orla.prereg.rows import show
+from orla.prereg.rows import Evidence, show
 from orla.prereg.rules.base import Ps
 
 Binding = Mapping[str, Any]
@@ -84,6 +84,7 @@ def verdicts(
             "judged_sha256": lock.judged,
             "results_seen": "; ".join([registration.seen, *(a.seen for a in lock.amendments)]),
             "history": lock.history,
+            "limits": verdict["limits"] + _beside(registration, bindings or {}),
         }
         lines.append({column: verdict[column] for column in VERDICT_COLUMNS})
     return pd.DataFrame(lines, columns=VERDICT_COLUMNS)
@@ -138,6 +139,18 @@ def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
     ]
     each = (one for data in of_task or datasets.values() for one in data.get("mixed", [data]))
     return any(one.get("simulated", False) for one in each)
+
+
+def _beside(registration: Registration, bindings: Mapping[str, Binding]) -> str:
+    """What a verdict says of the results that were read and of the code, from version 3 on."""
+    binding = bindings.get(registration.name)
+    if binding is None or "parts" not in registration.binds:
+        return ""
+    looked = " and ".join(registration.binds["results"])
+    text = f"; read from {binding.get('results', 'no folder')}, looked at before the lock: {looked}"
+    if binding.get("syntax_sha256") != registration.binds["syntax_sha256"]:
+        text += "; code edited since the lock, behaves the same on what was bound"
+    return text
 
 
 def _has(case: Case, way: str) -> bool:

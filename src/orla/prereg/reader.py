@@ -113,6 +113,7 @@ def _version_2(path: Path) -> Registration:
         minus=tuple(document.get("minus", ())),
         must_recover=_must_recover(path, document, rule),
         quantity=document.get("quantity", ""),
+        margin_reason=document.get("margin_reason", ""),
         binds=document.get("binds", {}),
         **{name: document[name] for name in (*_SHARED, "primary", "task", "unit", "alpha")},
     )
@@ -136,6 +137,9 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     _demand(path, f"unit {unit}", "sample.pairs", "pairs" in sample, unit == PAIR)
     failing = "max_failing" in exclusions
     _demand(path, f"unit {unit}", "exclusions.max_failing", failing, unit == PAIR)
+    if binds := document.get("binds"):
+        name = f"version {document['version']}"
+        _demand(path, name, "binds.parts", "parts" in binds, document["version"] > 2)
     if not about and document["minus"][0] == document["minus"][1]:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
 

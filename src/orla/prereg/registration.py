@@ -112,6 +112,7 @@ class Registration:
         quantity: the quantity of the config that it is about, or "" for a gap; then `comparison`
             and `minus` say which.
         must_recover: learners that are to be shown to adapt.
+        margin_reason: why a wide margin says something.
         binds: what it binds, as written by ``prereg bind``.
     """
 
@@ -142,6 +143,7 @@ class Registration:
     must_recover: tuple[str, ...] = ()
     quantity: str = ""
     alpha: float = 0.05
+    margin_reason: str = ""
     binds: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,6 +1,7 @@
 """Rows of results: found by their columns, read as numbers, and held against checks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -8,7 +9,27 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg.registration import Check, Value
+from orla.prereg.registration import Check, Reading, Value
+from orla.prereg.rules.base import Estimate
+
+LEARNERS = {"learner_full": "recovery_full", "learner_immediate": "recovery_immediate"}
+"""Column of each learner of a row that compares two -> the columns of its recovery."""
+_NOTHING = Estimate()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one reading gave: its estimate over `n` units, and other ways to form it.
+
+    `obstacles` are reasons not to judge by it, `notes` what is to be said beside it.
+    """
+
+    reading: Reading
+    estimate: Estimate = _NOTHING
+    n: int = 0
+    others: Mapping[str, Estimate] = field(default_factory=dict)
+    obstacles: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
@@ -72,6 +93,14 @@ def guards(value: object) -> list[str]:
     if not isinstance(value, str):
         return ["its guards are missing: build the table of estimates again"]
     return [text for text in value.split("; ") if text]
+
+
+def other_alpha(result: str, alpha: object, registered: float) -> str:
+    """That a table was made at another level than was registered."""
+    return (
+        f"{result} was made at alpha {show(alpha)}, and {registered:g} is registered: set "
+        "statistics.alpha"
+    )
 
 
 def failures(check: Check, table: pd.DataFrame) -> list[str]:

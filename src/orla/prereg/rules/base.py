@@ -66,12 +66,13 @@ class MeanRule(Rule):
 
     A subclass declares its name: ``class MoreThan(MeanRule, name="more_than")``. `schema` is the
     JSON schema of its value, and `adapting` says which of two learners that are compared must be
-    shown to adapt.
+    shown to adapt. Where the value is a `margin`, a wide one needs a reason.
     """
 
     name: ClassVar[str] = ""
     schema: ClassVar[Mapping[str, Any]] = {"type": "number"}
     adapting: ClassVar[slice] = slice(0, 2)
+    margin: ClassVar[bool] = False
 
     def __init_subclass__(cls, name: str) -> None:
         super().__init_subclass__()

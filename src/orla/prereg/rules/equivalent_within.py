@@ -23,6 +23,8 @@ class EquivalentWithin(MeanRule, name="equivalent_within"):
 
     schema: ClassVar[Mapping[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
 
+    margin = True
+
     @property
     def region(self) -> Region:
         return Region(-self.value, self.value, strict=True)
