@@ -65,6 +65,13 @@ def document(**changes):
     return copy.deepcopy(DOCUMENT) | changes
 
 
+def lockable(**changes):
+    """A document of version 3, bound to some behaviour."""
+    binds = {"record_sha256": "a" * 64, "parts": {"guards": "1" * 16, "judge": "2" * 16}}
+    binds |= {"syntax_sha256": "b" * 64, "results": ["results/made"]}
+    return document(version=3, binds=binds) | changes
+
+
 def seed_document(**changes):
     """The same for the seeds of one pair."""
     found = document(unit="seed", pair="indy", sample={"seeds": 5}, exclusions={"max_diverged": 1})

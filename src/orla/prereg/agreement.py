@@ -12,6 +12,7 @@ from orla.prereg.registration import PAIR, RESULT, Registration
 ALPHA = 0.05
 """Level at which the tables of a registration of version 1 must have been made."""
 
+_BYTES = 2  # the version that binds files byte by byte
 WIDE = {"pp": 5.0, "variance": 0.033}
 """Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
 
@@ -75,8 +76,10 @@ def check(registration: Registration) -> None:
 
 
 def check_lockable(registration: Registration) -> None:
-    """Refuse what may not be locked: no binds, a wide margin without a reason, or a
-    check or criterion that is always true.
+    """Refuse what may not be locked.
+
+    That is one without binds or with those of version 2, with a wide margin without a reason, or
+    with a check or criterion that is always true.
 
     Raises:
         OrlaError: Also as in `check`.
@@ -89,8 +92,8 @@ def check_lockable(registration: Registration) -> None:
     )
     if registration.tested and not registration.binds:
         raise OrlaError(f"{name}: binds neither config nor code; {command}")
-    if registration.checked and "checks_sha256" not in registration.binds:
-        raise OrlaError(f"{name}: does not bind the quantities that its checks read; {command}")
+    if registration.version == _BYTES:
+        raise OrlaError(f"{name}: version 2 binds no behaviour; write version: 3, and {command}")
     if registration.tested and registration.rule.margin and not registration.margin_reason:
         value, widest = registration.rule.value, WIDE.get(registration.scale, np.inf)
         if value > widest:

@@ -1,7 +1,7 @@
 """Reading registrations of version 2, and the mistakes that are named."""
 
 import pytest
-from made_claims import DOCUMENT, document, seed_document
+from made_claims import DOCUMENT, document, lockable, seed_document
 
 from orla.errors import OrlaError
 from orla.prereg import agreement, reader
@@ -96,23 +96,13 @@ def test_a_mistake_is_one_clear_line(write, given, words):
     assert "small-gap.yaml" in str(error.value) and "\n" not in str(error.value)
 
 
-def test_nothing_is_locked_that_does_not_bind_what_its_checks_read(write):
-    given = document(manipulation_checks=[CHECK])
-    known = reader.read(write(given))
-    assert known.checked == ["spread"]
-    with pytest.raises(OrlaError, match="does not bind the quantities that its checks read; run"):
-        agreement.check_lockable(known)
-    given["binds"] = given["binds"] | {"checks_sha256": "c" * 64}
-    agreement.check_lockable(reader.read(write(given)))
-
-
 def test_a_wide_margin_needs_a_reason(write):
     wide = {"claim": {"equivalent_within": 40}}
     with pytest.raises(OrlaError, match=r"margin of 40 pp is wider than 5; say in .margin_reason"):
-        agreement.check_lockable(reader.read(write(document(**wide))))
-    agreement.check_lockable(reader.read(write(document(**wide, margin_reason="It is."))))
-    agreement.check_lockable(reader.read(write(document(claim={"equivalent_within": 5}))))
-    agreement.check_lockable(reader.read(write(document(claim={"more_than": 40}))))
+        agreement.check_lockable(reader.read(write(lockable(**wide))))
+    agreement.check_lockable(reader.read(write(lockable(**wide, margin_reason="It is."))))
+    agreement.check_lockable(reader.read(write(lockable(claim={"equivalent_within": 5}))))
+    agreement.check_lockable(reader.read(write(lockable(claim={"more_than": 40}))))
 
 
 def test_the_binds_are_those_of_the_version(write):
@@ -121,11 +111,13 @@ def test_the_binds_are_those_of_the_version(write):
 
 
 def test_nothing_is_locked_that_binds_nothing(write):
-    given = document()
+    given = lockable()
     del given["binds"]
     with pytest.raises(OrlaError, match="binds neither config nor code; run: python -m orla prer"):
         agreement.check_lockable(reader.read(write(given)))
-    agreement.check_lockable(reader.read(write(document(), "bound")))
+    agreement.check_lockable(reader.read(write(lockable(), "bound")))
+    with pytest.raises(OrlaError, match="version 2 binds no behaviour; write version: 3, and run"):
+        agreement.check_lockable(reader.read(write(document(), "bytes")))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +144,7 @@ def test_nothing_is_locked_that_binds_nothing(write):
 def test_a_check_that_is_always_true_is_not_locked(write, column, region, always):
     check = {"name": "moves", "why": "Movement.", "result": "conditions", "column": column}
     check |= {"where": {"optimizer": "adam"}, "region": region}
-    known = reader.read(write(document(manipulation_checks=[check])))
+    known = reader.read(write(lockable(manipulation_checks=[check])))
     if always:
         with pytest.raises(OrlaError, match=f'check "moves" is always true: {column} cannot be'):
             agreement.check_lockable(known)
