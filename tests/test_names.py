@@ -30,7 +30,7 @@ PARTS = [(kind, name) for kind in catalogue.ROOMS for name in catalogue.parts(ki
 
 OTHERWISE = {
     ("learner", "trace"): {"study/sweep.py"},  # errors along the stream
-    ("figure", "lr_curves"): {"results/frames.py"},  # the result
+    ("figure", "lr_curves"): {"results/frames.py", "prereg/fingerprint.py"},  # the result
     ("loss", "squared_error"): {  # a task says what its episodes are scored by, as a config would
         "tasks/episode.py",
         "tasks/recordings.py",
@@ -82,7 +82,7 @@ OTHERWISE = {
         "study/fitting.py",
         "study/plan.py",
         "prereg/reader.py",
-        "prereg/registration.py",
+        "prereg/binding.py",
     },
     ("table", "optimizers"): {  # the key of a config, the room, and the paper's rows
         "catalogue/__init__.py",
@@ -140,6 +140,7 @@ OTHERWISE = {
         "engine/loop.py",
         "engine/memory_table.py",
         "interventions/base.py",
+        "prereg/binding.py",
         "reports/study.py",
         "study/condition.py",
         "study/fitting.py",

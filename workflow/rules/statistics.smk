@@ -8,12 +8,12 @@ EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
-# Hashes of the config and code of this study, for registrations that bind theirs.
+# What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with one_line():
     lock.require(FOLDERS)
-    BINDINGS = binding.bound_by(
-        PLAN, [each for folder in FOLDERS for each in reader.read_all(folder)]
-    )
+    REGISTERED = [each for folder in FOLDERS for each in reader.read_all(folder)]
+    BINDINGS = binding.bound_by(PLAN, REGISTERED)
+BEHAVIOUR = any(each.version >= binding.BEHAVIOUR for each in REGISTERED)
 
 
 rule statistics:
@@ -64,13 +64,16 @@ rule verdict:
         "<logs>/verdict.log",
     threads: 1
     resources:
-        mem_mb=500,
+        mem_mb=1500 if BEHAVIOUR else 500,
     params:
         study=STUDY["name"],
         assumed=ASSUMED,
         bindings=BINDINGS,
         allow_mixed=ALLOW_MIXED,
-        code=code("orla.prereg.judge", "orla.prereg.lock", "orla.prereg.power"),
+        code=code(
+            *("orla.prereg.judge", "orla.prereg.lock", "orla.prereg.power"),
+            *(["orla.prereg.fingerprint"] if BEHAVIOUR else []),
+        ),
     message:
         "Judging the registrations"
     script:

@@ -25,6 +25,7 @@ from orla.engine.loop import loop_of
 from orla.optimizers.sgd import SGD
 from orla.prereg import judge
 from orla.prereg.registration import PAIR, QUANTITIES, RESULT, SEED, Registration
+from orla.prereg.rows import LEARNERS
 from orla.programs import compiling
 from orla.results import base, frames, guards
 from orla.study.batches import initial_parameters, moments
@@ -42,6 +43,7 @@ _WINDOW = 10
 # Of an array's largest number; what is smaller is the rounding of a difference.
 _NOTHING = 1e-12
 _COMPARISON = "behaviour"
+MODELS = "lr_curves"  # the result with a row a model
 Part = Callable[[], Any]
 
 
@@ -266,7 +268,7 @@ def _statistics(
     models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> Any:
     """The tables that registrations read, of two pairs that differ by made-up factors."""
-    first = models["lr_curves"]
+    first = models[MODELS]
     second = first.assign(pair="pair-1")
     for number, name in enumerate(first.select_dtypes("float").columns.drop("learning_rate")):
         second[name] = first[name] * (1.1 + 0.01 * number)
@@ -332,7 +334,7 @@ def _changes(registration: Registration) -> list[dict[str, Any]]:
     most, failing = registration.max_diverged, registration.max_failing
     changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
     changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
-    return [*changes, {"alpha": registration.alpha / 2}, {"pairs": registration.pairs + 1}]
+    return [*changes, {"alpha": registration.alpha / 2}, {"number": registration.pairs + 1}]
 
 
 def _rows(
@@ -344,13 +346,13 @@ def _rows(
     diverged: int = 0,
     failing: int = 0,
     seeds: int | None = None,
-    pairs: int | None = None,
+    number: int | None = None,
     alpha: float | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Tables with one row of the registration, and one a pair."""
     [reading] = registration.readings
     by_pairs, seeds = registration.unit == PAIR, seeds or registration.seeds
-    number = pairs or registration.pairs
+    number = number or registration.pairs
     n = number if by_pairs else seeds
     dof = max(n - 1, 1)
     half = stats.t.ppf(1 - registration.alpha, dof) * error
@@ -368,7 +370,7 @@ def _rows(
         row |= dict(zip((f"{first}_{way}", f"t90_low_{way}", f"t90_high_{way}"), ends, strict=True))
     learners = registration.minus or ("", "")
     row |= dict(zip(("learner_full", "learner_immediate"), learners, strict=True))
-    row |= {f"recovery_{side}_low_percent": recovery for side in ("full", "immediate")}
+    row |= {f"{name}_low_percent": recovery for name in LEARNERS.values()}
     if not by_pairs or registration.quantity:
         return {reading.result: pd.DataFrame([row])}
     each = [
