@@ -8,12 +8,15 @@ from types import SimpleNamespace
 
 import made_claims
 import pytest
+import yaml
 from made_claims import BINDS
 
-from orla.prereg import chain, lock
+from orla.prereg import binding, chain, lock
+from orla.provenance import collect
 from orla.provenance.tables import read_table, write_table
 
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "verdict.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "workflow" / "scripts" / "verdict.py"
 DAY = datetime.date(2026, 11, 22)
 SOURCE = {
     "code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "1" * 64}},
@@ -41,6 +44,7 @@ def study(write, tmp_path):
         output = tmp_path / "verdicts.parquet"
         bound = dict.fromkeys(("primary", "second"), BINDS) if bindings is None else bindings
         given = SimpleNamespace(
+            config=yaml.safe_load((ROOT / "config.yaml").read_text()),
             log=[tmp_path / "log"],
             input=Inputs([write.folder, *folders], list(map(str, paths))),
             output=SimpleNamespace(verdicts=str(output), power=str(tmp_path / "power.parquet")),
@@ -147,6 +151,30 @@ def test_another_config_than_the_bound_one_is_untestable(study):
     other = BINDS | {"config_sha256": "d" * 64}
     found = study(bindings={"primary": other, "second": BINDS})
     assert list(found["outcome"]) == ["untestable", "supported"]
+
+
+@pytest.mark.parametrize(
+    ("part", "dirty", "outcome", "words"),
+    [
+        ("1" * 16, False, "supported", "read from "),
+        ("1" * 16, None, "supported", "read from "),
+        ("1" * 16, True, "untestable", "made by uncommitted code"),
+        ("3" * 16, False, "untestable", "guards does not behave as registered (333"),
+    ],
+)
+def test_behaviour_is_held_to_what_was_bound(study, monkeypatch, part, dirty, outcome, words):
+    given = made_claims.lockable(primary=False, claim={"more_than": -3})
+    study.write(given, "third")
+    lock.write(study.folder, [study.folder / "third.yaml"], DAY)
+    behaviour = {**given["binds"], "parts": given["binds"]["parts"] | {"guards": part}}
+    monkeypatch.setattr(binding, "behaviour", lambda plan, known: behaviour)
+    source = SOURCE | {"code": SOURCE["code"] | {"dirty": dirty}}
+    study.sources.update(dict.fromkeys(("over_pairs", "estimates"), source))
+    monkeypatch.setattr(collect, "code", lambda: {"commit": "unknown", "dirty": dirty})
+    bound = {"record_sha256": given["binds"]["record_sha256"]}
+    bindings = {"primary": BINDS, "second": BINDS, "third": bound}
+    row = study(bindings=bindings).set_index("registration").loc["third"]
+    assert row["outcome"] == outcome and words in row["reason"] + row["limits"]
 
 
 def test_another_study_judges_nothing(study):

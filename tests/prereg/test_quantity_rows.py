@@ -119,11 +119,6 @@ def test_too_many_degrees_of_freedom_are_refused(judged):
         judged(about(), given | {"dof": 40, "t90_low": 0.9 - half, "t90_high": 0.9 + half})
 
 
-def test_a_study_of_another_config_or_code_is_untestable(judged):
-    verdict = judged(about(), row(0.9), binding=BINDS | {"config_sha256": "0" * 64})
-    assert verdict.outcome == "untestable" and "config that its conditions depend" in verdict.reason
-
-
 def test_a_check_may_be_about_another_quantity(judged):
     check = {"name": "moves", "why": "Movement.", "result": "quantities", "column": "value"}
     check |= {"where": {"quantity": "spread"}, "region": {"at_least": 2}}
@@ -186,16 +181,6 @@ def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
     table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
     case = evidence.read(known, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
     assert any("2 seeds: not the 3 registered" in told for told in case.obstacles)
-
-
-def test_the_config_of_what_a_check_reads_is_bound(judged):
-    given = about(manipulation_checks=[OUTSIDE], binds=BINDS | {"checks_sha256": "c" * 64})
-    both = row(0.9), row(3.0, quantity="spread")
-    same = judged(given, *both, binding=BINDS | {"checks_sha256": "c" * 64})
-    assert same.outcome == "supported"
-    other = judged(given, *both, binding=BINDS | {"checks_sha256": "d" * 64})
-    assert other.outcome == "untestable"
-    assert "the quantities that its manipulation checks read is not the one" in other.reason
 
 
 def test_pairs_that_fail_a_guard(judged):

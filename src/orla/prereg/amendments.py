@@ -49,11 +49,7 @@ def read(path: Path) -> Amendment:
 
 
 def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
-    """Amendments of each registration, in the order of LOCK.
-
-    Args:
-        folder: The folder of registrations.
-        entries: File -> its line in LOCK.
+    """Amendments of each registration of a folder, in the order of LOCK, {file: line}.
 
     Raises:
         OrlaError: An amendment that differs from its lock, amends a file that is not locked before

@@ -76,9 +76,7 @@ def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
         judged = _of_jobs(plan, conditions(plan, registration)) | {
             "task": config["tasks"].get(registration.task),
             "comparison": config["comparisons"].get(registration.comparison, {}).get("minus"),
-            "pretraining": _pretraining(
-                config["pretraining"], registration.conditions["architecture"]
-            ),
+            "pretraining": plan.pretraining(registration.conditions["architecture"]),
         }
     names = {term.where["task"] for term in about.terms} if about else {registration.task}
     tasks = [config["tasks"].get(name) for name in sorted(names)]
@@ -158,7 +156,7 @@ def _of_quantity(plan: Plan, about: Quantity) -> dict[str, Any]:
         "quantity": config["quantities"][about.name],
         # What a probe measures of these models is the quantity itself.
         "watched": [{k: plan.job(c)[k] for k in ("observers", "probes")} for c in run],
-        "pretraining": {n: _pretraining(config["pretraining"], n) for n in networks},
+        "pretraining": {name: plan.pretraining(name) for name in networks},
     }
 
 
@@ -170,7 +168,7 @@ def _digest(record: Any) -> str:
 def behaviour(plan: Plan, registration: Registration) -> dict[str, Any]:
     """`parts`, the fingerprint of every part that a registration depends on, and `syntax_sha256`.
 
-    It runs the parts, in about two seconds.
+    It runs the parts, in a few seconds.
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
@@ -369,9 +367,3 @@ def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
             _lay_over(config[key], value)
         else:
             config[key] = value
-
-
-def _pretraining(settings: Mapping[str, Any], network: str) -> dict[str, Any]:
-    """Settings of pretraining for a network, as registrations of version 2 bind them."""
-    rest = {k: v for k, v in settings.items() if k != "of"}
-    return rest | settings.get("of", {}).get(network, {})

@@ -34,11 +34,7 @@ class Line:
 
 
 def parse(text: str, path: Path) -> list[Line]:
-    """Read the text of LOCK and check its chain.
-
-    Args:
-        text: The text of LOCK.
-        path: Its path, for an error.
+    """Read the text of LOCK and check its chain; `path` names it in an error.
 
     Raises:
         OrlaError: A line that is not one, a file that is locked twice, a date before that of the

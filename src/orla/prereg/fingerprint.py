@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -22,12 +23,14 @@ from orla import catalogue
 from orla.architectures.base import Architecture
 from orla.engine.forward import outputs_of
 from orla.engine.loop import loop_of
+from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.prereg import judge
 from orla.prereg.registration import PAIR, QUANTITIES, RESULT, SEED, Registration
 from orla.prereg.rows import LEARNERS
 from orla.programs import compiling
 from orla.results import base, frames, guards
+from orla.study import scores
 from orla.study.batches import initial_parameters, moments
 from orla.study.job import architecture_of, study_of
 from orla.study.keys import DEFAULTS, KEYS
@@ -148,8 +151,13 @@ def _once(part: Part) -> Part:
 
 
 def _small(network: Mapping[str, Any]) -> dict[str, Any]:
-    """A network's specification with few hidden units, where it has as many."""
-    return {**network, "hidden": _HIDDEN} if "layers" not in network else dict(network)
+    """A network's specification with as few hidden units as it takes; of a stack as it is."""
+    for hidden in () if "layers" in network else (_HIDDEN, 2 * _HIDDEN):
+        small = {**network, "hidden": hidden}
+        with suppress(OrlaError):
+            _made(small)
+            return small
+    return dict(network)
 
 
 def _waves(*shape: int, phase: float = 0.0) -> np.ndarray:
@@ -165,11 +173,11 @@ def _stream(steps: int, phase: float = 0.0) -> Stream:
 
 
 def _episode(phase: float = 0.0) -> Episode:
-    steps = 8 * _WINDOW
+    steps = 6 * _WINDOW
     return Episode(
         adapt=_stream(steps, phase + 1),
         heldout=_stream(2 * _WINDOW, phase + 2),
-        selection_cut=6 * _WINDOW,
+        selection_cut=4 * _WINDOW,
         n_out=_OUTPUTS,
         pretraining=_stream(steps, phase),
         reference=_stream(2 * _WINDOW, phase + 3),
@@ -248,10 +256,10 @@ def _swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.
         if isinstance(spec, Mapping):  # windows that fit the small stream
             spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
-        small = {**job, **plain, "keys": keys, "seeds": 3, "learner": spec}
+        small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
         episode = _episode()
         networks = initial_parameters(
-            architecture_of(small["network"], episode), range(3), torch.float64
+            architecture_of(small["network"], episode), range(_SEEDS), torch.float64
         )
         swept = sweep(
             study_of(small, episode, networks, most=12),
@@ -386,20 +394,32 @@ def _rows(
 
 
 def _episodes(task: Mapping[str, Any]) -> Any:
-    """The first steps of a task's episodes; of recordings, of short simulated sessions."""
+    """Parts of a task's episodes, and its loss; of recordings, of short simulated sessions."""
     part = catalogue.make("task", task)
-    if not part.needs_files:
-        episode = part.episode(part.variants()[0], range(1))
-        return [s.X[..., :500, :] for s in (episode.adapt, episode.heldout)], episode.selection_cut
-    short = replace(part.simulated.task, duration_a_s=60.0, duration_b_s=60.0)
-    pair = next(iter(part.pairs))
-    small = replace(
-        part,
-        source="simulated",
-        pairs={pair: part.pairs[pair]},
-        simulated=replace(part.simulated, task=short),
-        parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
-    )
-    streams = simulated_streams(small, pair)
-    cut = [small.cut(streams, split) for split in part.parts.splits]
-    return [[e.adapt.X, e.adapt.Y, e.heldout.Y, e.selection_cut] for e in cut]
+    if part.needs_files:
+        pair = next(iter(part.pairs))
+        short = replace(part.simulated.task, duration_a_s=60.0, duration_b_s=60.0)
+        small = replace(
+            part,
+            source="simulated",
+            pairs={pair: part.pairs[pair]},
+            simulated=replace(part.simulated, task=short),
+            parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
+        )
+        streams = simulated_streams(small, pair)
+        episodes = [small.cut(streams, split) for split in part.parts.splits]
+    else:
+        episodes = [part.episode(part.variants()[0], range(1))]
+    return [
+        [episode.selection_cut, *(_scored(episode, s) for s in (episode.adapt, episode.heldout))]
+        for episode in episodes
+    ]
+
+
+def _scored(episode: Episode, stream: Stream) -> Any:
+    """The last steps of a stream, and the errors of made-up outputs there."""
+    tail = slice(max(0, len(stream) - 200), None)
+    last = {name: m[tail] for name, m in moments(stream, np.zeros(1, int), torch.float64).items()}
+    outputs = torch.as_tensor(_waves(1, len(last["x"]), episode.n_out))
+    errors = scores.errors(catalogue.make("loss", episode.loss), outputs, last)
+    return {name: m.numpy() for name, m in last.items()}, len(stream), errors

@@ -38,10 +38,6 @@ def compare(path: Path, lines: list[Line]) -> History:
     A LOCK that came with the first commit of a repository was copied there with its lines, so the
     dates of those say nothing.
 
-    Args:
-        path: LOCK.
-        lines: Its lines, from `orla.prereg.chain.parse`.
-
     Raises:
         OrlaError: A committed version is not the beginning of the present one, or a line is dated
             more than a day before or after the commit that brought it.

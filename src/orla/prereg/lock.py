@@ -40,13 +40,7 @@ class Locked:
 
 
 def read(folder: str | Path) -> dict[str, Line]:
-    """Read LOCK and check its chain, without looking at the registrations.
-
-    Args:
-        folder: The folder of registrations. Without a LOCK nothing is locked.
-
-    Returns:
-        File, relative to the folder -> its line.
+    """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK.
 
     Raises:
         OrlaError: As in `orla.prereg.chain.parse`.
@@ -59,16 +53,10 @@ def read(folder: str | Path) -> dict[str, Line]:
 def write(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
 ) -> list[Line]:
-    """Add registrations or amendments to LOCK.
+    """Add registrations of a folder, or amendments in its ``amendments``, to LOCK.
 
-    Args:
-        folder: The folder of registrations.
-        files: Registrations in that folder, or amendments in its ``amendments``. One that is locked
-            already with the same content is skipped.
-        date: The day of locking; today if not given.
-
-    Returns:
-        The lines added.
+    One that is locked already with the same content is skipped. The day of locking is today if it
+    is not given. The lines that were added are returned.
 
     Raises:
         OrlaError: A file is missing, lies elsewhere, was locked with other content, or LOCK holds a
@@ -117,13 +105,7 @@ def require(folders: Iterable[str | Path]) -> None:
 
 
 def verify(folder: str | Path) -> dict[str, Locked]:
-    """Check LOCK, and every registration of a folder against it and its amendments.
-
-    Args:
-        folder: The folder of registrations, with LOCK and ``amendments/``.
-
-    Returns:
-        Name (file name without suffix) -> what was verified.
+    """Check LOCK, and every registration of a folder, by name, against it and its amendments.
 
     Raises:
         OrlaError: A broken chain, a LOCK that disagrees with git, a file that is not locked or

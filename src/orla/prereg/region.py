@@ -57,9 +57,7 @@ class Region:
 def parse(document: Mapping[str, Any], name: str) -> Region:
     """Read a region such as ``{between: [-3, 3], strict: true}``.
 
-    Args:
-        document: Exactly one of `KINDS`, and optionally `strict`.
-        name: Its name in an error.
+    It has exactly one of `KINDS`, and optionally `strict`; `name` names it in an error.
 
     Raises:
         OrlaError: None or several kinds, or bounds out of order.
