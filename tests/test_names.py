@@ -30,7 +30,7 @@ PARTS = [(kind, name) for kind in catalogue.ROOMS for name in catalogue.parts(ki
 
 OTHERWISE = {
     ("learner", "trace"): {"study/sweep.py"},  # errors along the stream
-    ("figure", "lr_curves"): {"results/frames.py", "prereg/fingerprint.py"},  # the result
+    ("figure", "lr_curves"): {"results/frames.py", "prereg/trials.py"},  # the result
     ("loss", "squared_error"): {  # a task says what its episodes are scored by, as a config would
         "tasks/episode.py",
         "tasks/recordings.py",

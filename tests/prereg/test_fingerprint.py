@@ -84,6 +84,7 @@ def updates(answer):
             "sweep and choice of the rate",
             negative(scores, "mean_error", lambda error: 1.01 * error),
         ),
+        (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
         ("guards", (guards, "LEAST_UPDATES", 19)),
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
         ("judge", (means, "LEAST_RECOVERY", 10.0)),
