@@ -12,7 +12,8 @@ REQUIRED = schema("version-2")["required"]
 
 def test_a_claim_over_pairs_is_read(write):
     known = reader.read(write(document()))
-    assert (known.readings[0].result, known.results) == ("over_pairs", ["estimates", "over_pairs"])
+    assert [result for result, _ in known.reads] == ["estimates", "over_pairs"]
+    assert known.readings[0].result == "over_pairs"
     assert known.rule.region.describe("pp") == "strictly between -3 and 3 pp"
     where = known.readings[0].where
     assert where["estimand"] == "stable" and where["intervention"] == "none"
@@ -22,7 +23,9 @@ def test_a_claim_over_pairs_is_read(write):
 
 def test_a_claim_over_seeds_is_read(write):
     known = reader.read(write(seed_document(claim={"less_than": 0})))
-    assert known.results == ["estimates"] and known.readings[0].where["pair"] == "indy"
+    assert [result for result, _ in known.reads] == ["estimates"] and known.readings[0].where[
+        "pair"
+    ] == "indy"
     assert known.rule.region.describe("pp") == "below 0 pp"
 
 

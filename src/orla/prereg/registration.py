@@ -166,11 +166,6 @@ class Registration:
         return (Reading(result, where, columns, self.rule, self.scale, level),)
 
     @property
-    def results(self) -> list[str]:
-        """Names of the results that judging needs, sorted."""
-        return sorted({result for result, _ in self.reads})
-
-    @property
     def reads(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that is read."""
         if self.tested:
