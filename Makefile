@@ -5,8 +5,11 @@ PYTHON ?= python3
 #   make env TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
 TORCH ?= torch==2.13.0
 CORES ?= all
+# Which tests; pytest's default leaves out what is marked full.
+MARK ?= not full
 # As many as there are cores; 8 at most, for each holds PyTorch and a compiler in memory.
 TESTERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
+COUNT ?= 40
 JOBS ?= 2
 
 VENV := .venv
@@ -16,14 +19,15 @@ STAMP := $(VENV)/.made
 # The figures that README shows.
 IMAGES := two_by_two tost_interval horizon_gap
 
-.PHONY: help env run test mutants bench lint findings images reference
+.PHONY: help env run test test-full mutants bench lint findings images reference
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make env        make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
 	@echo "make run        run the headline of the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
-	@echo "make mutants    count how many careless edits the tests notice (some hours; JOBS=$(JOBS) at a time)"
+	@echo "make test-full  run it with every pair of parts, which make test leaves out where it can"
+	@echo "make mutants    make COUNT careless edits and print those that no test notices (ROOM=, SINCE=, SEED=, JOBS=)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
@@ -50,10 +54,14 @@ run: $(STAMP)
 	@cat reports/answer.txt
 
 test: $(STAMP)
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "$(MARK)"
+
+test-full:
+	@$(MAKE) --no-print-directory test MARK="full or not full"
 
 mutants: $(STAMP)
-	@$(BIN)/python -m tests.mutants --jobs $(JOBS)
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.mutants --count $(COUNT) --jobs $(JOBS) \
+		$(if $(ROOM),--room $(ROOM)) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED))
 
 bench: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[benchmarks]'

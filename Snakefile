@@ -35,9 +35,7 @@ rule all:
         [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
         rules.programs.output if COMPUTE["compile"] else [],
         expand("<results>/{name}.parquet", name=sorted(MADE)),
-        rules.tables.output,
-        rules.figures.output,
-        rules.page.output,
+        rules.reports.output,
     message:
         "Complete: {CHAPTERS}"
 

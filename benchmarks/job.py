@@ -13,7 +13,7 @@ from orla.programs import compiling
 from orla.provenance import networks, tables  # noqa: F401  (a job's imports are part of it)
 from orla.provenance.cost import peak_bytes
 from orla.study.batches import initial_parameters
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -21,7 +21,7 @@ from orla.tasks.stream import Stream
 N_IN, N_OUT = 40, 2
 
 
-def study(case: dict, steps: int) -> Study:
+def study(case: dict, steps: int) -> ConditionRun:
     """A job as a study has it: one seed a model, one batch, two random sessions of `steps` steps.
 
     Four fifths of the second are adapted to; half of the first is the reference.
@@ -38,7 +38,7 @@ def study(case: dict, steps: int) -> Study:
     window, adapted = min(200, steps // 5), steps * 4 // 5
     given = {"kind": case["architecture"], "hidden": case["hidden"]}
     architecture = catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
-    return Study(
+    return ConditionRun(
         keys={name: str(case[name]) for name in ("architecture", "learner", "optimizer")}
         | {"precision": case["precision"], "split": "80-20"},
         networks=initial_parameters(

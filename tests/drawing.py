@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.text import Text
 
@@ -24,6 +25,26 @@ def draw(name, results, study):
     caught[0].canvas.draw()
     plt.close(caught[0])
     return caught[0], caption
+
+
+def intervals(axes):
+    """x, y and the ends (n, 2), lying or upright, of the dots with intervals of each series."""
+    for bars in axes.containers:
+        segments = [segment for segment in bars.lines[2][0].get_segments() if len(segment)]
+        ends = [segment[:, int(bars.has_yerr)] for segment in segments]
+        x, y = (np.asarray(values, float) for values in bars.lines[0].get_data())
+        yield x, y, np.array(ends).reshape(-1, 2)
+
+
+def series(figure):
+    """What the legend says."""
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def assert_readable(figure):
+    assert not overlapping(figure) and not beyond(figure)
+    assert min(text.get_fontsize() for text in texts(figure)) >= 8
+    assert figure.get_figwidth() in (style.ONE_COLUMN_IN, style.TWO_COLUMNS_IN)
 
 
 def texts(figure):

@@ -7,6 +7,7 @@ import torch
 from harness import LEARNERS, make_network
 
 from orla import catalogue
+from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -88,3 +89,8 @@ def by_hand(study, seed, rate, stop, stream=None):
 
 def mse(outputs, Y, part):
     return ((outputs[part] - Y[part]) ** 2).mean()
+
+
+def table(name, study, rates, growth=0, **options):
+    """A wide table of a sweep."""
+    return sweep(study, rates, growth, **options).frames[name]

@@ -1,9 +1,11 @@
 """Networks, streams and a way to see every gradient that the engine hands to its optimizer."""
 
 import functools
+from collections import Counter
 from dataclasses import dataclass
 
 import oracles
+import pytest
 import torch
 from torch.utils import _pytree as pytree
 
@@ -19,6 +21,7 @@ from orla.errors import OrlaError
 from orla.interventions.base import Intervention
 from orla.learners.base import Learner
 from orla.learners.rtrl import RTRL
+from orla.optimizers.adam import Adam
 from orla.probes.base import Probe
 from orla.programs.scan import scan, stacked
 from orla.study.batches import initial_parameters
@@ -208,8 +211,7 @@ LEARNERS = {
 }
 
 
-# Networks that every learner is tested on, and a learner that is tested on every network: what
-# all pairs of both would tell more is not worth the hours.
+# Networks that every learner is tested on, and a learner that is tested on every network.
 PLAIN, USUAL = ("rnn", "lstm", "another"), ("immediate",)
 
 
@@ -249,8 +251,32 @@ def _tested(kind, name):
     return name in taking(kind) and (kind in PLAIN or name in USUAL or elsewhere or own)
 
 
-# (network, learner), without those that the learner refuses.
-LEARNED = [(kind, name) for kind in NETWORKS for name in LEARNERS if _tested(kind, name)]
+def _pairs():
+    """The plain network with every learner, every other network with one that few others have."""
+    pairs = [("rnn", name) for name in taking("rnn")]
+    pairs += [(kind, "rtrl") for kind in dict.fromkeys([*PLAIN[1:], *OF_THEIR_OWN])]
+    for kind in NETWORKS:
+        times = Counter(name for _, name in pairs)
+        if kind == "transformer":  # no learner has a past of it to carry
+            pairs.append((kind, *USUAL))
+        elif kind not in (one for one, _ in pairs):
+            pairs.append((kind, min(taking(kind), key=times.__getitem__)))
+    return pairs
+
+
+# (network, learner): each of both at least once, with every property; and all that are tested.
+PAIRS = _pairs()
+LEARNED = [
+    (kind, name)
+    for kind in NETWORKS
+    for name in LEARNERS
+    if (kind, name) in PAIRS or _tested(kind, name)
+]
+
+
+def in_full(cases, some=PAIRS):
+    """The cases as parameters: of them only `some` without `-m full`."""
+    return [pytest.param(*c, marks=[] if c in some else pytest.mark.full) for c in cases]
 
 
 def make_optimizer(name):
@@ -273,6 +299,49 @@ def networks(architecture, models=2, scale=1.5, dtype=torch.float64):
     """Networks lively enough that the past matters: initial weights times `scale`."""
     params = initial_parameters(architecture, range(models), dtype)
     return {name: scale * p for name, p in params.items()}
+
+
+RATES = torch.tensor([0.003, 0.01, 0.03], dtype=torch.float64)
+STEPS, SEGMENT = 48, 24
+
+
+def make_loop(name, kind, rule=None, segment=SEGMENT, **parts):
+    """A loop of the learner called `name` on the network called `kind`."""
+    learner = make_learner(name, NETWORKS[kind][0])
+    return Loop(learner, rule or Adam(), SQUARED_ERROR, segment=segment, **parts)
+
+
+@functools.cache
+def ran(kind, name):
+    """The run that tests of the pair share: three models, with a snapshot after each segment."""
+    params = networks(NETWORKS[kind][0], models=3)
+    return adapt(make_loop(name, kind), params, RATES, *stream(STEPS), snapshots=[SEGMENT, STEPS])
+
+
+def built(kind, hidden=HIDDEN, **options):
+    """The architecture called so, of this size and these options alone."""
+    given = {"kind": kind, "hidden": hidden, **options}
+    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
+
+
+def one(network, model=0):
+    """Parameters of one of the lively networks."""
+    return {name: p[model] for name, p in networks(network).items()}
+
+
+def begun(network):
+    """The same with biases and scales that are neither 0 nor 1."""
+    drawn = torch.Generator().manual_seed(5)
+    return {
+        name: p + 0.3 * torch.randn(p.shape, generator=drawn, dtype=torch.float64)
+        for name, p in one(network).items()
+    }
+
+
+def trajectory(network, params, X):
+    """The state after each step, (steps, state)."""
+    start = network.initial_state(params)
+    return torch.stack(oracles.states(network.step, start, [params] * len(X), X)[1:])
 
 
 def initial(architecture):
@@ -403,6 +472,7 @@ def watch(
     loss=SQUARED_ERROR,
     observers=None,
     interventions=(),
+    probes=(),
     seeds=None,
     **masks,
 ):
@@ -416,21 +486,40 @@ def watch(
         loss,
         observers=observers or {},
         interventions=interventions,
-        probes=[Recorder()],
+        probes=[*probes, Recorder()],
         segment=segment or learner.stride,
     )
     rates = params["W_out"].new_full((len(params["W_out"]),), rate)
     return Watched(adapt(loop, params, rates, X, Y, state=loop.start(params, seeds=seeds), **masks))
 
 
+def adapted(learner, steps, params=None, model=0, **options):
+    """Gradients and parameters of each update of one model, over the tests' own stream."""
+    params = networks(learner.architecture) if params is None else params
+    return watch(learner, params, *stream(steps), **options).model(model)
+
+
+def held_to(truth, watched, but=()):
+    """Assert that weights move and each model's gradients are `truth` of its parameters by update.
+
+    Returns:
+        Gradients and parameters of the last model, for the negative controls.
+    """
+    for model in range(2):
+        ours, used = watched.model(model)
+        expected = truth(used)
+        assert distance(ours, expected) < 1e-10
+        assert all_learn(expected, but)
+    assert distance([used[-1]], [used[0]]) > 0.01
+    return ours, used
+
+
 def from_dense_rtrl(network, block, steps):
     """Largest distance of exact RTRL's gradients from the dense recursion's while weights move."""
-    X, Y = stream(steps)
-    watched = watch(RTRL(network, block=block), networks(network), X, Y, rate=0.05)
     found = []
     for model in range(2):
-        ours, params = watched.model(model)
-        truth = oracles.dense_rtrl(network.step, initial(network), params, X, Y)
+        ours, params = adapted(RTRL(network, block=block), steps, model=model, rate=0.05)
+        truth = oracles.dense_rtrl(network.step, initial(network), params, *stream(steps))
         found.append(distance(ours, truth))
     return torch.tensor(found).max().item()  # NaN where one is
 

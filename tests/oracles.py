@@ -124,18 +124,20 @@ def whole_history(step, initial, params_by_step, X, Y, error=loss):
     return answers
 
 
-def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian_factor=1.0, error=loss):
+def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian=lambda J: J, kept=None, error=loss):
     """P <- J P + D with dense Jacobians (Williams and Zipser 1989); gradient (dL/dh_t) P_t.
 
-    Anything but 1 for `jacobian_factor` makes it wrong on purpose.
+    Args:
+        jacobian: What stands in the place of J.
+        kept: {parameter: what its P is multiplied with at each step}.
     """
     state, P, answers, error = initial, None, [], error_of(step, error)
     for params, x, y in zip(params_by_step, X, Y, strict=True):
         D, J = jacrev(step, argnums=(0, 1))(params, state, x)
-        J = jacobian_factor * J
         if P is not None:
-            D = {name: torch.tensordot(J, P[name], 1) + d for name, d in D.items()}
-        P, state = D, step(params, state, x)
+            D = {name: torch.tensordot(jacobian(J), P[name], 1) + d for name, d in D.items()}
+        P = D if kept is None else {name: kept.get(name, 1.0) * d for name, d in D.items()}
+        state = step(params, state, x)
         direct, on_state = jacrev(error, argnums=(0, 1))(params, state, y)
         answers.append({n: torch.tensordot(on_state, P[n], 1) + direct[n] for n in params})
     return answers

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -40,6 +41,20 @@ class Study:
         text = yaml.safe_dump(_merged(self.config, changes))
         (self.folder / "overlay.yaml").write_text(text)
         return self
+
+    @contextmanager
+    def appended(self, name, text="# Another line.\n"):
+        """A file with more text in it, or made of it; as it was after the block."""
+        path = self.folder / name
+        held = (path.read_bytes(), path.stat()) if path.exists() else None
+        with path.open("a") as file:
+            file.write(text)
+        yield
+        if held is None:
+            path.unlink()
+        else:
+            path.write_bytes(held[0])
+            os.utime(path, ns=(held[1].st_atime_ns, held[1].st_mtime_ns))
 
     def snakemake(self, *arguments, first_on_path=()):
         """Run to the end; return (status, what was said)."""

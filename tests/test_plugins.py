@@ -323,7 +323,7 @@ def test_the_table_has_a_line_a_row_in_the_order_of_learners(norms):
     from orla.reports.study import StudyFacts
 
     table = catalogue.part("table", "gradient_norms")()
-    study = StudyFacts("s", simulated=True, recordings=("echo",))
+    study = StudyFacts(name="s", simulated=True, recordings=("echo",))
     document = table.build(norms.iloc[::-1], study=study)
     assert document.caption.startswith("SIMULATED")
     synthetic = table.build(norms, study=replace(study, recordings=()))
@@ -346,12 +346,12 @@ def test_the_figure_draws_a_point_a_row(norms, tmp_path, monkeypatch):
 
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, *paths: drawn.append(figure))
-    figure, study = catalogue.part("figure", "norm_against_error")(), StudyFacts("s")
-    figure.draw(norms, paths=[tmp_path / "a.png"], study=study)
+    figure, study = catalogue.part("figure", "norm_against_error")(), StudyFacts(name="s")
+    caption = figure.render(norms, paths=[tmp_path / "a.png"], study=study)
     labels = [text.get_text().split(",")[0] for text in drawn[0].legends[0].get_texts()]
     points = [line.get_xydata().tolist() for line in drawn[0].axes[0].lines]
     assert labels == ["immediate", "discounted RTRL"]
     assert points == [[[1, 5], [11, 15]], [[6, 10], [16, 20]]]
-    assert "n = 2" in figure.describe(norms, study=study).caption
-    assert not figure.ran(norms.iloc[:0], study=study)
+    assert "n = 2" in caption.caption and "norms 1.00 to 11.00" in caption.alt
+    assert figure.render(norms.iloc[:0], study=study) is None
     plt.close("all")

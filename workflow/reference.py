@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orla import catalogue
-from orla.catalogue.options import options_of
+from orla.catalogue.options import defaults_of
 from orla.errors import one_line
 from orla.prereg import power
 from orla.study.config_schema import config_schema
@@ -26,13 +26,17 @@ HEAD = """# Reference
 
 Written by `make reference` from what the code declares.
 """
+LOSS = {"loss": "Name of the loss that errors are counted in."}
+MODEL = {name: LONG[name] for name in ("seed", "learning_rate")}
+DIVERGED = {"diverged": "Whether the model diverged."}
+SELECTED = {"selected": "Whether its rate is the best on validation."}
+RECOVERY = {"recovery_heldout_percent": "Recovery on the held-out part (%)."}
 WRITTEN = {
-    "TASK[/PAIR]/sweeps/CONDITION": {"loss": "Name of the loss that errors are counted in."} | LONG,
+    "TASK[/PAIR]/sweeps/CONDITION": LOSS | LONG,
     "heldout, lr_curves": {
-        "loss": "Name of the loss that errors are counted in.",
-        "seed": "Seed of the network: 0, 1, 2, ...",
-        "learning_rate": "Learning rate.",
-        "diverged": "Whether the model diverged.",
+        **LOSS,
+        **MODEL,
+        **DIVERGED,
         "diverged_step": "Step at which it did, from 0; length of the adapt part where only the "
         "held-out error diverged; -1 where neither did.",
         "validation_error": "Mean error on the selection part, weights frozen where it begins.",
@@ -47,13 +51,13 @@ WRITTEN = {
         "frozen_adapt_error": "The same over the adapt part.",
         "reference_error": "Its mean error on the reference; null where the task has none.",
         "constant_error": "Mean error of the best constant outputs, held-out part.",
-        "recovery_heldout_percent": "Recovery on the held-out part (%).",
+        **RECOVERY,
         "recovery_stable_percent": "The same of `heldout_stable_error` (%).",
         "recovery_adapt_percent": "Recovery over the adapt part (%).",
         "recovery_validation_percent": "Recovery on the selection part (%).",
         "unreliable": "Whether recovery's denominator is under 0.05.",
         "updates": "Number of updates.",
-        "selected": "Whether its rate is the best on validation.",
+        **SELECTED,
         "selected_on_test": "Whether its rate is the best on the held-out part.",
         "selected_stable": "Whether its rate is the best by `validation_stable_error`.",
         "edge": "Whether the best rate lies on the edge of the grid, for all rows of a condition.",
@@ -64,37 +68,36 @@ WRITTEN = {
         "heldout_vs_best_rtrl_percent": "The same on the held-out part.",
     },
     "horizon": {
-        "seed": "Seed of the network.",
+        "seed": MODEL["seed"],
         "learning_rate": "Rate chosen on the last share of the horizon.",
         "horizon_steps": "Steps that the model adapted for.",
-        "recovery_heldout_percent": "Recovery on the held-out part (%).",
+        **RECOVERY,
         "validation_error": "Mean error on that share, weights frozen where it begins.",
         "edge": "Whether that rate lies on the edge of the grid.",
     },
     "alignment": {
-        "seed": "Seed of the network.",
-        "learning_rate": "Learning rate.",
+        **MODEL,
         "observer": "Learner whose gradient it is; that of `learner` itself stands among them.",
         "against": "Learner whose gradient it is compared with.",
-        "diverged": "Whether the model diverged.",
-        "selected": "Whether its rate is the best on validation.",
+        **DIVERGED,
+        **SELECTED,
         "carried_bytes": "Bytes that the observer holds of one model between updates.",
     },
     "profile": {
         "seed": "Seed of the network; only those at the selected rate that did not diverge.",
-        "learning_rate": "Learning rate.",
+        "learning_rate": MODEL["learning_rate"],
         "quantity": "The profile of a probe.",
         "index": "What is numbered, from 0.",
         "value": "The number.",
     },
     "traces": {
-        "seed": "Seed of the network.",
+        "seed": MODEL["seed"],
         "step": "Last step of the window, from 1.",
         "error": "Mean error of the model in the window.",
         "frozen_error": "Mean error of the network that does not adapt in the window.",
     },
     "pretraining/NETWORK/PRECISION": {
-        "seed": "Seed of the network.",
+        "seed": MODEL["seed"],
         "epoch": "Epoch, from 0.",
         "training_error": "Mean error over the epoch, each step before its own update.",
         "validation_error": "Mean error on the validation part after the epoch.",
@@ -143,12 +146,23 @@ def reference() -> str:
     for name, columns in WRITTEN.items():
         keyed = {} if name in UNKEYED else KEYS
         lines += [f"### {name}", "", *_keyed(keyed | columns), ""]
-    lines += ["### Of the loss, in the tables of models", "", *_columns(of_losses()), ""]
-    lines += ["### Of the probes, in the tables of models", "", *_columns(of_probes()), ""]
-    lines += ["### Of the probes, in the tables of alignments", "", *_columns(of_observers()), ""]
-    lines += ["### Profiles of the probes", "", *_columns(of_profiles()), ""]
+    declared_columns = {
+        "Of the loss, in the tables of models": of_losses(),
+        "Of the probes, in the tables of models": of_probes("columns"),
+        "Of the probes, in the tables of alignments": of_probes("observed"),
+        "Profiles of the probes": of_probes("profiles"),
+    }
+    for name, columns in declared_columns.items():
+        lines += [f"### {name}", "", *_columns(columns), ""]
     for name, part in catalogue.parts("statistic").items():
-        lines += [f"### {name}", "", _first_line(part), "", *_keyed(part.columns), ""]
+        lines += [
+            f"### {name}",
+            "",
+            (part.__doc__ or "").partition("\n")[0],
+            "",
+            *_keyed(part.columns),
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -182,7 +196,9 @@ def _part(part: type[Any], said: Mapping[str, Any]) -> list[str]:
         lines.append(f"Short form: `{said['forms'][1]}`.")
     if "exactness" in said["more"]:
         lines.append(_learner(said["more"]))
-    rows = list(_options(said["schema"], _defaults(part)))
+    values = defaults_of(part).items()
+    plain = {n: dataclasses.asdict(v) if dataclasses.is_dataclass(v) else v for n, v in values}
+    rows = list(_options(said["schema"], plain))
     table = ["", "| option | meaning | default |", "|---|---|---|", *rows] if rows else []
     return [*lines, *table, ""]
 
@@ -191,17 +207,6 @@ def _learner(more: Mapping[str, Any]) -> str:
     """What a learner declares of its gradient and cost."""
     cost = f"Time a step: {more['time']}. Memory: {more['memory']}."
     return f"Against exact RTRL: {more['exactness']}. {cost} Source: {more['source']}."
-
-
-def _defaults(part: type[Any]) -> dict[str, Any]:
-    found = {}
-    for f in options_of(part):
-        made = f.default_factory is not dataclasses.MISSING
-        default = f.default_factory() if made else f.default
-        if default is not dataclasses.MISSING:
-            whole = dataclasses.is_dataclass(default)
-            found[f.name] = dataclasses.asdict(default) if whole else default
-    return found
 
 
 def _options(
@@ -240,28 +245,10 @@ def of_losses() -> dict[str, str]:
     return own | {PREFIX + column: same.format(column) for column in own}
 
 
-def of_probes() -> dict[str, str]:
-    """Columns that probes add to a table of models."""
-    return _of_probes("columns")
-
-
-def of_observers() -> dict[str, str]:
-    """Columns that probes add to a table with a row a model and observer."""
-    return _of_probes("observed")
-
-
-def of_profiles() -> dict[str, str]:
-    """What probes number along a run, `quantity` in the table of profiles."""
-    return _of_probes("profiles")
-
-
-def _of_probes(which: str) -> dict[str, str]:
+def of_probes(which: str) -> dict[str, str]:
+    """What probes declare as `columns`, `observed` (a row a model and observer) or `profiles`."""
     found = (part.part.more[which] for part in catalogue.parts("probe").values())
     return {column: text for columns in found for column, text in columns.items()}
-
-
-def _first_line(part: type[Any]) -> str:
-    return (part.__doc__ or "").strip().partition("\n")[0]
 
 
 def _cell(text: str) -> str:

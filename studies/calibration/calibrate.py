@@ -25,7 +25,7 @@ from orla.programs import compiling
 from orla.progress import bar
 from orla.sessions.streams import Streams
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.tasks.recordings import Recordings
 
 NETWORK = "rnn"
@@ -57,7 +57,7 @@ def network_errors(
     rnn = loop.learner.architecture
     given = {k: v for k, v in options["pretraining"].items() if k != "of"}
     trained, _ = pretrain(rnn, episode.pretraining, range(networks), Pretraining(**given), loss)
-    study = Study({}, trained, episode, loop)
+    study = ConditionRun({}, trained, episode, loop)
     frozen, reference = (
         study.baseline[f"{name}_error"] for name in ("frozen_heldout", "reference")
     )

@@ -16,7 +16,7 @@ from orla.study import scores
 from orla.study.batches import moments
 from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.shift import CHANGES
@@ -42,7 +42,7 @@ class Bench:
     growth: int
     _pretrained: dict[str, Parameters] = field(default_factory=dict)
 
-    def study(self, options: Mapping[str, Any]) -> Study:
+    def study(self, options: Mapping[str, Any]) -> ConditionRun:
         """Pretrained networks with an episode of a task, one stream a seed."""
         episode = catalogue.make("task", dict(options)).episode(CHANGES, self.seeds)
         loss = catalogue.make("loss", episode.loss)
@@ -50,7 +50,7 @@ class Bench:
         loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
         keys = dict.fromkeys(KEYS, "") | {"learner": LEARNER, "split": CHANGES}
         networks = self._networks(options, episode, loop)
-        return Study(keys, networks, episode, loop, batch_models=len(self.seeds))
+        return ConditionRun(keys, networks, episode, loop, batch_models=len(self.seeds))
 
     def _networks(self, options: Mapping[str, Any], episode: Episode, loop: Loop) -> Parameters:
         key = repr(sorted((k, v) for k, v in options.items() if k not in AFTER))
@@ -78,7 +78,7 @@ def bench(seeds: Sequence[int], overlay: Path = OVERLAY) -> Bench:
     )
 
 
-def along(study: Study, rates: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+def along(study: ConditionRun, rates: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     """Errors at each step of the adapt part.
 
     Returns:
@@ -95,7 +95,7 @@ def along(study: Study, rates: Sequence[float]) -> tuple[np.ndarray, np.ndarray]
     return frozen, run.errors.reshape(len(rates), len(seeds), -1)
 
 
-def by_length(study: Study, rates: Sequence[float], lengths: Sequence[int]) -> pd.DataFrame:
+def by_length(study: ConditionRun, rates: Sequence[float], lengths: Sequence[int]) -> pd.DataFrame:
     """A row a length of the adapt part: adapt, frozen, immediate, learning_rate.
 
     Both errors are means over seeds and over the first so many steps, while learning; the rate is
@@ -112,7 +112,7 @@ def by_length(study: Study, rates: Sequence[float], lengths: Sequence[int]) -> p
     return pd.DataFrame(rows)
 
 
-def scored(study: Study, bench: Bench) -> dict[str, float]:
+def scored(study: ConditionRun, bench: Bench) -> dict[str, float]:
     """Means over seeds of what the study itself stores, at the rate that it selects.
 
     The rate's grid grows and the rate is selected as in any condition, before the held-out part.

@@ -11,10 +11,13 @@ from harness import (
     NETWORKS,
     Normalised,
     SometimesNormalised,
+    built,
     linear_readout,
     make_network,
-    networks,
+    one,
+    specified,
     stream,
+    trajectory,
 )
 
 from orla import catalogue
@@ -23,10 +26,6 @@ from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
 from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
-
-
-def one(params, model=0):
-    return {name: p[model] for name, p in params.items()}
 
 
 def cell_with(kind, params):
@@ -42,11 +41,10 @@ def cell_with(kind, params):
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
 def test_it_is_torchs_cell(kind):
     network, _ = NETWORKS[kind]
-    params, (X, _) = one(networks(network)), stream(10)
+    params, (X, _) = one(network), stream(10)
     cell = cell_with({"rnn": torch.nn.RNNCell, "lstm": torch.nn.LSTMCell}[kind], params)
-    ours, theirs = network.initial_state(params), None
-    for x in X:
-        ours = network.step(params, ours, x)
+    theirs = None
+    for x, ours in zip(X, trajectory(network, params, X), strict=True):
         theirs = cell(x[None], theirs)
         flat = torch.cat(theirs, -1) if kind == "lstm" else theirs
         torch.testing.assert_close(ours, flat[0].detach(), rtol=1e-12, atol=1e-14)
@@ -56,7 +54,7 @@ def test_it_is_torchs_cell(kind):
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_it_is_the_oracles_network(kind):
     network, step = NETWORKS[kind]
-    params, (X, _) = one(networks(network)), stream(3)
+    params, (X, _) = one(network), stream(3)
     state = network.initial_state(params)
     assert state.shape == (network.state_size,) and not state.any()
     for x in X:
@@ -120,10 +118,14 @@ LINEAR = [
 ]
 
 
-@pytest.mark.parametrize("kind", LINEAR)
-@pytest.mark.parametrize("hidden", [1, 5])
-def test_pulling_back_is_autograd_through_activate(kind, hidden):
-    network = make_network(kind, hidden)
+PULLED = [(kind, hidden, {}) for kind in LINEAR for hidden in (1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "hidden", "options"), [*PULLED, ("slstm", 5, {"forget": "exponential"})]
+)
+def test_pulling_back_is_autograd_through_activate(kind, hidden, options):
+    network = built(**specified(kind, hidden) | options)
     draw = torch.Generator().manual_seed(3)
     preactivation, state, cotangent = (
         torch.randn(size, generator=draw, dtype=torch.float64)
@@ -134,8 +136,8 @@ def test_pulling_back_is_autograd_through_activate(kind, hidden):
     _, pull = torch.func.vjp(lambda *given: network.activate(*given)[0], preactivation, state)
     torch.testing.assert_close(network.pull(cache, cotangent), pull(cotangent))
     rows = torch.stack([cotangent, -2 * cotangent])
-    for one, two in zip(network.pull(cache, rows), pull(cotangent), strict=True):
-        torch.testing.assert_close(one, torch.stack([two, -2 * two]))
+    for ours, two in zip(network.pull(cache, rows), pull(cotangent), strict=True):
+        torch.testing.assert_close(ours, torch.stack([two, -2 * two]))
 
 
 def units_meet(network):

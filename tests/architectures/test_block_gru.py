@@ -3,27 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from harness import N_IN, N_OUT, networks, stream
+from harness import N_IN, begun, built, stream, trajectory
 
-from orla import catalogue
 from orla.errors import OrlaError
 
 HIDDEN, UNITS = 12, 4
 
 
 def network(**options):
-    given = {"kind": "block_gru", "hidden": HIDDEN, "blocks": 3, "units": UNITS, **options}
-    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
-
-
-def begun(made):
-    """A network's parameters with biases and scales that are neither 0 nor 1."""
-    drawn = torch.Generator().manual_seed(5)
-    params = {name: p[0] for name, p in networks(made).items()}
-    return {
-        name: p + 0.3 * torch.randn(p.shape, generator=drawn, dtype=torch.float64)
-        for name, p in params.items()
-    }
+    return built("block_gru", **{"hidden": HIDDEN, "blocks": 3, "units": UNITS} | options)
 
 
 def silu(v):
@@ -74,19 +62,12 @@ def by_hand(params, X, mlp, eps=1e-4, bias=-1.0, gates=("reset", "cand", "update
     return np.array(found)
 
 
-def states(made, params, X):
-    found = [made.initial_state(params)]
-    for x in X:
-        found.append(made.step(params, found[-1], x))
-    return torch.stack(found[1:]).numpy()
-
-
 @pytest.mark.parametrize("mlp", [0, 2])
 @pytest.mark.parametrize("blocks", [1, 3, 12])
 def test_it_is_its_equations(blocks, mlp):
     made, X = network(blocks=blocks, mlp=mlp), stream(30)[0]
     params = begun(made)
-    ours = states(made, params, X)
+    ours = trajectory(made, params, X).numpy()
     assert ours.shape[1] == made.state_size == HIDDEN * (1 + (mlp > 0))
     theirs = by_hand(params, X, mlp)
     np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
@@ -99,7 +80,7 @@ def test_it_is_its_equations(blocks, mlp):
 def test_other_equations_are_noticed(wrong):
     made, X = network(), stream(30)[0]
     params = begun(made)
-    ours, theirs = states(made, params, X), by_hand(params, X, 2, **wrong)
+    ours, theirs = trajectory(made, params, X).numpy(), by_hand(params, X, 2, **wrong)
     assert np.abs(ours - theirs).max() > 1e-3
 
 

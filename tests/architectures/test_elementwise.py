@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from harness import HIDDEN, N_IN, N_OUT, NETWORKS, networks, stream
+from harness import HIDDEN, N_IN, N_OUT, NETWORKS, one, stream, trajectory
 
 from orla.architectures.elementwise import ElementWise
 from orla.architectures.lru import LRU
@@ -15,18 +15,11 @@ from orla.errors import OrlaError
 STEPS = 30
 
 
-def one(network):
-    return {name: p[0] for name, p in networks(network).items()}
-
-
 def outputs(network, params, X):
     """Outputs of the network, and y that they are made of."""
-    state, ys, found = network.initial_state(params), [], []
-    for x in X:
-        state = network.step(params, state, x)
-        ys.append(network.outputs(params, state))
-        found.append(network.readout(params, state))
-    return torch.stack(found), torch.stack(ys).numpy()
+    states = trajectory(network, params, X)
+    found = [network.readout(params, state) for state in states]
+    return torch.stack(found), torch.stack([network.outputs(params, s) for s in states]).numpy()
 
 
 def s4_by_convolution(network, params, X, method):
@@ -102,9 +95,7 @@ ELEMENTWISE = {
 def promises_kept(network):
     """Whether the next state answers to the past and to parameters as `ElementWise` says."""
     params, (X, _) = one(network), stream(4)
-    state = network.initial_state(params)
-    for x in X[:3]:
-        state = network.step(params, state, x)
+    state = trajectory(network, params, X[:3])[-1]
     by_params, by_state = torch.func.jacrev(network.step, (0, 1))(params, state, X[3])
     n, unit = network.numbers, torch.arange(network.numbers) // network.per_unit
     real, imaginary = network.decay(params)

@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from harness import N_IN, N_OUT, networks, stream
+from harness import N_IN, built, one, stream, trajectory
 
-from orla import catalogue
 from orla.architectures.base import LinearGates
 
 HIDDEN = 6
@@ -12,10 +11,8 @@ HIDDEN = 6
 
 def trajectories(change=lambda cell: None):
     """Our states and those of a cell of our weights, which `change` changes."""
-    network = catalogue.make(
-        "architecture", {"kind": "gru", "hidden": HIDDEN}, n_in=N_IN, n_out=N_OUT
-    )
-    params = {name: p[1] for name, p in networks(network).items()}
+    network = built("gru", HIDDEN)
+    params = one(network, 1)
     cell = torch.nn.GRUCell(N_IN, HIDDEN, dtype=torch.float64)
     with torch.no_grad():
         cell.weight_ih.copy_(params["W_ih"])
@@ -26,11 +23,10 @@ def trajectories(change=lambda cell: None):
         cell.bias_ih[: 2 * HIDDEN] -= shared
         cell.bias_hh.copy_(torch.cat([shared, params["b_n"]]))
         change(cell)
-    ours, theirs = [network.initial_state(params)], [torch.zeros(1, HIDDEN, dtype=torch.float64)]
-    for x in stream(40)[0]:
-        ours.append(network.step(params, ours[-1], x))
+    X, theirs = stream(40)[0], [torch.zeros(1, HIDDEN, dtype=torch.float64)]
+    for x in X:
         theirs.append(cell(x[None], theirs[-1]).detach())
-    return network, torch.stack(ours), torch.cat(theirs)
+    return network, trajectory(network, params, X), torch.cat(theirs[1:])
 
 
 def test_it_is_torchs_cell_at_every_step():

@@ -3,25 +3,23 @@
 import numpy as np
 import pytest
 import torch
-from harness import HIDDEN, N_IN, N_OUT, distance, networks, stream, watch
+from harness import HIDDEN, built, distance, networks, one, stream, trajectory, watch
 
 from orla import catalogue
 from orla.errors import OrlaError
 
 
 def network(**options):
-    given = {"kind": "low_rank_rnn", "hidden": HIDDEN, "rank": 2, **options}
-    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
+    return built("low_rank_rnn", **{"rank": 2} | options)
 
 
 def test_it_is_the_vanilla_network_of_the_product():
-    made = network()
-    p = {name: v[0].numpy() for name, v in networks(made).items()}
+    made, X = network(), stream(40)[0]
+    params = one(made)
+    p = {name: v.numpy() for name, v in params.items()}
     W_hh, h, other = p["U_hh"] @ p["V_hh"].T, np.zeros(HIDDEN), np.zeros(HIDDEN)
     assert np.linalg.matrix_rank(W_hh) == 2
-    state = made.initial_state({n: torch.tensor(v) for n, v in p.items()})
-    for x in stream(40)[0]:
-        state = made.step({n: torch.tensor(v) for n, v in p.items()}, state, x)
+    for x, state in zip(X, trajectory(made, params, X), strict=True):
         h = np.tanh(p["W_ih"] @ x.numpy() + W_hh @ h + p["b_h"])
         other = np.tanh(p["W_ih"] @ x.numpy() + W_hh.T @ other + p["b_h"])
         np.testing.assert_allclose(state.numpy(), h, rtol=1e-12, atol=1e-14)
@@ -32,7 +30,7 @@ def test_it_is_the_vanilla_network_of_the_product():
 def test_its_gradients_are_those_of_the_product_by_the_chain_rule(learner):
     """dL/dU = G V and dL/dV = G^T U, with G the gradient of W_hh of a vanilla network."""
     made = network()
-    rnn = catalogue.make("architecture", {"kind": "rnn", "hidden": HIDDEN}, n_in=N_IN, n_out=N_OUT)
+    rnn = built("rnn")
     params = networks(made)
     U, V = params["U_hh"], params["V_hh"]
     whole = {n: p for n, p in params.items() if n not in ("U_hh", "V_hh")}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from harness import N_IN, N_OUT, networks, stream
+from harness import N_IN, N_OUT, one, stream, trajectory
 
 from orla.architectures.retnet import RetNet
 from orla.errors import OrlaError
@@ -42,16 +42,12 @@ def parallel(network, params, X, decay=None):
 
 
 def recurrent(network, params, X):
-    state, found = network.initial_state(params), []
-    for x in X:
-        state = network.step(params, state, x)
-        found.append(state[: network.hidden].numpy())
-    return np.stack(found)
+    return trajectory(network, params, X)[:, : network.hidden].numpy()
 
 
 def made(**given):
     network = RetNet(n_in=N_IN, n_out=N_OUT, **given)
-    return network, {name: p[0] for name, p in networks(network).items()}
+    return network, one(network)
 
 
 CASES = [

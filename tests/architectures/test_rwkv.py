@@ -3,7 +3,7 @@
 import numpy as np
 import oracles
 import torch
-from harness import HIDDEN, N_IN, N_OUT, distance, networks, stream, watch
+from harness import HIDDEN, N_IN, N_OUT, distance, networks, one, stream, trajectory, watch
 from scipy.special import logsumexp
 
 from orla.architectures.rwkv import RWKV
@@ -45,20 +45,18 @@ def plain(params, state, x):
     return torch.cat([params["W_o"] @ (torch.sigmoid(r) * wkv), u, a, b])
 
 
-def one(scale=1.0, model=0):
-    params = {name: p[model] for name, p in networks(NETWORK).items()}
+def scaled(scale):
+    params = one(NETWORK)
     return params | {"W_k": scale * params["W_k"]}
 
 
 def ours(params, X):
-    start = NETWORK.initial_state(params)
-    visited = oracles.states(NETWORK.step, start, [params] * len(X), X)[1:]
-    return torch.stack(visited)[:, :HIDDEN].numpy()
+    return trajectory(NETWORK, params, X)[:, :HIDDEN].numpy()
 
 
 def test_it_is_the_sum_over_the_past():
     X, _ = stream(STEPS)
-    params = one()
+    params = one(NETWORK)
     found = ours(params, X)
     np.testing.assert_allclose(found, sums(params, X), rtol=1e-9, atol=1e-11)
     assert abs(found).max() > 0.1
@@ -67,7 +65,7 @@ def test_it_is_the_sum_over_the_past():
 
 def test_it_is_the_sum_where_exponentials_overflow():
     X, _ = stream(STEPS)
-    params = one(scale=20000.0)
+    params = scaled(20000.0)
     found = ours(params, X)
     np.testing.assert_allclose(found, sums(params, X), rtol=1e-7, atol=1e-9)
     start = torch.zeros(4 * HIDDEN, dtype=torch.float64)

@@ -1,5 +1,7 @@
 """The RNN of fixed bases: its gradient by the chain rule, and bases that keep their bits."""
 
+import functools
+
 import pytest
 import torch
 from harness import (
@@ -8,6 +10,7 @@ from harness import (
     N_OUT,
     SQUARED_ERROR,
     adapt,
+    built,
     distance,
     make_learner,
     make_optimizer,
@@ -22,16 +25,13 @@ from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
-
-def network(kind="singular_rnn", hidden=HIDDEN, **options):
-    given = {"kind": kind, "hidden": hidden, **options}
-    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
+network = functools.partial(built, "singular_rnn")
 
 
 @pytest.mark.parametrize("options", [{}, {"condition": 500.0, "largest": 0.9}])
 def test_a_seed_begins_as_the_spectral_network_of_the_same_options(options):
     ours = initial_parameters(network(**options), [0, 1], torch.float64)
-    theirs = initial_parameters(network("spectral_rnn", **options), [0, 1], torch.float64)
+    theirs = initial_parameters(built("spectral_rnn", **options), [0, 1], torch.float64)
     U, s, V = ours.pop("U_hh"), ours.pop("s_hh"), ours.pop("V_hh")
     product = U @ torch.diag_embed(s) @ V.transpose(1, 2)
     torch.testing.assert_close(product, theirs.pop("W_hh"), rtol=1e-12, atol=1e-14)

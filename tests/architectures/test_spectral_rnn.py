@@ -1,9 +1,11 @@
 """How the spectral RNN begins, by NumPy; what it is from there on, by the vanilla RNN."""
 
+import functools
+
 import numpy as np
 import pytest
 import torch
-from harness import HIDDEN, N_IN, N_OUT, networks, same, stream, watch
+from harness import HIDDEN, N_IN, N_OUT, built, networks, same, stream, watch
 
 from orla import catalogue
 from orla.architectures.rnn import RNN
@@ -11,10 +13,7 @@ from orla.architectures.spectral_rnn import orthogonal
 from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
-
-def network(hidden=64, **options):
-    given = {"kind": "spectral_rnn", "hidden": hidden, **options}
-    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
+network = functools.partial(built, "spectral_rnn")
 
 
 def first(made, seed=0):
@@ -25,7 +24,7 @@ def first(made, seed=0):
 
 @pytest.mark.parametrize("condition", [1, 5, 50, 5000, 1e5])
 def test_its_singular_values_follow_a_power_law(condition):
-    _, s = first(network(condition=condition))
+    _, s = first(network(64, condition=condition))
     assert s[0] / s[-1] == pytest.approx(condition, rel=1e-8)
     k, power = np.arange(1, 65), np.log(condition) / np.log(64)
     np.testing.assert_allclose(s / s[0], k**-power, rtol=1e-8)
@@ -37,18 +36,18 @@ def test_its_norm_is_that_of_the_vanilla_networks_on_average():
         (initial_parameters(RNN(64, 3, 2), [seed], torch.float64)["W_hh"] ** 2).sum()
         for seed in range(20)
     ]
-    assert (first(network())[1] ** 2).sum() == pytest.approx(np.mean(squares), rel=0.01)
+    assert (first(network(64))[1] ** 2).sum() == pytest.approx(np.mean(squares), rel=0.01)
 
 
 def test_the_largest_singular_value_may_be_given():
-    _, s = first(network(condition=50, largest=0.9))
+    _, s = first(network(64, condition=50, largest=0.9))
     assert s[0] == pytest.approx(0.9, rel=1e-12) and s[-1] == pytest.approx(0.9 / 50, rel=1e-8)
     alone, _ = first(network(hidden=1, condition=50, largest=0.9))
     assert abs(alone.item()) == pytest.approx(0.9, rel=1e-12)
 
 
 def test_all_else_begins_as_the_vanilla_network_of_the_seed():
-    ours = initial_parameters(network(), [0, 1], torch.float64)
+    ours = initial_parameters(network(64), [0, 1], torch.float64)
     theirs = initial_parameters(RNN(64, N_IN, N_OUT), [0, 1], torch.float64)
     assert list(ours) == list(theirs)
     for name, p in theirs.items():
@@ -65,14 +64,14 @@ def test_bases_are_orthogonal_and_uniform():
     torch.testing.assert_close(many.mean(0), torch.zeros_like(eye[0]), rtol=0, atol=0.05)
     torch.testing.assert_close(many.var(0), torch.full_like(eye[0], 1 / 3), rtol=0, atol=0.03)
     # U and V are two: of one and the same, W_hh would be symmetric.
-    W_hh, s = first(network(condition=1))
+    W_hh, s = first(network(64, condition=1))
     assert np.abs(W_hh - W_hh.T).max() > 0.1
     np.testing.assert_allclose(W_hh @ W_hh.T, s[0] ** 2 * np.eye(64), atol=1e-12)
 
 
 @pytest.mark.parametrize("learner", ["immediate", {"kind": "rtrl", "block": 8}])
 def test_from_there_on_it_is_the_vanilla_network(learner):
-    made = network(hidden=HIDDEN)
+    made = network()
     params, (X, Y) = networks(made), stream(24)
     ours, theirs = (
         watch(catalogue.make("learner", learner, architecture=a), params, X, Y, rate=0.05)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from harness import N_IN, N_OUT, distance, networks, stream, watch
+from harness import N_IN, N_OUT, built, distance, networks, one, stream, trajectory, watch
 
 from orla import catalogue
 from orla.architectures.rnn import RNN
@@ -12,32 +12,20 @@ from orla.architectures.stack import Stack
 from orla.errors import OrlaError
 from orla.probes.base import Update
 from orla.programs import kept
-from orla.reports import words
+from orla.reports.words import PartNames
 
 HIDDEN = 4
 MIXED = ["rnn", {"kind": "lstm", "hidden": 3}, {"kind": "gru"}]
 
 
 def stack(layers, **options):
-    given = {"kind": "stack", "hidden": HIDDEN, "layers": layers, **options}
-    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
-
-
-def one(made):
-    return {name: p[1] for name, p in networks(made).items()}
-
-
-def states(made, params, X):
-    found = [made.initial_state(params)]
-    for x in X:
-        found.append(made.step(params, found[-1], x))
-    return torch.stack(found[1:])
+    return built("stack", **{"hidden": HIDDEN, "layers": layers} | options)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_layers_of_one_kind_are_torchs(depth):
     made, X = stack(["rnn"] * depth), stream(40)[0]
-    params = one(made)
+    params = one(made, 1)
     theirs = torch.nn.RNN(N_IN, HIDDEN, num_layers=depth, dtype=torch.float64)
     with torch.no_grad():
         for k in range(depth):
@@ -46,7 +34,7 @@ def test_layers_of_one_kind_are_torchs(depth):
             getattr(theirs, f"bias_ih_l{k}").copy_(params[f"b_h.{k}"])
             getattr(theirs, f"bias_hh_l{k}").zero_()
         top, last = theirs(X)
-    ours = states(made, params, X)
+    ours = trajectory(made, params, X)
     torch.testing.assert_close(ours[:, :HIDDEN], top, rtol=1e-12, atol=1e-14)
     # The top layer's state comes first.
     torch.testing.assert_close(ours[-1].view(depth, HIDDEN).flip(0), last)
@@ -98,9 +86,9 @@ class Cells(torch.nn.Module):
 
 def test_mixed_layers_are_torchs_cells_on_top_of_each_other():
     made, X = stack(MIXED), stream(40)[0]
-    params = one(made)
+    params = one(made, 1)
     cells = Cells(params)
-    state, ours = cells.start(), states(made, params, X)
+    state, ours = cells.start(), trajectory(made, params, X)
     for x, found in zip(X, ours, strict=True):
         state = [h.detach() for h in cells(state, x)]
         rnn, h, c, gru = state
@@ -131,13 +119,13 @@ def test_immediate_derivatives_pass_down_the_layers_and_never_back_in_time():
     params = networks(made)
     learner = catalogue.make("learner", "immediate", architecture=made)
     ours, _ = watch(learner, params, X, Y).model(1)
-    truth = by_autograd(one(made), X, Y)
+    truth = by_autograd(one(made, 1), X, Y)
     assert distance(ours, truth) < 1e-10
     # Each layer learns: derivatives passed down to it. Without that, and back in time, is another.
     assert min(float(truth[-1][f"W_ih.{k}"].abs().max()) for k in range(3)) > 1e-3
-    in_layer = by_autograd(one(made), X, Y, between=torch.Tensor.detach)
+    in_layer = by_autograd(one(made, 1), X, Y, between=torch.Tensor.detach)
     assert distance(ours, in_layer) > 0.1
-    back = by_autograd(one(made), X, Y, before=lambda h: h)
+    back = by_autograd(one(made, 1), X, Y, before=lambda h: h)
     assert distance(ours, back) > 0.1
     # Which is what exact RTRL finds.
     exact, _ = watch(catalogue.make("learner", "rtrl", architecture=made), params, X, Y).model(1)
@@ -156,7 +144,7 @@ def test_a_stack_of_one_is_its_layer_and_stacks_may_stand_in_stacks():
     params = nested.init(torch.Generator().manual_seed(3))
     assert list(params)[:2] == ["W_ih.0.0", "W_hh.0.0"]
     renamed = dict(zip(flat.shapes(), params.values(), strict=True))
-    ours, theirs = states(nested, params, X), states(flat, renamed, X)
+    ours, theirs = trajectory(nested, params, X), trajectory(flat, renamed, X)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
     assert not torch.allclose(ours[-1, :HIDDEN], ours[-1, -HIDDEN:])
 
@@ -181,7 +169,7 @@ class Begun(RNN):
 
 def test_layers_start_where_they_start():
     made = Stack(HIDDEN, N_IN, N_OUT, layers=(RNN(HIDDEN), Begun(HIDDEN)))
-    params = one(made)
+    params = one(made, 1)
     begun = params["b_h.1"] + params["b_out"].sum()
     assert torch.equal(made.initial_state(params), torch.cat([begun, torch.zeros_like(begun)]))
 
@@ -225,8 +213,8 @@ def test_it_is_described_by_its_layers():
     assert paths[0] == paths[1] is not None and len(set(paths)) == 3
     named = {"architecture": {"deep": {"kind": "stack", "hidden": HIDDEN, "layers": MIXED}}}
     told = "stack RNN + LSTM (hidden 3) + GRU, hidden 4"
-    assert words.name("architecture", "deep", named) == told
-    assert words.name("architecture", "stack") == "stack"
+    assert PartNames(instances=named).called("architecture", "deep") == told
+    assert PartNames().called("architecture", "stack") == "stack"
 
 
 def test_the_update_ratio_is_over_the_recurrent_weights_of_all_layers():

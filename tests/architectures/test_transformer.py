@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from harness import N_IN, N_OUT, distance, networks, stream, watch
+from harness import N_IN, begun, built, distance, networks, stream, trajectory, watch
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -11,18 +11,7 @@ HIDDEN, CONTEXT = 6, 4
 
 
 def network(**options):
-    given = {"kind": "transformer", "hidden": HIDDEN, "context": CONTEXT, "heads": 3, **options}
-    return catalogue.make("architecture", given, n_in=N_IN, n_out=N_OUT)
-
-
-def begun(made):
-    """A network's parameters with biases and scales that are neither 0 nor 1."""
-    drawn = torch.Generator().manual_seed(5)
-    params = {name: p[0] for name, p in networks(made).items()}
-    return {
-        name: p + 0.3 * torch.randn(p.shape, generator=drawn, dtype=torch.float64)
-        for name, p in params.items()
-    }
+    return built("transformer", **{"hidden": HIDDEN, "context": CONTEXT, "heads": 3} | options)
 
 
 def encoder(made, params):
@@ -76,18 +65,11 @@ def by_torch(made, params, X, causal=True):
     return torch.stack(found)
 
 
-def states(made, params, X):
-    found = [made.initial_state(params)]
-    for x in X:
-        found.append(made.step(params, found[-1], x))
-    return torch.stack(found[1:])
-
-
 @pytest.mark.parametrize("options", [{}, {"layers": 1}, {"layers": 3, "heads": 1, "context": 1}])
 def test_it_is_torchs_encoder_on_the_window(options):
     made, X = network(**options), stream(12)[0]
     params = begun(made)
-    ours, theirs = states(made, params, X)[:, :HIDDEN], by_torch(made, params, X)
+    ours, theirs = trajectory(made, params, X)[:, :HIDDEN], by_torch(made, params, X)
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
     assert float(ours.diff(dim=0).abs().max()) > 0.1
 
@@ -101,12 +83,12 @@ def test_another_is_noticed(wrong):
         "mask": lambda: by_torch(made, params, X, causal=False),
         "position": lambda: by_torch(made, params | {"position": 0 * params["position"]}, X),
     }[wrong]()
-    assert float((states(made, params, X)[:, :HIDDEN] - theirs).abs().max()) > 1e-3
+    assert float((trajectory(made, params, X)[:, :HIDDEN] - theirs).abs().max()) > 1e-3
 
 
 def test_the_state_holds_the_last_inputs_and_which_there_are():
     made, X = network(), stream(7)[0]
-    found = states(made, begun(made), X)
+    found = trajectory(made, begun(made), X)
     assert found.shape[1] == made.state_size
     for t, state in enumerate(found):
         _, filled, window = state.split([HIDDEN, CONTEXT, CONTEXT * N_IN])
@@ -116,9 +98,9 @@ def test_the_state_holds_the_last_inputs_and_which_there_are():
     # What came before the window is forgotten.
     other = X.clone()
     other[: 7 - CONTEXT] = 9.0
-    assert torch.equal(states(made, begun(made), other)[-1], found[-1])
+    assert torch.equal(trajectory(made, begun(made), other)[-1], found[-1])
     other[7 - CONTEXT] = 9.0
-    assert not torch.equal(states(made, begun(made), other)[-1], found[-1])
+    assert not torch.equal(trajectory(made, begun(made), other)[-1], found[-1])
 
 
 def test_the_immediate_gradient_is_the_full_one():

@@ -12,13 +12,18 @@ from harness import (
     LEARNED,
     LEARNERS,
     NETWORKS,
-    SQUARED_ERROR,
+    RATES,
+    SEGMENT,
+    STEPS,
     adapt,
     everything,
+    in_full,
     initial,
     make_learner,
+    make_loop,
     make_optimizer,
     networks,
+    ran,
     same,
     stream,
     taking,
@@ -27,7 +32,6 @@ from harness import (
 
 from orla import catalogue
 from orla.engine import forward
-from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
@@ -36,15 +40,6 @@ from orla.probes.base import Probe
 from orla.probes.update_ratio import UpdateRatio
 from orla.programs import compiling
 from orla.study.batches import batches, chosen
-
-RATES = torch.tensor([0.003, 0.01, 0.03], dtype=torch.float64)
-STEPS = 72
-
-
-def loop(name, kind, rule=None, segment=24, probes=()):
-    """A loop of the learner called `name` on the network called `kind`."""
-    learner = make_learner(name, NETWORKS[kind][0])
-    return Loop(learner, rule or Adam(), SQUARED_ERROR, probes=probes, segment=segment)
 
 
 def of(params, model):
@@ -66,11 +61,11 @@ def plain_loop(step, initial, params, X, Y, rate):
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
-def test_two_thousand_steps_of_adam_end_where_a_plain_loop_ends(kind):
+def test_six_hundred_steps_of_adam_end_where_a_plain_loop_ends(kind):
     architecture, step = NETWORKS[kind]
-    X, Y = stream(2000)
+    X, Y = stream(600)
     params = networks(architecture, models=1)
-    result = adapt(loop("immediate", kind, segment=200), params, RATES[:1], X, Y)
+    result = adapt(make_loop("immediate", kind, segment=200), params, RATES[:1], X, Y)
     own = of(params, 0)
     final, losses = plain_loop(step, initial(architecture), own, X, Y, float(RATES[0]))
     for name, p in final.items():
@@ -100,28 +95,29 @@ def test_online_rtrl_with_adam_ends_where_the_dense_recursion_ends(kind):
         )
 
 
-@pytest.mark.parametrize(("kind", "name"), LEARNED)
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
 def test_a_model_does_not_depend_on_its_company(kind, name):
-    """To rounding: PyTorch's own sums add in an order that depends on a tensor's place in memory.
+    """In a batch of one size its bits are its own, whatever fills the other places.
 
-    In the compiled loops a model's place changes no bit (test_compiling.py).
+    Elsewhere to rounding: PyTorch's own sums add in an order that depends on a tensor's place in
+    memory. In the compiled loops a model's place changes no bit (test_compiling.py).
     """
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS[kind][0], models=3)
-    own = loop(name, kind, probes=[UpdateRatio()])
-    if kind == "another":
-        own = loop(name, kind)  # it has no W_hh
-    together = adapt(own, params, RATES, X, Y)
-    for model in range(3):
-        index = torch.tensor([model])
-        alone = adapt(own, chosen(params, index), RATES[index], X, Y, seeds=[model])
-        for n, p in alone.state.params.items():
-            torch.testing.assert_close(p[0], together.state.params[n][model], rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(alone.errors[0], together.errors[model], rtol=1e-9)
-        for measured, series in alone.series.items():
-            np.testing.assert_allclose(series[0], together.series[measured][model], rtol=1e-6)
+    together, params = ran(kind, name), networks(NETWORKS[kind][0], models=3)
+
+    def some(*models):
+        index = torch.tensor(models)
+        chosen_ones = chosen(params, index)
+        return adapt(make_loop(name, kind), chosen_ones, RATES[index], *stream(STEPS), seeds=models)
+
+    filled, alone = some(0, 2, 2), some(1)
     final = together.state.params
-    assert not same(of(final, 0), of(final, 1))
+    for model in (0, 2):
+        assert same(of(filled.state.params, model), of(final, model))
+    for other, place, model in ((filled, 1, 2), (alone, 0, 1)):
+        for n, p in other.state.params.items():
+            torch.testing.assert_close(p[place], final[n][model], rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(other.errors[place], together.errors[model], rtol=1e-9)
+        assert not same(of(other.state.params, place), of(final, 0))
 
 
 @pytest.mark.parametrize("name", ["immediate", "tbptt-8-8", "rtrl"])
@@ -138,7 +134,7 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
     monkeypatch.setattr(compiling.programs, "make", made)
     forward._forward.cache_clear()
     params, (X, Y) = networks(NETWORKS["rnn"][0]), stream(STEPS)
-    used = loop(name, "rnn")
+    used = make_loop(name, "rnn")
     for given in (params, dict(reversed(params.items()))):
         found.append(adapt(used, given, RATES[:2], X, Y))
         found.append(forward.outputs_of(NETWORKS["rnn"][0], given, None, {"x": X}))
@@ -148,49 +144,39 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
     forward._forward.cache_clear()
 
 
-@pytest.mark.parametrize(("passes", "compiled"), [(11, 0), (12, 18)])
+@pytest.mark.parametrize(("passes", "compiled"), [(16, 0), (17, 12)])
 def test_updates_are_compiled_where_two_hundred_are_planned(passes, compiled):
-    """A run of 72 steps makes 18 updates."""
+    """A run of 48 steps makes 12 updates."""
     params, (X, Y) = networks(NETWORKS["rnn"][0], models=3), stream(STEPS)
-    used = dataclasses.replace(loop("tbptt-6-4", "rnn"), passes=passes)
+    used = dataclasses.replace(make_loop("tbptt-6-4", "rnn"), passes=passes)
     update = Mock(wraps=used._apply)
     used.__dict__["_compiled_apply"] = update
     adapt(used, params, RATES, X, Y)
     assert update.call_count == compiled
 
 
-@pytest.mark.parametrize(("kind", "name"), LEARNED)
-def test_the_same_run_twice_has_the_same_bits(kind, name):
-    X, Y = stream(STEPS)
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
+def test_a_snapshot_has_the_bits_of_a_shorter_run_and_the_start_stays_as_it_was(kind, name):
+    whole, (X, Y) = ran(kind, name), (m[:SEGMENT] for m in stream(STEPS))
+    assert list(whole.snapshots) == [SEGMENT, STEPS]
+    kept, network = whole.snapshots[SEGMENT]
     params = networks(NETWORKS[kind][0], models=3)
     before = {n: p.clone() for n, p in params.items()}
-    first, second = (adapt(loop(name, kind), params, RATES, X, Y) for _ in "ab")
-    assert same(everything(first.state), everything(second.state))
-    assert np.array_equal(first.errors, second.errors)
+    short = adapt(make_loop(name, kind), params, RATES, X, Y)
+    assert same(short.state.params, kept) and torch.equal(short.state.network, network)
+    assert np.array_equal(short.errors, whole.errors[:, :SEGMENT])
     assert same(params, before)
-    other = adapt(loop(name, kind), params, RATES, X + 1e-9, Y)
-    assert not same(everything(first.state), everything(other.state))
-
-
-@pytest.mark.parametrize(("kind", "name"), LEARNED)
-def test_a_padded_batch_computes_the_same_bits(name, kind):
-    """In a batch of one size a model's bits are its own, whatever fills the other places."""
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS[kind][0], models=3)
-    own = loop(name, kind)
-    pairs = [
-        adapt(own, chosen(params, index), RATES[index], X, Y).state
-        for index in (torch.tensor([0, 1]), torch.tensor([0, 2]))
-    ]
-    assert same(*(of(state.params, 0) for state in pairs))
-    assert not same(*(of(state.params, 1) for state in pairs))
+    assert same(whole.state.params, whole.snapshots[STEPS][0])
+    assert not same(whole.state.params, kept)
+    other = adapt(make_loop(name, kind), params, RATES, X + 1e-9, Y)
+    assert not same(other.state.params, kept)
 
 
 @pytest.mark.parametrize("name", catalogue.parts("optimizer"))
 def test_batches_of_two_compute_the_bits_of_one_of_three(name):
     X, Y = stream(STEPS)
     params = networks(NETWORKS["rnn"][0], models=3)
-    own = loop("immediate", "rnn", make_optimizer(name))
+    own = make_loop("immediate", "rnn", make_optimizer(name))
     together = adapt(own, params, RATES, X, Y).state
     for index, count in batches(3, 2):
         index = torch.as_tensor(index)
@@ -235,21 +221,6 @@ class Bias(Probe):
         return state, {"bias": bias, "double": 2.0 * bias}
 
 
-@pytest.mark.parametrize("name", ["immediate", "rtrl"])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_probe_sees_parameters_as_they_are_before_the_update(name, compiled):
-    X, Y = stream(6)
-    params = networks(NETWORKS["rnn"][0], models=3)
-    compiling.configure(compile=compiled)
-    try:
-        seen = adapt(loop(name, "rnn", SGD(), 3, [Bias()]), params, RATES, X, Y).series
-    finally:
-        compiling.configure(compile=False)
-    assert np.array_equal(seen["bias"][:, 0], params["b_out"].numpy())
-    assert np.array_equal(2.0 * seen["bias"], seen["double"])
-    assert (seen["bias"][:, 1] != seen["bias"][:, 0]).any()
-
-
 @dataclass(frozen=True)
 class CutOut(Probe):
     """A count that begins as one number of a weight, set to 0: with the weight's strides."""
@@ -262,16 +233,21 @@ class CutOut(Probe):
         return {"steps": steps}, {"steps": steps}
 
 
-@pytest.mark.parametrize("models", [1, 2])
-def test_a_compiled_loop_takes_a_state_cut_out_of_a_weight(models):
-    X, Y = stream(6)
-    params = networks(NETWORKS["rnn"][0], models=models)
-    compiling.configure(compile=True)
+@pytest.mark.parametrize(("name", "models"), [("immediate", 1), ("rtrl", 2)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_probe_sees_parameters_before_the_update_and_may_keep_a_number_of_one(
+    name, models, compiled
+):
+    params = networks(NETWORKS["rnn"][0], models)
+    compiling.configure(compile=compiled)
     try:
-        own = loop("immediate", "rnn", SGD(), 3, [CutOut()])
-        seen = adapt(own, params, RATES[:models], X, Y).series
+        own = make_loop(name, "rnn", SGD(), 3, probes=[Bias(), CutOut()])
+        seen = adapt(own, params, RATES[:models], *stream(6)).series
     finally:
         compiling.configure(compile=False)
+    assert np.array_equal(seen["bias"][:, 0], params["b_out"].numpy())
+    assert np.array_equal(2.0 * seen["bias"], seen["double"])
+    assert (seen["bias"][:, 1] != seen["bias"][:, 0]).any()
     assert np.array_equal(seen["steps"], np.tile(np.arange(1.0, 7.0), (models, 1)))
 
 
@@ -280,7 +256,7 @@ def test_the_update_ratio_is_that_of_the_steps_taken():
     X, Y = stream(10)
     learner = make_learner("immediate", architecture)
     watched = watch(learner, networks(architecture), X, Y, rate=0.1)
-    own = loop("immediate", "rnn", SGD(), 1, [UpdateRatio()])
+    own = make_loop("immediate", "rnn", SGD(), 1, probes=[UpdateRatio()])
     rates = torch.full((2,), 0.1, dtype=torch.float64)
     ratios = adapt(own, networks(architecture), rates, X, Y).series["update_ratio"]
     for model in range(2):
@@ -293,31 +269,16 @@ def test_the_update_ratio_is_that_of_the_steps_taken():
 
 def test_the_update_ratio_of_a_frozen_recurrence_is_missing():
     X, Y = stream(6)
-    own = loop("last-layer", "rnn", SGD(), 6, [UpdateRatio()])
+    own = make_loop("last-layer", "rnn", SGD(), 6, probes=[UpdateRatio()])
     result = adapt(own, networks(NETWORKS["rnn"][0], models=3), RATES, X, Y)
     assert np.isnan(result.series["update_ratio"]).all()
 
 
-@pytest.mark.parametrize("name", taking("rnn"))
-def test_a_snapshot_is_a_shorter_run_and_the_start_stays_as_it_was(name):
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS["rnn"][0], models=3)
-    before = {n: p.clone() for n, p in params.items()}
-    own = loop(name, "rnn")
-    whole = adapt(own, params, RATES, X, Y, snapshots=[24, 48, STEPS])
-    assert set(whole.snapshots) == {24, 48, STEPS}
-    for steps, (kept, network) in whole.snapshots.items():
-        short = adapt(own, params, RATES, X[:steps], Y[:steps]).state
-        assert same(short.params, kept) and torch.equal(short.network, network)
-        assert same(whole.state.params, kept) == (steps == STEPS)
-    assert same(params, before)
-
-
-@pytest.mark.parametrize(("kind", "name"), LEARNED)
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
 def test_single_precision_through_the_same_code(kind, name):
-    X, Y = stream(STEPS)
+    X, Y = stream(SEGMENT)
     params = networks(NETWORKS[kind][0], models=3, dtype=torch.float32)
-    own = loop(name, kind, SGD())
+    own = make_loop(name, kind, SGD())
     single = adapt(own, params, RATES.float(), X.float(), Y.float())
     double = adapt(own, {n: p.double() for n, p in params.items()}, RATES, X, Y)
     assert single.errors.dtype == np.float32
@@ -329,13 +290,10 @@ def test_single_precision_through_the_same_code(kind, name):
 
 @pytest.mark.parametrize("name", taking("rnn"))
 def test_a_diverging_model_neither_stops_nor_touches_its_neighbours(name):
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS["rnn"][0], models=3)
-    own = loop(name, "rnn", SGD())
-    calm = adapt(own, params, RATES, X, Y)
-    wild = RATES.clone()
+    calm, wild = ran("rnn", name), RATES.clone()
     wild[1] = 1e200
-    result = adapt(own, params, wild, X, Y)
+    params = networks(NETWORKS["rnn"][0], models=3)
+    result = adapt(make_loop(name, "rnn"), params, wild, *stream(STEPS))
     assert not np.isfinite(result.errors[1]).all()
     for model in (0, 2):
         assert same(of(result.state.params, model), of(calm.state.params, model))
@@ -346,9 +304,9 @@ def test_a_diverging_model_neither_stops_nor_touches_its_neighbours(name):
 def test_steps_that_fill_no_update_are_passed_over_and_counted(name):
     X, Y = stream(STEPS + 5)
     params, done = networks(NETWORKS["rnn"][0], models=3), []
-    own = loop(name, "rnn")
+    own = make_loop(name, "rnn")
     longer = adapt(own, params, RATES, X, Y, on_segment=done.append)
-    assert done == [24, 24, 24]
+    assert done == [24, 24]
     assert longer.errors.shape == (3, STEPS) and longer.state.step == STEPS
     shorter = adapt(own, params, RATES, X[:STEPS], Y[:STEPS])
     assert same(everything(longer.state), everything(shorter.state))
@@ -358,15 +316,15 @@ def test_what_does_not_fit_is_refused():
     X, Y = stream(STEPS)
     params = networks(NETWORKS["rnn"][0], models=3)
     with pytest.raises(OrlaError, match="one every 8 steps"):
-        loop("tbptt-8-8", "rnn", segment=20)
-    own = loop("tbptt-8-8", "rnn")
+        make_loop("tbptt-8-8", "rnn", segment=20)
+    own = make_loop("tbptt-8-8", "rnn")
     with pytest.raises(OrlaError, match="shorter than one update"):
         adapt(own, params, RATES, X[:7], Y[:7])
-    for step in (0, 8, 96):
+    for step in (0, 8, 72):
         with pytest.raises(OrlaError, match="choose a multiple of 24"):
             adapt(own, params, RATES, X, Y, snapshots=[step])
     first = adapt(own, params, RATES, X[:24], Y[:24]).state
-    with pytest.raises(OrlaError, match="after 24 of 72 steps"):
+    with pytest.raises(OrlaError, match="after 24 of 48 steps"):
         adapt(own, params, RATES, X[24:], Y[24:], snapshots=[24], state=first)
 
 
@@ -374,7 +332,7 @@ def test_an_optimizer_may_be_carried_over_to_another_run():
     """Pretraining's epochs: the network's state begins anew, Adam's goes on."""
     X, Y = stream(24)
     params = networks(NETWORKS["lstm"][0], models=3)
-    own = loop("tbptt-8-8", "lstm")
+    own = make_loop("tbptt-8-8", "lstm")
     first = adapt(own, params, RATES, X, Y).state
     kept = {n: v.clone() for n, v in first.optimizer.items()}
     goes_on, fresh = (

@@ -1,5 +1,6 @@
 """What the memory model counts: against earlier formulas, and the tensors that the engine makes."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -7,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from harness import fits, specified
-from programs.support import learner, loop, network, parameters, stream
+from harness import fits, networks, specified
+from programs.support import learner, loop, moments, network
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
@@ -75,43 +76,39 @@ def form(name):
 
 TAKEN = [
     (kind, form(name))
-    for kind in ("rnn", "lstm", "leaky")
+    for kind in ("rnn", "lstm", "another")
     for name in catalogue.parts("learner")
     if fits(network(kind), form(name))
 ]
+RULES = catalogue.parts("optimizer")
+# Every learner with one optimizer after the other, and one learner with every optimizer.
+COUNTED = {(*taken, rule) for taken, rule in zip(TAKEN, itertools.cycle(RULES), strict=False)}
+COUNTED |= {("rnn", "immediate-8", rule) for rule in RULES}
 
 
-@pytest.mark.parametrize(("kind", "name"), TAKEN)
-def test_what_is_carried_is_counted_as_it_is_made(kind, name):
+@pytest.mark.parametrize(("kind", "name", "rule"), sorted(COUNTED))
+def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch):
     driver = learner(name, kind)
-    for rule in catalogue.parts("optimizer"):
-        made = loop(driver, rule, probes=())
-        state = made.start(parameters(driver.architecture, MODELS))
-        counted = memory.components(made, models=MODELS)
-        copies = 5 if driver.loops else 3
-        assert counted["parameters"] == copies * bytes_of(state.params)
-        assert counted["optimizer"] == copies * bytes_of(state.optimizer)
-        assert counted["network"] == bytes_of(state.network)
-        # One counter of exact RTRL is for all models.
-        assert counted["carry"] == pytest.approx(2 * bytes_of(state.learners["own"].carry), abs=32)
-        assert counted["buffers"] == bytes_of(state.learners["own"].memory.changed)
-        assert counted["sensitivity"] == bytes_of(state.learners["own"].memory.read)
-        beside = 0 if driver.block_length else 3
-        assert counted["temporaries"] == beside * counted["buffers"]
-
-
-@pytest.mark.parametrize(("kind", "name"), TAKEN)
-def test_a_model_that_is_not_made_is_counted_the_same(kind, name, monkeypatch):
-    driver = learner(name, kind)
-    for rule in catalogue.parts("optimizer"):
-        made = loop(driver, rule, probes=())
-        counted = memory.components(made, models=MODELS)
-        with monkeypatch.context() as without:
-            without.setattr(memory, "_MADE", 0)
-            assert memory.components(made, models=MODELS) == counted
+    made = loop(driver, rule, probes=())
+    state = made.start(networks(driver.architecture, MODELS))
+    counted = memory.components(made, models=MODELS)
+    copies = 5 if driver.loops else 3
+    assert counted["parameters"] == copies * bytes_of(state.params)
+    assert counted["optimizer"] == copies * bytes_of(state.optimizer)
+    assert counted["network"] == bytes_of(state.network)
+    # One counter of exact RTRL is for all models.
+    assert counted["carry"] == pytest.approx(2 * bytes_of(state.learners["own"].carry), abs=32)
+    assert counted["buffers"] == bytes_of(state.learners["own"].memory.changed)
+    assert counted["sensitivity"] == bytes_of(state.learners["own"].memory.read)
+    beside = 0 if driver.block_length else 3
+    assert counted["temporaries"] == beside * counted["buffers"]
+    # A model that is not made is counted the same.
+    monkeypatch.setattr(memory, "_MADE", 0)
+    assert memory.components(made, models=MODELS) == counted
 
 
 COUNTING = """
+import itertools
 import json
 import sys
 from orla import catalogue
@@ -128,9 +125,9 @@ for network in json.loads(sys.argv[1]):
 
 
 def test_counting_a_small_model_loads_no_compiler():
-    networks = [{"kind": "lstm", "hidden": 64}]
-    networks += [specified(kind, 10) for kind in catalogue.parts("architecture")]
-    command = [sys.executable, "-c", COUNTING, json.dumps(networks)]
+    counted = [{"kind": "lstm", "hidden": 64}]
+    counted += [specified(kind, 10) for kind in catalogue.parts("architecture")]
+    command = [sys.executable, "-c", COUNTING, json.dumps(counted)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert not done.returncode, done.stderr
 
@@ -139,7 +136,7 @@ def test_counting_a_small_model_loads_no_compiler():
 def test_what_a_learner_carries_is_counted_as_it_is_made(kind, name):
     driver = learner(name, kind)
     for precision, dtype in PRECISIONS.items():
-        params = {n: p.to(dtype) for n, p in parameters(driver.architecture, 1).items()}
+        params = {n: p.to(dtype) for n, p in networks(driver.architecture, 1).items()}
         made = loop(driver, probes=())
         carried = made.start(params).learners["own"]
         held = bytes_of([carried.carry, carried.memory.changed, carried.memory.read])
@@ -167,15 +164,15 @@ def test_a_look_is_counted_once_however_many_models():
         assert memory.components(none)["looks"] == 0
 
 
-@pytest.mark.parametrize("kind", ["rnn", "lstm", "leaky"])
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "another"])
 @pytest.mark.parametrize("name", ["immediate-6", "tbptt-6-6", "tbptt-9-6"])
 def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
     driver = learner(name, kind)
-    params, kept = parameters(driver.architecture, MODELS), []
+    params, kept = networks(driver.architecture, MODELS), []
     state = loop(driver, probes=(), segment=6).start(params)
     d, network_state = driver.derivatives, state.network
     for t in range(6):
-        moment = {n: m[t] for n, m in stream(6).items()}
+        moment = {n: m[t] for n, m in moments(6).items()}
         before = network_state
         network_state, tape = d.forward(params, before, moment)
         error, cotangent, readout = d.readout(loop(driver).loss, params, network_state, moment)

@@ -1,5 +1,6 @@
 """Learners that watch: what they answer, that they never drive, and what the loop refuses."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from harness import (
     LEARNED,
     LEARNERS,
     NETWORKS,
+    PAIRS,
     SQUARED_ERROR,
     Counting,
     Recorder,
@@ -17,7 +19,9 @@ from harness import (
     distance,
     everything,
     fits,
+    in_full,
     make_learner,
+    make_loop,
     networks,
     same,
     stream,
@@ -34,7 +38,7 @@ from orla.optimizers.adam import Adam
 from orla.probes.past_gradient import PastGradient
 from orla.programs import compiling
 
-STEPS = 48
+STEPS = 24
 RATES = torch.tensor([0.01, 0.03], dtype=torch.float64)
 
 
@@ -44,26 +48,14 @@ def fitting(learner, architecture):
     return {name: o for name, o in made.items() if o.stride in (1, learner.stride)}
 
 
-@pytest.mark.parametrize(("kind", "name"), LEARNED)
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
 def test_observers_and_probes_never_drive(kind, name):
     architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)
     params, learner = networks(architecture), make_learner(name, architecture)
-    bare = adapt(Loop(learner, Adam(), SQUARED_ERROR, segment=24), params, RATES, X, Y)
-    watched = adapt(
-        Loop(
-            learner,
-            Adam(),
-            SQUARED_ERROR,
-            observers=fitting(learner, architecture),
-            probes=[Counting(), Recorder()],
-            segment=24,
-        ),
-        params,
-        RATES,
-        X,
-        Y,
-    )
+    bare = adapt(make_loop(name, kind), params, RATES, X, Y)
+    watching = {"observers": fitting(learner, architecture), "probes": [Counting(), Recorder()]}
+    watched = adapt(make_loop(name, kind, **watching), params, RATES, X, Y)
     for own in ("params", "network", "optimizer"):
         assert same(getattr(bare.state, own), getattr(watched.state, own))
     assert same(bare.state.learners["own"].carry, watched.state.learners["own"].carry)
@@ -76,18 +68,12 @@ def test_an_intervention_does_drive():
     """The negative control of the test above."""
     architecture, _ = NETWORKS["rnn"]
     X, Y = stream(STEPS)
-    params, learner = networks(architecture), make_learner("immediate", architecture)
-    ran = [
-        adapt(
-            Loop(learner, Adam(), SQUARED_ERROR, interventions=chain, segment=24),
-            params,
-            RATES,
-            X,
-            Y,
-        ).state.params
+    params = networks(architecture)
+    results = [
+        adapt(make_loop("immediate", "rnn", interventions=chain), params, RATES, X, Y)
         for chain in ([], [Smoothing()])
     ]
-    assert not same(*ran)
+    assert not same(*(result.state.params for result in results))
 
 
 @dataclass(frozen=True)
@@ -122,21 +108,13 @@ def test_gradient_and_update_are_compiled_apart_where_any_learner_loops(observer
 def test_compiled_observers_never_drive():
     architecture, _ = NETWORKS["rnn"]
     X, Y = stream(STEPS)
-    params, learner = networks(architecture), make_learner("immediate", architecture)
+    params = networks(architecture)
+    watching = {"observers": {"rtrl": RTRL(architecture, block=10)}, "probes": [Counting()]}
     compiling.configure(compile=True)
     try:
         bare, watched = (
-            adapt(
-                Loop(learner, Adam(), SQUARED_ERROR, observers=them, probes=probes, segment=24),
-                params,
-                RATES,
-                X,
-                Y,
-            )
-            for them, probes in (
-                ({}, []),
-                ({"rtrl": RTRL(architecture, block=10)}, [Counting()]),
-            )
+            adapt(make_loop("immediate", "rnn", **parts), params, RATES, X, Y)
+            for parts in ({}, watching)
         )
     finally:
         compiling.configure(compile=False)
@@ -145,7 +123,7 @@ def test_compiled_observers_never_drive():
     assert watched.series["so far observed"].any()
 
 
-@pytest.mark.parametrize(("kind", "name"), LEARNED)
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
 def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
     """Under itself, and where it answers at each step under plain immediate learning."""
     architecture, _ = NETWORKS[kind]
@@ -163,12 +141,16 @@ def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
         assert distance(watched.model(1, "of twin")[0], watched.model(1)[0]) > 1e-3
 
 
-@pytest.mark.parametrize("driver", [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"])
+BY_STEP = [(k, n) for k, n in LEARNED if make_learner(n, NETWORKS[k][0]).stride == 1]
+WINDOWED = [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"]
+IN_TURN = [(*pair, n) for pair, n in zip(PAIRS, itertools.cycle(WINDOWED), strict=False)]
+
+
 @pytest.mark.parametrize(
-    ("kind", "name"),
-    [(k, n) for k, n in LEARNED if make_learner(n, NETWORKS[k][0]).stride == 1],
+    ("kind", "name", "driver"),
+    in_full([(*p, n) for p, n in itertools.product(BY_STEP, WINDOWED)], IN_TURN),
 )
-def test_under_windows_a_step_learner_is_that_run_by_hand(kind, driver, name):
+def test_under_windows_a_step_learner_is_that_run_by_hand(kind, name, driver):
     """Driven alone, its weights set anew at each window to those that the driver had there."""
     architecture, _ = NETWORKS[kind]
     X, Y = stream(24)

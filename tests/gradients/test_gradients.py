@@ -20,6 +20,7 @@ from harness import (
     all_learn,
     distance,
     fits,
+    in_full,
     networks,
     stream,
 )
@@ -100,14 +101,18 @@ def test_window_learners_have_a_row_an_update(write, tmp_path, learner, window, 
     assert f"last {30 % stride} steps" in capsys.readouterr().err
 
 
+TYPED = [
+    (kind, learner)
+    for kind in catalogue.parts("architecture")
+    for learner in catalogue.parts("learner")
+    if (kind in PLAIN or learner in ("immediate", "rtrl", "diagonal"))
+    and fits(NETWORKS[kind][0], learner)
+]
+
+
 @pytest.mark.parametrize(
     ("kind", "learner"),
-    [
-        (kind, learner)
-        for kind in catalogue.parts("architecture")
-        for learner in catalogue.parts("learner")
-        if (kind in PLAIN or learner in ("immediate", "rtrl")) and fits(NETWORKS[kind][0], learner)
-    ],
+    in_full(TYPED, [(k, n) for k, n in TYPED if k == "rnn" or n in ("immediate", "diagonal")]),
 )
 def test_every_architecture_and_learner_goes_through(write, tmp_path, kind, learner):
     write(kind, steps=20 if learner == "rtrl" else 200)  # a window of 200 fills once

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from harness import LEARNED, NETWORKS, REMEMBERING, make_learner, networks, stream, watch
+from harness import LEARNED, NETWORKS, REMEMBERING, in_full, make_learner, networks, stream, watch
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -25,7 +25,7 @@ def exact(learner):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, name in LEARNED if kind in REMEMBERING]
+    ("kind", "name"), in_full([(kind, name) for kind, name in LEARNED if kind in REMEMBERING])
 )
 def test_the_norm_is_the_observers_and_the_direction_stays(kind, name):
     architecture, _ = NETWORKS[kind]

@@ -9,15 +9,15 @@ from harness import (
     FIXED,
     NETWORKS,
     Adapting,
-    all_learn,
+    adapted,
     distance,
+    held_to,
     initial,
     make_learner,
     networks,
     stream,
     watch,
 )
-from torch.func import jacrev
 
 from orla.architectures.elementwise import ElementWise
 from orla.learners.d_rtrl import DRTRL
@@ -27,17 +27,10 @@ EXACT = 1e-10
 STEPS = 20
 
 
-def masked(network, step, params_by_step, X, Y, mask):
-    """P <- (mask J) P + D, dense; gradient (dL/dh_t) P_t."""
-    state, P, answers, error = initial(network), None, [], oracles.error_of(step)
-    for params, x, y in zip(params_by_step, X, Y, strict=True):
-        D, J = jacrev(step, argnums=(0, 1))(params, state, x)
-        if P is not None:
-            D = {name: torch.tensordot(mask * J, P[name], 1) + d for name, d in D.items()}
-        P, state = D, step(params, state, x)
-        direct, on_state = jacrev(error, argnums=(0, 1))(params, state, y)
-        answers.append({n: torch.tensordot(on_state, P[n], 1) + direct[n] for n in params})
-    return answers
+def masked(network, step, params_by_step, mask):
+    """P <- (mask J) P + D, dense."""
+    given = step, initial(network), params_by_step, *stream(STEPS)
+    return oracles.dense_rtrl(*given, jacobian=lambda J: mask * J)
 
 
 @dataclass(frozen=True)
@@ -70,20 +63,14 @@ def own(network):
 @pytest.mark.parametrize("kind", CASES)
 def test_it_is_the_dense_recursion_with_each_units_own_block(kind):
     network, step = CASES[kind]
-    X, Y = stream(STEPS)
-    run = watch(DRTRL(network), networks(network), X, Y, rate=0.05)
-    for model in range(2):
-        ours, used = run.model(model)
-        truth = masked(network, step, used, X, Y, own(network))
-        assert distance(ours, truth) < EXACT
-        assert all_learn(truth, FIXED.get(kind, ()))
-    assert distance([used[-1]], [used[0]]) > 0.01
-    frozen = masked(network, step, [used[0]] * STEPS, X, Y, own(network))
-    assert distance(ours, frozen) > 1e-3
-    none = masked(network, step, used, X, Y, 0.0 * own(network))
+    mask = own(network)
+    run = watch(DRTRL(network), networks(network), *stream(STEPS), rate=0.05)
+    ours, used = held_to(lambda used: masked(network, step, used, mask), run, FIXED.get(kind, ()))
+    assert distance(ours, masked(network, step, [used[0]] * STEPS, mask)) > 1e-3
+    none = masked(network, step, used, 0.0 * mask)
     remembers = kind != "transformer"  # no parameter moves what its window passes on
     assert (distance(ours, none) > 1e-2) == remembers
-    whole = masked(network, step, used, X, Y, torch.ones_like(own(network)))
+    whole = masked(network, step, used, torch.ones_like(mask))
     assert (distance(ours, whole) < EXACT) == (isinstance(network, ElementWise) or not remembers)
 
 
@@ -91,32 +78,29 @@ def test_it_is_the_dense_recursion_with_each_units_own_block(kind):
 def test_a_unit_has_all_of_its_numbers_of_state(kind):
     """The negative control: single numbers in the place of a unit's block are something else."""
     network, step = NETWORKS[kind]
-    X, Y = stream(STEPS)
-    ours, used = watch(DRTRL(network), networks(network), X, Y, rate=0.05).model(0)
+    ours, used = adapted(DRTRL(network), STEPS, rate=0.05)
     single = torch.eye(network.state_size, dtype=torch.float64)
-    assert distance(ours, masked(network, step, used, X, Y, single)) > 1e-2
+    assert distance(ours, masked(network, step, used, single)) > 1e-2
 
 
 def test_a_units_weight_on_itself_counts():
     """What tells it from e-prop: without weights of units on themselves both are the same."""
     network = NETWORKS["lstm"][0]
-    X, Y = stream(STEPS)
     params = networks(network)
-    ours, local = (watch(r(network), params, X, Y).model(0)[0] for r in (DRTRL, EProp))
+    ours, local = (adapted(r(network), STEPS, params)[0] for r in (DRTRL, EProp))
     assert distance(ours, local) > 1e-2
     params["W_hh"] = params["W_hh"] * (1 - torch.eye(5, dtype=torch.float64)).repeat(4, 1)
-    ours, local = (watch(r(network), params, X, Y).model(0)[0] for r in (DRTRL, EProp))
+    ours, local = (adapted(r(network), STEPS, params)[0] for r in (DRTRL, EProp))
     assert distance(ours, local) < EXACT
 
 
 def test_it_is_exact_where_units_never_meet():
-    X, Y = stream(STEPS)
     network = NETWORKS["rnn"][0]
     params = networks(network)
     alone = params | {"W_hh": params["W_hh"] * torch.eye(5, dtype=torch.float64)}
     for given, same in ((alone, True), (params, False)):
-        exact, _ = watch(make_learner("rtrl", network), given, X, Y).model(0)
-        ours, _ = watch(DRTRL(network), given, X, Y).model(0)
+        exact, _ = adapted(make_learner("rtrl", network), STEPS, given)
+        ours, _ = adapted(DRTRL(network), STEPS, given)
         assert (distance(ours, exact) < EXACT) == same
 
 

@@ -4,7 +4,17 @@ import numpy as np
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, all_learn, distance, initial, make_learner, networks, stream, watch
+from harness import (
+    NETWORKS,
+    adapted,
+    all_learn,
+    distance,
+    initial,
+    make_learner,
+    networks,
+    stream,
+    watch,
+)
 from learners.leaky import Leaky, lstm_eprop, rflo
 
 from orla.engine.state import fixed_noise
@@ -19,10 +29,9 @@ LEAKY = Leaky(5, 3, 2)
 LIKE = torch.zeros((), dtype=torch.float64)
 
 
-def watched(network, rate=0.05, params=None, **options):
-    X, Y = stream(STEPS)
+def watched(network, **options):
     learner = EProp(network, **options)
-    return watch(learner, params or networks(network), X, Y, rate=rate, seeds=SEEDS)
+    return watch(learner, networks(network), *stream(STEPS), rate=0.05, seeds=SEEDS)
 
 
 def drawn(scale=1.0):
@@ -78,26 +87,20 @@ def test_it_is_backpropagation_with_the_recurrence_through_other_units_cut(netwo
 
 def test_a_vanilla_networks_is_immediate_and_a_leaky_ones_rflo():
     X, Y = stream(STEPS)
-    params = networks(RNN)
-    local, _ = watch(make_learner("immediate", RNN), params, X, Y, rate=0.05).model(0)
-    assert distance(watched(RNN, params=params).model(0)[0], local) < EXACT
-    random, _ = watched(RNN, params=params, feedback="random").model(0)
-    assert distance(random, local) > 1e-2
+    local, _ = adapted(make_learner("immediate", RNN), STEPS, rate=0.05)
+    assert distance(watched(RNN).model(0)[0], local) < EXACT
+    assert distance(watched(RNN, feedback="random").model(0)[0], local) > 1e-2
     ours, used = watched(LEAKY, feedback="random").model(1)
     assert distance(ours, rflo(used, X, Y, rate=0.3, leak=0.3, B=drawn()[1])) < EXACT
     assert distance(ours, rflo(used, X, Y, rate=0.3, leak=0.31, B=drawn()[1])) > 1e-4
 
 
-def test_without_recurrent_weights_nothing_is_left_out():
-    X, Y = stream(STEPS)
+@pytest.mark.parametrize("recurrence", [0.0, 1.0])
+def test_without_recurrent_weights_nothing_is_left_out(recurrence):
     params = networks(LSTM)
-    params["W_hh"] = 0.0 * params["W_hh"]
-    exact, _ = watch(make_learner("rtrl", LSTM), params, X, Y).model(0)
-    ours, _ = watched(LSTM, rate=0.0, params=params).model(0)
-    assert distance(ours, exact) < EXACT
-    with_them, _ = watched(LSTM, rate=0.0).model(0)
-    exact, _ = watch(make_learner("rtrl", LSTM), networks(LSTM), X, Y).model(0)
-    assert distance(with_them, exact) > 1e-2
+    params["W_hh"] = recurrence * params["W_hh"]
+    exact, ours = (adapted(r, STEPS, params)[0] for r in (make_learner("rtrl", LSTM), EProp(LSTM)))
+    assert distance(ours, exact) < EXACT if recurrence == 0.0 else distance(ours, exact) > 1e-2
 
 
 @pytest.mark.parametrize("kind", ["another", "turning"])

@@ -1,5 +1,5 @@
 import pytest
-from harness import LEARNED, NETWORKS, make_learner
+from harness import LEARNED, LEARNERS, NETWORKS, PAIRS, make_learner
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -57,9 +57,13 @@ def test_any_other_name_is_refused_with_the_mend(given, mend):
         catalogue.make("learner", given, architecture=RNN)
 
 
-def test_the_tests_go_through_every_learner():
-    kinds = {type(make_learner(name, NETWORKS[kind][0])) for kind, name in LEARNED}
-    assert kinds == set(catalogue.parts("learner").values())
+def test_the_tests_go_through_every_learner_and_network():
+    for cases in (PAIRS, LEARNED):
+        kinds = {type(make_learner(name, NETWORKS[kind][0])) for kind, name in cases}
+        assert kinds == set(catalogue.parts("learner").values())
+        assert {kind for kind, _ in cases} == set(NETWORKS)
+        assert {name for _, name in cases} == set(LEARNERS)
+    assert set(PAIRS) < set(LEARNED)
 
 
 @pytest.mark.parametrize("name", catalogue.parts("learner"))

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from harness import NETWORKS, all_learn, distance, make_learner, networks, stream, watch
+from harness import (
+    NETWORKS,
+    adapted,
+    all_learn,
+    distance,
+    held_to,
+    make_learner,
+    networks,
+    stream,
+    watch,
+)
 from learners.leaky import Leaky, rflo
 
 from orla import catalogue
@@ -18,13 +28,10 @@ LEAKY = {1.0: NETWORKS["rnn"][0], 0.3: Leaky(5, 3, 2)}
 LIKE = torch.zeros((), dtype=torch.float64)
 
 
-def watched(rate, params=None, X=None, Y=None, **options):
+def watched(rate, **options):
     """RFLO on a network with this leak while its weights move."""
-    network = LEAKY[rate]
-    if X is None:
-        X, Y = stream(STEPS)
-    learner = RFLO(network, **options)
-    return watch(learner, params or networks(network), X, Y, rate=0.05, seeds=SEEDS)
+    learner = RFLO(LEAKY[rate], **options)
+    return watch(learner, networks(LEAKY[rate]), *stream(STEPS), rate=0.05, seeds=SEEDS)
 
 
 @pytest.mark.parametrize(
@@ -33,17 +40,13 @@ def watched(rate, params=None, X=None, Y=None, **options):
 )
 def test_it_is_murrays_equation_while_weights_move(rate, leak, of_trace):
     X, Y = stream(STEPS)
-    run = watched(rate, leak=leak)
-    for model in range(2):
-        ours, used = run.model(model)
-        truth = rflo(used, X, Y, rate=rate, leak=of_trace)
-        assert distance(ours, truth) < EXACT
-        assert all_learn(truth)
-    assert distance([used[-1]], [used[0]]) > 0.01
-    frozen = rflo([used[0]] * STEPS, X, Y, rate=rate, leak=of_trace)
-    assert distance(ours, frozen) > 1e-3
-    other = rflo(used, X, Y, rate=rate, leak=of_trace - 0.01)
-    assert distance(ours, other) > 1e-4
+
+    def murrays(used, leak=of_trace):
+        return rflo(used, X, Y, rate=rate, leak=leak)
+
+    ours, used = held_to(murrays, watched(rate, leak=leak))
+    assert distance(ours, murrays([used[0]] * STEPS)) > 1e-3
+    assert distance(ours, murrays(used, of_trace - 0.01)) > 1e-4
 
 
 @pytest.mark.parametrize("rate", LEAKY)
@@ -99,12 +102,9 @@ def test_two_units_by_hand():
 
 
 def test_with_a_leak_of_one_it_is_immediate_on_a_network_without():
-    X, Y = stream(STEPS)
-    network = NETWORKS["rnn"][0]
-    params = networks(network)
-    local, _ = watch(make_learner("immediate", network), params, X, Y, rate=0.05).model(0)
-    assert distance(watched(1.0, params, X, Y, leak=1.0).model(0)[0], local) < EXACT
-    assert distance(watched(1.0, params, X, Y, leak=0.9).model(0)[0], local) > 1e-3
+    local, _ = adapted(make_learner("immediate", LEAKY[1.0]), STEPS, rate=0.05)
+    assert distance(watched(1.0, leak=1.0).model(0)[0], local) < EXACT
+    assert distance(watched(1.0, leak=0.9).model(0)[0], local) > 1e-3
 
 
 @pytest.mark.parametrize("kind", ["lstm", "another"])

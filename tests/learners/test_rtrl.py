@@ -7,6 +7,7 @@ from harness import (
     NETWORKS,
     OF_THEIR_OWN,
     PLAIN,
+    adapted,
     all_learn,
     distance,
     initial,
@@ -25,17 +26,17 @@ STEPS = 23
 BLOCKS = (1, 3, 7, 100)
 
 
-@pytest.fixture(params=["pulled", "kernels"], autouse=True)
-def products(request):
-    """Both ways in which the products with P are computed."""
-    if request.param == "kernels":
-        request.getfixturevalue("with_kernels")
-    return request.param
+# Both ways in which the products with P are computed, the second where units act by themselves.
+WAYS = [(kind, "pulled") for kind in (*PLAIN, *OF_THEIR_OWN)]
+WAYS += [(kind, "kernels") for kind in ("rnn", "lstm")]
 
 
-@pytest.fixture(params=[*PLAIN, *OF_THEIR_OWN])
+@pytest.fixture(params=WAYS, ids="-".join)
 def network(request):
-    return NETWORKS[request.param]
+    kind, products = request.param
+    if products == "kernels":
+        request.getfixturevalue("with_kernels")
+    return NETWORKS[kind]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -86,43 +87,31 @@ def test_a_stream_in_segments_is_the_same_stream(network):
 
 def test_finite_differences_agree(network):
     architecture, step = network
-    X, Y = stream(6)
-    ours, params = watch(RTRL(architecture, block=2), networks(architecture), X, Y).model(0)
-    truth = oracles.finite_differences(step, initial(architecture), params[0], X, Y)
+    ours, params = adapted(RTRL(architecture, block=2), 6)
+    truth = oracles.finite_differences(step, initial(architecture), params[0], *stream(6))
     assert distance(ours[-1:], [truth]) < 1e-6
 
 
 def test_a_wrong_jacobian_would_be_noticed(network):
     architecture, step = network
-    X, Y = stream(STEPS)
-    ours, params = watch(RTRL(architecture, block=4), networks(architecture), X, Y).model(0)
-    wrong = oracles.dense_rtrl(
-        step, initial(architecture), params, X, Y, jacobian_factor=1.0 + 1e-6
-    )
-    assert distance(ours, wrong) > 100 * EXACT
+    ours, params = adapted(RTRL(architecture, block=4), STEPS)
+    given = step, initial(architecture), params, *stream(STEPS)
+    assert distance(ours, oracles.dense_rtrl(*given, jacobian=lambda J: (1 + 1e-6) * J)) > 1e-8
 
 
-@pytest.mark.parametrize("recurrence", [0.0, 1.0])
-def test_without_recurrent_weights_it_is_immediate(recurrence):
-    architecture, _ = NETWORKS["rnn"]
-    X, Y = stream(STEPS)
+@pytest.mark.parametrize(
+    ("kind", "recurrence", "same"), [("rnn", 0.0, True), ("rnn", 1.0, False), ("lstm", 0.0, False)]
+)
+def test_without_recurrent_weights_it_is_immediate_where_nothing_else_remembers(
+    kind, recurrence, same
+):
+    architecture, _ = NETWORKS[kind]
     params = networks(architecture)
     params["W_hh"] = recurrence * params["W_hh"]
-    exact, _ = watch(RTRL(architecture, block=4), params, X, Y).model(0)
-    local, _ = watch(Immediate(architecture), params, X, Y).model(0)
+    learners = RTRL(architecture, block=4), Immediate(architecture)
+    exact, local = (adapted(learner, STEPS, params)[0] for learner in learners)
     assert all_learn(exact)
-    difference = distance(exact, local)
-    assert difference < EXACT if recurrence == 0.0 else difference > 1e-2
-
-
-def test_an_lstm_without_recurrent_weights_still_remembers():
-    architecture, _ = NETWORKS["lstm"]
-    X, Y = stream(STEPS)
-    params = networks(architecture)
-    params["W_hh"] = torch.zeros_like(params["W_hh"])
-    exact, _ = watch(RTRL(architecture, block=4), params, X, Y).model(0)
-    local, _ = watch(Immediate(architecture), params, X, Y).model(0)
-    assert distance(exact, local) > 1e-2
+    assert distance(exact, local) < EXACT if same else distance(exact, local) > 1e-2
 
 
 def test_single_precision_is_close_to_double(network):

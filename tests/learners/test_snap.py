@@ -13,9 +13,10 @@ from harness import (
     NETWORKS,
     Adapting,
     Normalised,
-    all_learn,
+    adapted,
     distance,
     fits,
+    held_to,
     initial,
     make_learner,
     networks,
@@ -88,18 +89,6 @@ def masks(architecture, step, steps):
     return found
 
 
-def masked_rtrl(step, state, params_by_step, X, Y, kept):
-    """e <- M (J e + D) with everything dense; gradient (dL/dh_t) e_t, the readout's by autograd."""
-    e, answers = {name: torch.zeros_like(m) for name, m in kept.items()}, []
-    for params, x, y in zip(params_by_step, X, Y, strict=True):
-        D, J = jacrev(step, argnums=(0, 1))(params, state, x)
-        e = {n: m * (torch.tensordot(J, e[n], 1) + D[n]) for n, m in kept.items()}
-        state = step(params, state, x)
-        readout, on_state = jacrev(oracles.loss, argnums=(0, 1))(params, state, y)
-        answers.append(readout | {n: torch.tensordot(on_state, e[n], 1) for n in kept})
-    return answers
-
-
 def share(kept):
     """Share of the entries of a dense sensitivity that are kept."""
     return sum(float(m.sum()) for m in kept.values()) / sum(m.numel() for m in kept.values())
@@ -109,17 +98,14 @@ def share(kept):
 @pytest.mark.parametrize("kind", SPARSE)
 def test_it_is_the_masked_recursion_while_weights_move(kind, steps):
     architecture, step = SPARSE[kind]
-    X, Y = stream(STEPS)
-    watched = watch(SnAp(architecture, steps), networks(architecture), X, Y, rate=0.05)
     kept, other = (masks(architecture, step, n) for n in (steps, 2 if steps == 1 else steps - 1))
-    for model in range(2):
-        ours, used = watched.model(model)
-        truth = masked_rtrl(step, initial(architecture), used, X, Y, kept)
-        assert distance(ours, truth) < EXACT
-        assert all_learn(truth, FIXED.get(kind, ()))
-        wrong = masked_rtrl(step, initial(architecture), used, X, Y, other)
-        assert (distance(ours, wrong) > 1e-3) == (share(kept) != share(other))
-    assert distance([used[-1]], [used[0]]) > 0.01
+
+    def masked(used, kept=kept):
+        return oracles.dense_rtrl(step, initial(architecture), used, *stream(STEPS), kept=kept)
+
+    watched = watch(SnAp(architecture, steps), networks(architecture), *stream(STEPS), rate=0.05)
+    ours, used = held_to(masked, watched, FIXED.get(kind, ()))
+    assert (distance(ours, masked(used, other)) > 1e-3) == (share(kept) != share(other))
 
 
 # Steps within which every parameter that is used reaches the whole state.
@@ -131,10 +117,10 @@ def test_with_everything_reached_it_is_exact_rtrl_and_a_step_before_it_is_not(ki
     architecture, step = SPARSE[kind]
     X, Y = stream(STEPS)
     params = networks(architecture)
-    exact, used = watch(make_learner("rtrl", architecture), params, X, Y, rate=0.05).model(1)
+    exact, used = adapted(make_learner("rtrl", architecture), STEPS, params, 1, rate=0.05)
     assert distance(exact, oracles.dense_rtrl(step, initial(architecture), used, X, Y)) < EXACT
     for steps, same in ((FULL[kind], True), (FULL[kind] + 3, True), (FULL[kind] - 1, False)):
-        ours, _ = watch(SnAp(architecture, steps), params, X, Y, rate=0.05).model(1)
+        ours, _ = adapted(SnAp(architecture, steps), STEPS, params, 1, rate=0.05)
         assert (distance(ours, exact) < EXACT) == same
 
 
@@ -152,14 +138,13 @@ def test_the_pattern_is_where_jacobians_are_not_zero(kind):
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
 def test_a_units_own_words_lose_nothing(kind, monkeypatch):
     architecture, _ = NETWORKS[kind]
-    X, Y = stream(STEPS)
     params, learner = networks(architecture), SnAp(architecture)
-    own, _ = watch(learner, params, X, Y, rate=0.05).model(0)
+    own, _ = adapted(learner, STEPS, params, rate=0.05)
     assert set(learner.memory(params).changed["influence"]) == {"e"}
     for module in ("sensitivity", "snap"):
         monkeypatch.setattr(f"orla.learners.{module}.own_units", lambda architecture: False)
     assert set(learner.memory(params).changed["influence"]) == set(architecture.recurrent_shapes())
-    dense, _ = watch(learner, params, X, Y, rate=0.05).model(0)
+    dense, _ = adapted(learner, STEPS, params, rate=0.05)
     assert distance(own, dense) < EXACT
 
 

@@ -2,7 +2,7 @@
 
 import oracles
 import pytest
-from harness import NETWORKS, PLAIN, all_learn, distance, initial, networks, stream, watch
+from harness import NETWORKS, PLAIN, adapted, all_learn, distance, initial, networks, stream, watch
 
 from orla.errors import OrlaError
 from orla.learners.immediate import Immediate
@@ -43,8 +43,7 @@ def test_it_is_autograd_over_the_last_window_steps(network, window, stride, rate
 def test_another_window_would_be_noticed(network):
     architecture, step = network
     X, Y = stream(STEPS)
-    learner = TBPTT(architecture, window=6, update_every=4)
-    ours, params = watch(learner, networks(architecture), X, Y).model(0)
+    ours, params = adapted(TBPTT(architecture, window=6, update_every=4), STEPS)
     states = visited(step, architecture, params, 4, X)
     for window in (5, 7):
         truth = oracles.truncated(step, initial(architecture), params, X, Y, window, 4, states)
@@ -53,36 +52,20 @@ def test_another_window_would_be_noticed(network):
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_a_window_of_one_is_immediate(network, rate):
-    architecture, _ = network
-    X, Y = stream(STEPS)
-    params = networks(architecture)
-    local, _ = watch(Immediate(architecture), params, X, Y, rate=rate).model(0)
-    one, _ = watch(TBPTT(architecture, 1, 1), params, X, Y, rate=rate).model(0)
-    two, _ = watch(TBPTT(architecture, 2, 1), params, X, Y, rate=rate).model(0)
+    learners = Immediate(network[0]), TBPTT(network[0], 1, 1), TBPTT(network[0], 2, 1)
+    local, one, two = (adapted(learner, STEPS, rate=rate)[0] for learner in learners)
     assert distance(one, local) < EXACT
     assert distance(two, local) > 1e-3
 
 
-def test_over_everything_it_is_the_sum_of_the_exact_gradients(network):
-    architecture, _ = network
-    X, Y = stream(STEPS)
-    params = networks(architecture)
-    exact, _ = watch(RTRL(architecture, block=5), params, X, Y).model(0)
-    chunk, _ = watch(TBPTT(architecture, STEPS, STEPS), params, X, Y).model(0)
+def test_over_everything_it_is_exact_at_every_step_and_the_sum_over_them(network):
+    windows = (STEPS, STEPS), (STEPS // 2, STEPS // 2), (STEPS, 1)
+    learners = RTRL(network[0], block=5), *(TBPTT(network[0], *window) for window in windows)
+    exact, chunk, halves, each = (adapted(learner, STEPS)[0] for learner in learners)
     total = {name: sum(step[name] for step in exact) for name in exact[0]}
     assert distance(chunk, [total]) < EXACT
-    halves, _ = watch(TBPTT(architecture, STEPS // 2, STEPS // 2), params, X, Y).model(0)
-    total_of_halves = {name: halves[0][name] + halves[1][name] for name in halves[0]}
-    assert distance([total_of_halves], [total]) > 1e-4
-
-
-def test_a_window_over_everything_at_every_step_is_exact(network):
-    architecture, _ = network
-    X, Y = stream(STEPS)
-    params = networks(architecture)
-    exact, _ = watch(RTRL(architecture, block=5), params, X, Y).model(0)
-    everything, _ = watch(TBPTT(architecture, STEPS, 1), params, X, Y).model(0)
-    assert distance(everything, exact) < EXACT
+    assert distance([{n: halves[0][n] + halves[1][n] for n in total}], [total]) > 1e-4
+    assert distance(each, exact) < EXACT
 
 
 @pytest.mark.parametrize("window, stride", [(3, 4), (0, 1), (4, 0)])

@@ -8,19 +8,6 @@ from orla.losses.squared_error import SquaredError
 LOSS = SquaredError()
 
 
-def mean_squared_error(outputs, Y):
-    return ((outputs - Y) ** 2).mean((1, 2)).double().numpy()
-
-
-def r_squared(outputs, Y):
-    residual = ((outputs - Y) ** 2).sum(1).double()
-    total = ((Y - Y.mean(0)) ** 2).sum(0).double()
-    each = (1.0 - residual / total).numpy()
-    weighted = 1.0 - (residual.sum(1) / total.sum()).numpy()
-    columns = {"r2_x": each[:, 0], "r2_y": each[:, -1]}
-    return columns | {"r2_mean": each.mean(1), "r2_weighted": weighted}
-
-
 @pytest.fixture
 def outputs():
     return torch.from_numpy(np.random.default_rng(1).normal(size=(4, 50, 3)))

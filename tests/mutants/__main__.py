@@ -1,191 +1,185 @@
-"""Apply each careless edit of the list to a copy of the program and run the tests of its part.
+"""Draw careless edits of the program, and print those that no test notices.
 
-python -m tests.mutants [--jobs N] [--room ROOM ...] [--sample N] [--seed S]
-
-Ends with status 1 where fewer than 95 % of the edits are noticed, or where one that is not has no
-reason beside it.
+The tests that could notice run in turn until one fails: the file's own, its room's, then others
+that import it. `accepted.yaml` holds edits that no test need notice. Ends with status 1 where too
+few of a room's edits die.
 """
 
 import argparse
-import importlib
-import multiprocessing
+import functools
 import os
 import random
+import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
-from tests.mutants.edits import ROOT, read
+import yaml
 
-LEAST_SHARE = 0.95
-TIMEOUT_S = 600
-KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
-# Imported once; every test run is forked from the process that holds them.
-HEAVY = (
-    *("torch", "torch.func", "numpy", "pandas", "pyarrow.parquet", "scipy.stats", "scipy.signal"),
-    *("pytest", "hypothesis", "h5py", "pynwb", "jsonschema", "safetensors.torch", "yaml"),
-)
-FORK = multiprocessing.get_context("fork")
+from tests.mutants.edits import Edit, sites
+
+ROOT = Path(__file__).parents[2]
+LEAST = 0.9
+STRICT = dict.fromkeys(("prereg", "statistics", "learners", "optimizers", "engine"), 0.95)
+FINE = (0, 5)  # pytest's statuses: all passed, and no test there
 
 
-def copied(scratch):
-    """Copy the files that git knows or would know into a folder."""
-    names = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            target = scratch / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target)
+def draw(rooms: list[str], since: str | None, count: int, seed: int) -> list[Edit]:
+    """At most `count` edits, one a place, of some rooms and of lines changed since a revision."""
+    homes = tuple(f"src/orla/{r}{end}" for r in rooms for end in ("/", ".py")) or ("src/orla/",)
+    changed = _changed(since) if since else None
+    places = [
+        place
+        for file in sorted(_files())
+        if file.startswith(homes) and file.endswith(".py")
+        for place in sites(file, (ROOT / file).read_bytes())
+        if changed is None or (file, place[0].line) in changed
+    ]
+    generator = random.Random(seed)
+    return [generator.choice(p) for p in generator.sample(places, min(count, len(places)))]
 
 
-def pytest_status(scratch, tests):
-    """Exit status of pytest on `tests` in a copy, in a process of its own; None after TIMEOUT_S."""
-    process = FORK.Process(target=_pytest, args=(scratch, tests))
-    process.start()
-    process.join(TIMEOUT_S)
-    if process.exitcode is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.join()
-        return None
-    return process.exitcode
+def _changed(since):
+    """(file, line) of each line that a revision has not."""
+    lines, file = set(), ""
+    for text in _git("diff", "-U0", since, "--", "src").splitlines():
+        if text.startswith("+++ "):
+            file = text.removeprefix("+++ b/")
+        elif hunk := re.match(r"@@ \S+ \+(\d+)(?:,(\d+))? @@", text):
+            lines |= {(file, int(hunk[1]) + n) for n in range(int(hunk[2] or 1))}
+    return lines
 
 
-def _pytest(scratch, tests):
-    os.setsid()
-    os.chdir(scratch)
-    os.environ["PYTHONPATH"] = str(scratch / "src")
-    with open(scratch / "pytest.out", "w") as out:
-        os.dup2(out.fileno(), 1)
-        os.dup2(out.fileno(), 2)
-    for name in [n for n in sys.modules if n.split(".")[0] in ("tests", "orla")]:
-        del sys.modules[name]
-    kept = [p for p in sys.path if Path(p or ".").resolve() not in (ROOT, ROOT / "src", scratch)]
-    sys.path[:] = [str(scratch / "src"), str(scratch), *kept]
-    importlib.invalidate_caches()
-    import pytest
-
-    given = ["-x", "-q", "-p", "no:cacheprovider", *tests]
-    status = pytest.main(given, plugins=[CasesInTurn()])
-    sys.stdout.flush()
-    os._exit(int(status))
+def _files():
+    """The files that git knows or would know."""
+    names = _git("ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+    return [name for name in names if (ROOT / name).is_file()]
 
 
-class CasesInTurn:
-    """Runs one case of each test, then another of each: most edits fail in the first turn."""
-
-    def pytest_collection_modifyitems(self, items):
-        seen, turn = Counter(), {}
-        for item in items:
-            test = item.nodeid.split("[")[0]
-            turn[item.nodeid], seen[test] = seen[test], seen[test] + 1
-        items.sort(key=lambda item: turn[item.nodeid])
+def _git(*arguments):
+    return subprocess.check_output(["git", *arguments], cwd=ROOT, text=True)
 
 
-def outcome(scratch, edit):
-    """What became of one edit, and the seconds it took."""
-    path = scratch / edit.file
-    was = path.stat()
-    original = path.read_text(encoding="utf-8")
-    began = time.monotonic()
-    path.write_text(edit.applied(original), encoding="utf-8")
-    # Kept bytecode goes by the second and the size: each edit has a time that no other has.
-    os.utime(path, (was.st_atime, was.st_mtime + 2 + hash((edit.room, edit.number)) % 10**8))
+def room(edit: Edit) -> str:
+    """The folder or file of src/orla that an edit is in."""
+    return Path(edit.file).parts[2].removesuffix(".py")
+
+
+def survives(copies: SimpleQueue, edit: Edit) -> bool:
+    """Whether the tests pass with the edit in one of these copies of the program."""
+    copy = copies.get()
+    path = copy / edit.file
+    source = path.read_bytes()
     try:
-        status = pytest_status(scratch, edit.tests)
+        for tests in _stages(copy, edit):
+            limit = 60 + 5 * _seconds(copy, tests)
+            path.write_bytes(edit.applied(source))
+            status, _ = _pytest(copy, tests, limit)
+            path.write_bytes(source)
+            if status not in FINE:
+                return False
+        return True
     finally:
-        path.write_text(original, encoding="utf-8")
-        os.utime(path, (was.st_atime, was.st_mtime))
-    # 1: a test failed; 2: a test file did not load, which an edit can do as well.
-    found = {None: TIMED_OUT, 0: SURVIVED, 1: KILLED, 2: KILLED}.get(status)
-    if found is None:
-        raise RuntimeError(f"{edit}: pytest ended with {status}: {_tail(scratch)}")
-    return found, time.monotonic() - began
+        copies.put(copy)
 
 
-def _tail(scratch):
-    return (scratch / "pytest.out").read_text(errors="replace")[-2000:]
+def _stages(copy, edit):
+    """The test files that could notice an edit, first those that do it most cheaply."""
+    path = Path(edit.file).relative_to("src/orla")
+    mirror = f"tests/{path.parent / f'test_{path.name}'}"
+    home = (f"tests/{room(edit)}/", f"tests/test_{room(edit)}.py")
+    imports = re.compile(rf"import .*\b{path.stem}\b|\b{path.parent.name or 'orla'}\.{path.stem}\b")
+    answer = [], [], []
+    for test in sorted((copy / "tests").rglob("test_*.py")):
+        name = test.relative_to(copy).as_posix()
+        if name == mirror:
+            answer[0].append(name)
+        elif name.startswith(home):
+            answer[1].append(name)
+        elif "/workflow/" not in name and imports.search(test.read_text("utf-8")):
+            answer[2].append(name)
+    return [tuple(stage) for stage in answer if stage]
 
 
-def _prepare(folder):
-    global SCRATCH
-    SCRATCH = Path(tempfile.mkdtemp(dir=folder))
-    os.environ["ORLA_CACHE"] = str(SCRATCH / "cache")
-    copied(SCRATCH)
+@functools.cache
+def _seconds(copy, tests):
+    """How long tests take without an edit; the run ends where they fail."""
+    began = time.monotonic()
+    status, said = _pytest(copy, tests, None)
+    if status not in FINE:
+        raise SystemExit(f"these fail without an edit: {' '.join(tests)}\n{said[-2000:]}")
+    return time.monotonic() - began
 
 
-def _outcome(edit):
-    return outcome(SCRATCH, edit)
+def _pytest(copy, tests, limit):
+    """Exit status of pytest and what it says; no status after `limit` seconds."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    # No bytecode: two edits of one size within a second would share it.
+    own = {
+        "PYTHONPATH": f"{copy}/src",
+        "ORLA_CACHE": f"{copy}/cache",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    settings = {"cwd": copy, "env": os.environ | own, "timeout": limit}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **settings)
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return done.returncode, done.stdout + done.stderr
 
 
-def _red(test):
-    """What pytest says where a test file fails without any edit."""
-    status = pytest_status(SCRATCH, [test])
-    return "" if status == 0 else f"{test} fails without an edit: {_tail(SCRATCH)}"
+def _copied(folder):
+    for name in _files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder
 
 
-def main():
+def main() -> int:
+    """Run the program and answer its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    rooms = sorted(path.stem for path in (ROOT / "src/orla").iterdir())
+    parser.add_argument("--room", nargs="+", default=[], choices=rooms, help="of src/orla")
+    parser.add_argument("--since", help="only lines changed since this revision")
+    parser.add_argument("--count", type=int, default=40, help="edits")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the draw")
     parser.add_argument("--jobs", type=int, default=1, help="edits at a time")
-    parser.add_argument("--room", nargs="+", default=[], help="names of lists, without .yaml")
-    parser.add_argument("--sample", type=int, help="that many edits of each room, drawn")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--without-first", action="store_true", help="take unedited tests as green")
-    given = parser.parse_args()
-    edits = read(given.room)
-    if given.sample:
-        draw = random.Random(given.seed)
-        rooms = {e.room: [f for f in edits if f.room == e.room] for e in edits}
-        edits = [e for r in rooms.values() for e in draw.sample(r, min(given.sample, len(r)))]
-    # Slow ones, the workflow's, last.
-    edits.sort(key=lambda e: any(t.startswith("tests/workflow") for t in e.tests))
-    for edit in edits:
-        edit.applied((ROOT / edit.file).read_text(encoding="utf-8"))
-    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    for name in HEAVY:
-        importlib.import_module(name)
+    parser.add_argument("--least", type=float, help="share that dies, in place of each room's")
+    options = parser.parse_args()
+    edits = draw(options.room, options.since, options.count, options.seed)
+    accepted = yaml.safe_load((ROOT / "tests/mutants/accepted.yaml").read_text("utf-8")) or []
+    excused = {(entry["function"], entry["kind"]) for entry in accepted}
+    tried, died, copies = Counter(), Counter(), SimpleQueue()
     with (
         tempfile.TemporaryDirectory(prefix="orla-mutants-") as folder,
-        ProcessPoolExecutor(given.jobs, FORK, _prepare, (folder,)) as pool,
+        ThreadPoolExecutor(options.jobs) as pool,
     ):
-        if not given.without_first:
-            tests = list(dict.fromkeys(t for e in edits for t in e.tests))
-            if red := [text for text in pool.map(_red, tests) if text]:
-                sys.exit("\n".join(red))
-        found = {}
-        for edit, (what, seconds) in zip(edits, pool.map(_outcome, edits), strict=True):
-            found[edit] = what
-            print(f"{what:9} {seconds:5.0f} s  {edit}", flush=True)
-    sys.exit(report(found))
-
-
-def report(found):
-    """Print a table by room, and answer the exit status."""
-    noticed = {edit: what != SURVIVED for edit, what in found.items()}
-    tried, dead = Counter(e.room for e in found), Counter(e.room for e, n in noticed.items() if n)
-    print(f"\n{'room':16}{'tried':>6}{'killed':>7}")
-    for room in tried:
-        print(f"{room:16}{tried[room]:6}{dead[room]:7}")
-    share = sum(noticed.values()) / len(found)
-    print(f"{'all':16}{len(found):6}{sum(noticed.values()):7}  {share:.1%}")
-    bare = [e for e, n in noticed.items() if not n and not e.survives]
-    for edit in bare:
-        print(f"survives without a reason: {edit}")
-    for edit in [e for e, n in noticed.items() if n and e.survives]:
-        print(f"has a reason to survive, and died: {edit}")
-    return int(share < LEAST_SHARE or bool(bare))
+        for job in range(options.jobs):
+            copies.put(_copied(Path(folder) / str(job)))
+        outcomes = pool.map(functools.partial(survives, copies), edits)
+        for edit, alive in zip(edits, outcomes, strict=True):
+            print("s" if alive else ".", end="", file=sys.stderr, flush=True)
+            if alive and (edit.function, edit.kind) in excused:
+                continue
+            tried[room(edit)] += 1
+            died[room(edit)] += not alive
+            if alive:
+                print(edit.shown((ROOT / edit.file).read_bytes()), flush=True)
+    print(file=sys.stderr)
+    few = False
+    for name, count in tried.items():
+        least = STRICT.get(name, LEAST) if options.least is None else options.least
+        few |= died[name] < least * count
+        print(f"{name}: {died[name]} of {count} edits died; at least {least:.0%} have to")
+    print(f"seed {options.seed}")
+    return int(few)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -25,6 +25,7 @@ from harness import make_optimizer, same
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.study.rates import index_of
 
 OPTIMIZERS = list(catalogue.parts("optimizer"))
 
@@ -404,7 +405,7 @@ def test_adam_by_hand():
 
 @pytest.mark.parametrize("size", [1.0, -1.0, 1e200, 1e-200, -1e-200])
 def test_gradnorm_by_hand(size):
-    """3, 4 and 12 have the norm 13, over both parameters; nothing moves where all are 0."""
+    """3, 4 and 12 have the norm 13, over both parameters; 0 moves nothing."""
     g = {
         "W": size * torch.tensor([[3.0, 4.0]], dtype=torch.float64),
         "b": size * torch.tensor([12.0], dtype=torch.float64),
@@ -416,6 +417,8 @@ def test_gradnorm_by_hand(size):
     assert updates["b"].tolist() == pytest.approx([1.2 * down], rel=1e-15)
     nothing, _ = rule.update({n: 0.0 * p for n, p in g.items()}, {}, g, lr)
     assert not nothing["W"].any() and not nothing["b"].any()
+    alone, _ = rule.update(g | {"W": 0.0 * g["W"]}, {}, g, lr)
+    assert alone["b"].tolist() == pytest.approx([1.3 * down], rel=1e-15)
 
 
 def test_rmsprop_begins_with_ten_times_the_rate():
@@ -515,6 +518,13 @@ def test_muon_in_bfloat16_is_pytorchs_as_it_is(shape):
 def test_an_unknown_optimizer_is_refused_with_the_nearest():
     with pytest.raises(OrlaError, match="'adamw' is unknown; the nearest is \"adam\""):
         make_optimizer("adamw")
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_declared_rates_are_three_half_decades_that_rise(name):
+    for rates in catalogue.parts("optimizer")[name].part.more["grid"].values():
+        numbers = [index_of(rate) for rate in rates]
+        assert numbers == [numbers[0], numbers[0] + 1, numbers[0] + 2]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from orla.reports.cells import called, ends, value
 from orla.reports.numbers import count
-from orla.reports.rows import Rows
+from orla.reports.tables.base import Table
 from orla.reports.tables.shared import BOOTSTRAP
 
 
 class GradientNormsTable(
-    Rows,
+    Table,
     name="gradient_norms",
     label="Norms of the gradients",
     chapter="gradients",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
+from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import count_range, facets, keys_of, legend, span, where
+from orla.reports.numbers import span
 from orla.reports.study import StudyFacts
 
 
@@ -16,30 +17,29 @@ class NormAgainstError(
     label="Gradient norm against error",
     chapter="gradients",
     order=20,
-    needs=("gradient_norms",),
 ):
     """A point a condition, by learner."""
 
-    def select(self, norms: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        return Selection(norms)
+    caption = (
+        "Mean norm of the gradient that the optimizer was given, and absolute error on the "
+        "held-out part; a point a condition, mean over seeds (n = {n})."
+    )
+    by = ("learner",)
+
+    def select(self, gradient_norms: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        return Selection(gradient_norms)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         labels = {"xlabel": "Norm of the gradient", "ylabel": "Absolute error (SD)"}
-        figure, plots = facets({"all": ""}, row_in=1.8, around_in=1.0, **labels)
-        looks = study.marks("learner", study.present(selection.rows, "learner"))
+        figure, axes = plots.single(row_in=1.8, around_in=1.0, **labels)
+        looks = plots.looks(selection.rows, "learner", study)
         for learner, look in looks.items():
-            rows = where(selection.rows, {"learner": learner})
+            rows = plots.where(selection.rows, learner=learner)
             mark = {"color": look.color, "marker": look.marker, "linestyle": "none"}
-            plots["all"].plot(rows["gradient_norm"], rows["absolute_error"], **mark)
-        legend(figure, keys_of("learner", looks, study), ncols=1)
+            axes.plot(rows["gradient_norm"], rows["absolute_error"], **mark)
+        plots.legend(figure, plots.keys_of("learner", looks, study), ncols=1)
         return figure
 
-    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
-        norms = selection.rows
-        return (
-            "Mean norm of the gradient that the optimizer was given, and absolute error on the "
-            "held-out part; a point a condition, mean over seeds (n = "
-            f"{count_range(norms['n_seeds'])}).",
-            f"Points of norm against error; norms {span(norms['gradient_norm'], 2)}, errors "
-            f"{span(norms['absolute_error'], 2)}.",
-        )
+    def seen(self, rows: pd.DataFrame) -> str:
+        norms, errors = (span(rows[name], digits=2) for name in ("gradient_norm", "absolute_error"))
+        return f"norms {norms}, errors {errors}"

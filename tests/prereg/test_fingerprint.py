@@ -82,7 +82,7 @@ def updates(answer):
         (SWEEP, (rates, "best", lambda scores: max(scores))),
         (
             "sweep and choice of the rate",
-            negative(scores, "mean_error", lambda error: 1.01 * error),
+            negative(scores, "scored", lambda one: (1.01 * one[0], one[1])),
         ),
         (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
         ("guards", (guards, "LEAST_UPDATES", 19)),

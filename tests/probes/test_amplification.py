@@ -2,20 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
-from harness import (
-    NETWORKS,
-    PLAIN,
-    SQUARED_ERROR,
-    Recorder,
-    adapt,
-    make_learner,
-    make_optimizer,
-    networks,
-    stream,
-)
+from harness import NETWORKS, PLAIN, make_learner, make_optimizer, networks, stream, watch
 
-from orla.engine.loop import Loop
 from orla.probes.amplification import Amplification
 
 STEPS = 24
@@ -23,15 +11,9 @@ STEPS = 24
 
 def run(kind, optimizer, learner="immediate"):
     architecture, _ = NETWORKS[kind]
-    loop = Loop(
-        make_learner(learner, architecture),
-        make_optimizer(optimizer),
-        SQUARED_ERROR,
-        probes=[Amplification(), Recorder()],
-        segment=12,
-    )
-    rates = torch.full((2,), 0.01, dtype=torch.float64)
-    return adapt(loop, networks(architecture), rates, *stream(STEPS)).series
+    learner, optimizer = make_learner(learner, architecture), make_optimizer(optimizer)
+    given = {"rate": 0.01, "optimizer": optimizer, "probes": [Amplification()]}
+    return watch(learner, networks(architecture), *stream(STEPS), **given).result.series
 
 
 def balance(series, what, recurrent):

@@ -4,21 +4,9 @@ import numpy as np
 import oracles
 import pytest
 import torch
-from harness import (
-    NETWORKS,
-    PLAIN,
-    SQUARED_ERROR,
-    Recorder,
-    adapt,
-    initial,
-    make_learner,
-    networks,
-    stream,
-)
+from harness import NETWORKS, PLAIN, initial, make_learner, networks, stream, watch
 
-from orla.engine.loop import Loop
 from orla.errors import OrlaError
-from orla.optimizers.sgd import SGD
 from orla.probes.base import Update
 from orla.probes.cosine import Cosine
 
@@ -28,32 +16,17 @@ ORACLES = {"immediate": oracles.immediate, "rtrl": oracles.whole_history}
 
 def run(driver, observers, probes, kind, **masks):
     architecture, _ = NETWORKS[kind]
-    X, Y = stream(STEPS)
-    driving = make_learner(driver, architecture)
-    loop = Loop(
-        driving,
-        SGD(),
-        SQUARED_ERROR,
-        observers={name: make_learner(name, architecture) for name in observers},
-        probes=[*probes, Recorder()],
-        segment=STEPS // 2 // driving.stride * driving.stride,
-    )
-    rates = torch.full((2,), 0.05, dtype=torch.float64)
-    return adapt(loop, networks(architecture), rates, X, Y, **masks).series
+    driver = make_learner(driver, architecture)
+    watching = {name: make_learner(name, architecture) for name in observers}
+    given = {"rate": 0.05, "observers": watching, "probes": probes, **masks}
+    return watch(driver, networks(architecture), *stream(STEPS), **given)
 
 
-def flat(series, of, model, kind, readout=False):
+def flat(watched, of, model, kind, readout=False):
     """A gradient of each step as rows of numbers, by an oracle with each step's own weights."""
     architecture, step = NETWORKS[kind]
-    used = [
-        {
-            n.removeprefix("params "): torch.as_tensor(values[model, t])
-            for n, values in series.items()
-            if n.startswith("params ")
-        }
-        for t in range(STEPS)
-    ]
     names = architecture.shapes() if readout else architecture.recurrent_shapes()
+    _, used = watched.model(model)
     answers = ORACLES[of](step, initial(architecture), used, *stream(STEPS))
     return np.array([np.concatenate([one[n].numpy().ravel() for n in names]) for one in answers])
 
@@ -67,9 +40,10 @@ def agreement(a, b):
 @pytest.mark.parametrize("kind", PLAIN)
 @pytest.mark.parametrize("driver, watched", [("immediate", "rtrl"), ("rtrl", "immediate")])
 def test_they_are_autograds_at_every_step(kind, driver, watched):
-    series = run(driver, [watched], [Cosine(), Cosine(against=watched)], kind)
+    ran = run(driver, [watched], [Cosine(), Cosine(against=watched)], kind)
+    series = ran.result.series
     for model in range(2):
-        own, theirs = (flat(series, name, model, kind) for name in (driver, watched))
+        own, theirs = (flat(ran, name, model, kind) for name in (driver, watched))
         for against, of, pair in (
             ("own", watched, (theirs, own)),
             (watched, "own", (own, theirs)),
@@ -83,12 +57,13 @@ def test_they_are_autograds_at_every_step(kind, driver, watched):
         cosine, ratio = agreement(theirs, own)
         assert cosine.min() < 0.98 and np.ptp(ratio) > 0.05
         # The negative control: with the readout's gradient they would be others.
-        with_readout = [flat(series, n, model, kind, readout=True) for n in (watched, driver)]
+        with_readout = [flat(ran, n, model, kind, readout=True) for n in (watched, driver)]
         assert not np.allclose(agreement(*with_readout)[0], cosine, atol=1e-3)
 
 
 def test_every_observer_is_measured_whatever_its_name():
-    series = run("immediate", ["rtrl", "trace", "tbptt-4-1"], [Cosine(against="rtrl")], "rnn")
+    watched = run("immediate", ["rtrl", "trace", "tbptt-4-1"], [Cosine(against="rtrl")], "rnn")
+    series = watched.result.series
     found = Cosine(against="rtrl").by_observer(series)
     assert set(found) == {"own", "rtrl", "trace", "tbptt-4-1"}
     assert found["rtrl"]["cosine"] == pytest.approx(1.0, abs=1e-12)
@@ -97,7 +72,7 @@ def test_every_observer_is_measured_whatever_its_name():
 
 
 def test_gradients_of_a_window_are_compared_as_sums():
-    series = run("tbptt-8-8", ["immediate"], [Cosine()], "rnn")
+    series = run("tbptt-8-8", ["immediate"], [Cosine()], "rnn").result.series
     assert series["cosine with own of immediate"].shape == (2, STEPS // 8)
     learned, seen = (
         np.concatenate(
@@ -115,7 +90,7 @@ def test_gradients_of_a_window_are_compared_as_sums():
 
 def test_what_has_no_gradient_has_no_cosine():
     scored = torch.arange(STEPS) % 3 > 0
-    series = run("immediate", ["last-layer"], [Cosine()], "rnn", scored=scored)
+    series = run("immediate", ["last-layer"], [Cosine()], "rnn", scored=scored).result.series
     assert np.isnan(series["cosine with own of last-layer"]).all()
     ratio = series["norm against own of last-layer"]
     assert (np.isnan(ratio) == ~scored.numpy()).all() and (ratio[:, scored] == 0).all()

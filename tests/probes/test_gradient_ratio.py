@@ -4,21 +4,9 @@ import numpy as np
 import oracles
 import pytest
 import torch
-from harness import (
-    NETWORKS,
-    PLAIN,
-    SQUARED_ERROR,
-    Recorder,
-    adapt,
-    initial,
-    make_learner,
-    networks,
-    stream,
-)
+from harness import NETWORKS, PLAIN, initial, make_learner, networks, stream, watch
 
-from orla.engine.loop import Loop
 from orla.interventions.match_norm import MatchNorm
-from orla.optimizers.sgd import SGD
 from orla.probes.base import Update
 from orla.probes.gradient_ratio import GradientRatio
 
@@ -27,17 +15,11 @@ STEPS = 24
 
 def run(driver, kind, observers=(), **options):
     architecture, _ = NETWORKS[kind]
-    loop = Loop(
-        make_learner(driver, architecture),
-        SGD(),
-        SQUARED_ERROR,
-        observers={name: make_learner(name, architecture) for name in observers},
-        probes=[GradientRatio(), Recorder()],
-        segment=12,
-        **options,
+    watching = {name: make_learner(name, architecture) for name in observers}
+    given = {"rate": 0.05, "observers": watching, "probes": [GradientRatio()], **options}
+    return watch(
+        make_learner(driver, architecture), networks(architecture), *stream(STEPS), **given
     )
-    rates = torch.full((2,), 0.05, dtype=torch.float64)
-    return adapt(loop, networks(architecture), rates, *stream(STEPS)).series
 
 
 @pytest.mark.parametrize("kind", PLAIN)
@@ -46,16 +28,9 @@ def run(driver, kind, observers=(), **options):
 )
 def test_it_is_autograds_at_every_step(kind, driver, oracle):
     architecture, step = NETWORKS[kind]
-    series = run(driver, kind)
+    watched = run(driver, kind)
     for model in range(2):
-        used = [
-            {
-                n.removeprefix("params "): torch.as_tensor(values[model, t])
-                for n, values in series.items()
-                if n.startswith("params ")
-            }
-            for t in range(STEPS)
-        ]
+        _, used = watched.model(model)
         answers = oracle(step, initial(architecture), used, *stream(STEPS))
         norms = {
             part: np.array(
@@ -67,7 +42,8 @@ def test_it_is_autograds_at_every_step(kind, driver, oracle):
             )
         }
         ratio = norms["out"] / norms["recurrent"]
-        np.testing.assert_allclose(series["gradient_ratio"][model], ratio, rtol=1e-10)
+        found = watched.result.series["gradient_ratio"][model]
+        np.testing.assert_allclose(found, ratio, rtol=1e-10)
         # The negative controls: the other way round, and of one weight matrix alone.
         assert not np.allclose(ratio, 1 / ratio, rtol=0.1)
         alone = [float(one["W_out"].norm()) for one in answers] / norms["recurrent"]
@@ -75,7 +51,7 @@ def test_it_is_autograds_at_every_step(kind, driver, oracle):
 
 
 def test_it_is_of_what_the_learner_answered_before_any_intervention():
-    matched = run("immediate", "rnn", ["rtrl"], interventions=[MatchNorm("rtrl")])
+    matched = run("immediate", "rnn", ["rtrl"], interventions=[MatchNorm("rtrl")]).result.series
     out, recurrent = (
         np.sqrt(sum((matched[f"learned {n}"][:, 5] ** 2).reshape(2, -1).sum(1) for n in names))
         for names in (("W_out", "b_out"), ("W_ih", "W_hh", "b_h"))
@@ -85,7 +61,7 @@ def test_it_is_of_what_the_learner_answered_before_any_intervention():
 
 
 def test_the_readout_alone_has_none():
-    series = run("last-layer", "rnn")
+    series = run("last-layer", "rnn").result.series
     assert np.isnan(series["gradient_ratio"]).all()
     assert np.isnan(GradientRatio().summary(series)["gradient_ratio"]).all()
 

@@ -8,6 +8,7 @@ from harness import (
     NETWORKS,
     SQUARED_ERROR,
     Recorder,
+    Watched,
     adapt,
     initial,
     make_learner,
@@ -26,34 +27,29 @@ STEPS, WINDOW = 24, 8
 KIND = "rnn"
 
 
+def loop(driver, **parts):
+    architecture, _ = NETWORKS[KIND]
+    return Loop(make_learner(driver, architecture), SGD(), SQUARED_ERROR, segment=WINDOW, **parts)
+
+
 def run(driver, observer, full, immediate, *, steps=slice(0, STEPS), state=None, probes=None):
     architecture, _ = NETWORKS[KIND]
     probe = PastStructure(full=full, immediate=immediate, window=WINDOW)
-    loop = Loop(
-        make_learner(driver, architecture),
-        SGD(),
-        SQUARED_ERROR,
+    made = loop(
+        driver,
         observers={observer: make_learner(observer, architecture)},
         probes=[probe, Recorder()] if probes is None else probes,
-        segment=WINDOW,
     )
     X, Y = (m[steps] for m in stream(STEPS))
     rates = torch.full((2,), 0.05, dtype=torch.float64)
-    return adapt(loop, networks(architecture), rates, X, Y, state=state)
+    return adapt(made, networks(architecture), rates, X, Y, state=state)
 
 
-def truth(series, model):
+def truth(result, model):
     """Autograd's g_past and g_imm of each window, {parameter: (windows, ...)}."""
     architecture, step = NETWORKS[KIND]
     X, Y = stream(STEPS)
-    used = [
-        {
-            n.removeprefix("params "): torch.as_tensor(values[model, t])
-            for n, values in series.items()
-            if n.startswith("params ")
-        }
-        for t in range(STEPS)
-    ]
+    _, used = Watched(result).model(model)
     local = oracles.immediate(step, initial(architecture), used, X, Y)
     full = oracles.whole_history(step, initial(architecture), used, X, Y)
 
@@ -70,9 +66,10 @@ def truth(series, model):
     [("rtrl", "immediate", "own", "immediate"), ("immediate", "rtrl", "rtrl", "own")],
 )
 def test_a_windows_gradients_are_autograds_summed_over_its_steps(driver, observer, full, immediate):
-    series = run(driver, observer, full, immediate).series
+    result = run(driver, observer, full, immediate)
+    series = result.series
     for model in range(2):
-        past, now = truth(series, model)
+        past, now = truth(result, model)
         for name in now:
             np.testing.assert_allclose(series[PAST + name][model], past[name], atol=1e-10)
             np.testing.assert_allclose(series[NOW + name][model], now[name], atol=1e-10)
@@ -98,15 +95,10 @@ def test_a_learner_of_windows_gives_the_same_columns():
     rates = torch.zeros(2, dtype=torch.float64)
     found = []
     for driver, observer in (("rtrl", "immediate"), ("tbptt-8-8", "immediate-8")):
-        loop = Loop(
-            make_learner(driver, architecture),
-            SGD(),
-            SQUARED_ERROR,
-            observers={"now": make_learner(observer, architecture)},
-            probes=[PastStructure(immediate="now", window=WINDOW)],
-            segment=WINDOW,
-        )
-        found.append(adapt(loop, networks(architecture), rates, X, Y).series)
+        watching = {"now": make_learner(observer, architecture)}
+        probes = [PastStructure(immediate="now", window=WINDOW)]
+        made = loop(driver, observers=watching, probes=probes)
+        found.append(adapt(made, networks(architecture), rates, X, Y).series)
     steps, windows = found
     for name, values in steps.items():
         assert values.shape == windows[name].shape
@@ -244,13 +236,5 @@ def test_a_run_without_a_whole_window_has_no_number():
 
 def test_a_window_that_is_no_multiple_of_a_segment_is_refused():
     with pytest.raises(OrlaError, match=r"past_structure is kept every 12 steps, .* of 8; give"):
-        probe = PastStructure(immediate="now", window=12)
-        architecture, _ = NETWORKS[KIND]
-        Loop(
-            make_learner("rtrl", architecture),
-            SGD(),
-            SQUARED_ERROR,
-            observers={"now": make_learner("immediate", architecture)},
-            probes=[probe],
-            segment=WINDOW,
-        )
+        watching = {"now": make_learner("immediate", NETWORKS[KIND][0])}
+        loop("rtrl", observers=watching, probes=[PastStructure(immediate="now", window=12)])

@@ -1,57 +1,31 @@
-"""Small networks, a stream and one run of the loop, for the tests of compiled programs."""
+"""One run of the loop, and a stand-in for the compiler, for the tests of compiled programs."""
 
-from dataclasses import dataclass
-
-import torch
-from harness import specified
+from harness import (
+    HIDDEN,
+    N_IN,
+    N_OUT,
+    RATES,
+    SEGMENT,
+    STEPS,
+    Adapting,
+    make_network,
+    networks,
+    stream,
+)
+from torch.utils import _pytree as pytree
 
 from orla import catalogue
-from orla.architectures.base import Architecture, matvec
 from orla.engine.loop import Loop
-from orla.programs.scan import scan
-from orla.study.batches import initial_parameters
-
-N_IN, N_OUT, STEPS, SEGMENT = 3, 2, 48, 24
-RATES = torch.tensor([0.003, 0.01, 0.02], dtype=torch.float64)
+from orla.programs import torch_private
 
 
-@dataclass(frozen=True)
-class Leaky(Architecture):
-    """A network of no structure that the engine knows: leaky units with a learned leak."""
-
-    @property
-    def state_size(self):
-        return self.hidden
-
-    def recurrent_shapes(self):
-        n = self.hidden
-        return {"W": (n, n), "U": (n, self.n_in), "leak": (n,)}
-
-    def step(self, params, state, x):
-        share = torch.sigmoid(params["leak"])
-        drive = matvec(params["W"], torch.tanh(state)) + matvec(params["U"], x)
-        return (1 - share) * state + share * torch.tanh(drive)
+def network(kind, hidden=HIDDEN):
+    """The network called so; "another" is one of no structure that the engine knows."""
+    return Adapting(hidden, N_IN, N_OUT) if kind == "another" else make_network(kind, hidden)
 
 
-def network(kind, hidden=5):
-    if kind == "leaky":
-        return Leaky(hidden, N_IN, N_OUT)
-    return catalogue.make("architecture", specified(kind, hidden), n_in=N_IN, n_out=N_OUT)
-
-
-def learner(spec, kind="rnn", hidden=5):
+def learner(spec, kind="rnn", hidden=HIDDEN):
     return catalogue.make("learner", spec, architecture=network(kind, hidden))
-
-
-def parameters(architecture, models=3):
-    params = initial_parameters(architecture, range(models), torch.float64)
-    return {name: 1.5 * p for name, p in params.items()}
-
-
-def stream(steps=STEPS, seed=0):
-    generator = torch.Generator().manual_seed(1000 + seed)
-    x, y = (torch.randn(steps, n, generator=generator, dtype=torch.float64) for n in (N_IN, N_OUT))
-    return {"x": x, "y": y}
 
 
 def loop(driver, optimizer="adam", probes=("update_ratio",), segment=SEGMENT, **parts):
@@ -67,16 +41,36 @@ def loop(driver, optimizer="adam", probes=("update_ratio",), segment=SEGMENT, **
     )
 
 
-def run(made, params=None, rates=RATES, moments=None):
+def moments(steps=STEPS):
+    return dict(zip("xy", stream(steps), strict=True))
+
+
+def run(made, params=None, rates=RATES, given=None):
     """One run from fresh networks."""
-    state = made.start(parameters(made.learner.architecture) if params is None else params)
-    return made.run(state, rates, stream() if moments is None else moments)
+    state = made.start(networks(made.learner.architecture, 3) if params is None else params)
+    return made.run(state, rates, moments() if given is None else given)
 
 
-def cumulative(factor):
-    """A loop whose body closes over a number."""
+def stand_in_for_the_compiler(monkeypatch):
+    """Keep a graph's number in the place of its library; return the graphs that were compiled."""
+    graphs = []
 
-    def body(carry, x):
-        return factor * carry + x, carry
+    def compile_ahead(graph, structure, leaves, folder):
+        (folder / "program.so").write_text(f"graph {len(graphs)} {'.' * 100}")
+        graphs.append((graph, structure))
 
-    return lambda start, xs: scan(body, start, xs)
+    def open_program(library):
+        try:
+            graph, structure = graphs[int(library.read_text().split()[1])]
+        except ValueError as error:
+            raise RuntimeError(library) from error
+
+        def program(*arguments):
+            return pytree.tree_unflatten(graph(*pytree.tree_leaves(arguments)), structure)
+
+        return program
+
+    monkeypatch.setattr(torch_private, "prepare_compiler", lambda: None)
+    monkeypatch.setattr(torch_private, "compile_ahead", compile_ahead)
+    monkeypatch.setattr(torch_private, "open_program", open_program)
+    return graphs

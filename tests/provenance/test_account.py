@@ -70,42 +70,24 @@ def test_files_that_are_missing_damaged_or_old_are_passed_over(folders, tmp_path
     assert account.counts(tmp_path / "no folder")["processes"] == 0
 
 
-def test_the_table_holds_for_the_usual_network():
-    assert Planned("exact", 10**6).cpu_s == pytest.approx(239)
-    assert Planned("frozen", 10**6).cpu_s == pytest.approx(1.3)
-    assert Planned("step", 0, programs=2).cpu_s == 2 * account.PROGRAM_S
-
-
 @pytest.mark.parametrize(
     ("planned", "measured_us"),
     [
+        (Planned("exact", 10**6), 239.0),
+        (Planned("window", 10**6), 7.8),
         (Planned("step", 10**6, hidden=32), 4.8),
         (Planned("exact", 10**6, hidden=32), 59.0),
-        (Planned("step", 10**6, blocks=4), 41.0),
     ],
 )
 def test_other_sizes_are_near_what_was_measured(planned, measured_us):
     assert planned.cpu_s == pytest.approx(measured_us, rel=0.15)
 
 
-def test_an_earlier_run_counts_in_place_of_the_table(tmp_path):
-    file = write(tmp_path / "t.cost.json")
-    assert Planned("exact", 10**9, earlier=file).cpu_s == 5.0
-    assert Planned("exact", 10**9, earlier=file, programs=1).cpu_s == 5.0 + account.PROGRAM_S
-    gone = Planned("step", 10**6, earlier=tmp_path / "gone.cost.json")
-    assert gone.cpu_s == Planned("step", 10**6).cpu_s
-
-
 def test_jobs_run_beside_each_other_and_none_ends_before_its_own_time():
-    short = [Planned("step", 10**6), Planned("frozen", 10**6)]
-    one = account.START_S + 13.3
-    assert account.estimate([short] * 4, cores=2) == pytest.approx((4 * one, 2 * one))
-    long = [Planned("exact", 10**6)]
-    cpu, wall = account.estimate([short, long], cores=2)
-    assert (cpu, wall) == pytest.approx((one + account.START_S + 239, account.START_S + 239))
-    assert account.estimate([], cores=2) == (0, 0)
-
-
-def test_the_forecast_is_in_words():
-    assert account.forecast([[Planned("exact", 10**6)]]) == "about 4 min on 1 core (CPU 242 s)"
+    short, long = [Planned("step", 10**6), Planned("window", 10**6)], [Planned("exact", 10**6)]
+    # Each process starts in 2.5 s; 2.5 + 12 + 7.8 = 22.3, 2.5 + 239 = 241.5.
+    assert account.forecast([short] * 4, cores=2) == "about 45 s on 2 cores (CPU 89 s)"
+    assert account.forecast([short, long], cores=2) == "about 4 min on 2 cores (CPU 264 s)"
+    assert account.forecast([long]) == "about 4 min on 1 core (CPU 242 s)"
     assert account.forecast([[], []], 2) == "about 2 s on 2 cores (CPU 5 s)"
+    assert account.forecast([short], 1, programs=2) == "about 44 s on 1 core (CPU 44 s)"

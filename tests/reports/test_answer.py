@@ -11,7 +11,7 @@ from orla.reports.report import Report
 
 
 def said(results, study):
-    return " ".join(Report(results, study).opening.answer.sentences)
+    return " ".join(Report(results, study).opening.sentences)
 
 
 def row_of(results, **keys):
@@ -43,7 +43,7 @@ def test_a_gap_whose_guard_fails_is_not_quoted(results, simulated):
     report = Report(results | {"estimates": estimates}, simulated)
     heldout = estimates[estimates["estimand"] != "adapt"]
     rest = (heldout["optimizer"] != "lars").sum()
-    assert f"are quoted here: {rest} of {len(heldout)}" in report.opening.answer.note
+    assert f"are quoted here: {rest} of {len(heldout)}" in report.opening.note
     failing = (estimates["guards"] != "").sum()
     trust = report.opening.background["How far to trust it"]
     assert f"Of {len(estimates)} gaps {failing} fail a guard" in trust
@@ -51,7 +51,7 @@ def test_a_gap_whose_guard_fails_is_not_quoted(results, simulated):
 
 def test_without_a_sound_gap_the_most_frequent_guard_is_named(results, simulated):
     estimates = results["estimates"].assign(guards="fewer than 20 updates: adapt to more steps")
-    answer = Report(results | {"estimates": estimates}, simulated).opening.answer
+    answer = Report(results | {"estimates": estimates}, simulated).opening
     assert "most often because fewer than 20 updates." in answer.sentences[0]
     assert " pp" not in " ".join(answer.sentences[:-1]) and not answer.quotes_gaps
 

@@ -12,7 +12,7 @@ from orla.reports import beside
 from orla.reports.comparison import AGREES, DIFFERS, NOT_COMPARABLE, WIDE, Mean, adapts, compared
 from orla.reports.paper import load
 
-BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.BesidePaper)]
+BESIDE = [n for n, p in catalogue.parts("table").items() if issubclass(p, beside.ByPapersRow)]
 KEYS = {"precision": "float64", "split": "shift", "intervention": "none", "start": "pretrained"}
 
 

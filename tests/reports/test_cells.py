@@ -11,7 +11,7 @@ import pytest
 from report_results import COMPARISONS, build
 
 from orla.reports.cells import Line, called, counted, ends, mean, mean_seeds, value
-from orla.reports.comparison import Mean, Sheet
+from orla.reports.comparison import Mean
 from orla.reports.numbers import rate
 from orla.reports.paper import load
 from orla.reports.study import Comparison, in_paper
@@ -453,13 +453,11 @@ def test_what_a_cell_shows_of_a_row(column, changed, text, simulated):
     ],
 )
 def test_a_mean_stands_over_the_papers_number_with_what_the_rule_says(ours, paper, text, simulated):
-    sheet = Sheet(simulated)
-    sheet.means[(*([""] * 9), "share")] = ours
-    line = Line(simulated, {}, paper, sheet)
+    line = Line(simulated, {"means": {"share": ours} if ours else {}, "paper": paper})
     column = mean("", "share", "x", scale=100.0, digits=1)
     assert column.text(line).endswith(text)
-    [record] = sheet.data.to_dict("records")
-    assert record["run"] == sheet.ran == (ours is not None)
+    [number] = column.numbers(line)
+    assert number.record["run"] == (ours is not None)
     assert mean_seeds("share").text(line) == (
         "–" if ours is None else {5: "5", 0: "0 (5 div.)"}[ours.n]
     )

@@ -5,7 +5,8 @@ import re
 import pandas as pd
 import pytest
 
-from orla.reports.findings import findings
+from orla.reports import findings as module
+from orla.reports.report import Report
 
 PROVENANCE = {
     "code": {"commit": "0123abc", "dirty": False},
@@ -13,6 +14,10 @@ PROVENANCE = {
     "cpu_capability": "AVX2",
     "config": {"nothing": None},
 }
+
+
+def findings(results, provenance, study):
+    return module.findings(Report(results, study, provenance))
 
 
 @pytest.fixture(scope="module")

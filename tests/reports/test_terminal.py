@@ -2,12 +2,17 @@
 
 import pytest
 
-from orla.reports.terminal import verdict_table
+from orla.reports.report import Report
+from orla.reports.terminal import terminal
+
+
+def shown(verdicts, study, width=100, page=None):
+    return terminal(Report({"verdicts": verdicts}, study), width, page)
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_fits_the_terminal_and_tells_all(width, results, simulated):
-    text = verdict_table(results["verdicts"], simulated, width=width, report="reports/index.html")
+    text = shown(results["verdicts"], simulated, width=width, page="reports/index.html")
     assert max(map(len, text.splitlines())) <= max(width, 90)
     for outcome in ("shown in simulation", "not shown in", "inconclusive", "untestable"):
         assert outcome in text
@@ -18,9 +23,9 @@ def test_fits_the_terminal_and_tells_all(width, results, simulated):
 
 
 def test_recordings_are_not_called_simulated(results, recorded):
-    assert "SIMULATED" not in verdict_table(results["verdicts"], recorded, width=100)
+    assert "SIMULATED" not in shown(results["verdicts"], recorded, width=100)
 
 
 def test_nothing_judged_is_said(results, simulated):
-    text = verdict_table(results["verdicts"].iloc[:0], simulated, width=80)
+    text = shown(results["verdicts"].iloc[:0], simulated, width=80)
     assert "No registration has been judged yet." in text

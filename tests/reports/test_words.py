@@ -5,16 +5,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orla.reports import words
 from orla.reports.study import in_paper
+from orla.reports.words import PartNames, data_in_words
 
-INSTANCES = {
+NAMES = PartNames(instances={
     "learner": {"trace-05": {"kind": "trace", "decay": 0.5}, "short": {"kind": "tbptt", "window": 9,
                                                                       "update_every": 3}},
     "optimizer": {"still": {"kind": "adam", "beta1": 0.0}},
     "architecture": {"rnn-128": {"kind": "rnn", "hidden": 128}, "rnn": {"kind": "rnn"},
                      "deep": {"kind": "stack", "layers": ["rnn", {"kind": "lstm", "hidden": 32}]}},
-}  # fmt: skip
+})  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ INSTANCES = {
     ],
 )
 def test_name(kind, slug, name):
-    assert words.name(kind, slug, INSTANCES) == name
+    assert NAMES.called(kind, slug) == name
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_name(kind, slug, name):
     [("immediate", 1), ("immediate-20", 20), ("tbptt-200-50", 50), ("short", 3), ("what-2", None)],
 )
 def test_stride_is_the_declared_option(learner, stride):
-    assert words.stride(learner, INSTANCES) == stride
+    assert NAMES.stride(learner) == stride
 
 
 def test_order_is_declared_and_values_fall():
     learners = ["zeta", "trace-05", "immediate-200", "rtrl", "immediate", "immediate-20"]
-    assert words.ordered("learner", learners, INSTANCES) == [
+    assert NAMES.ordered("learner", learners) == [
         "immediate",
         "immediate-20",
         "immediate-200",
@@ -61,12 +61,12 @@ def test_order_is_declared_and_values_fall():
         "trace-05",
         "zeta",
     ]
-    assert words.ordered("split", ["50-50", "stationary", "80-20"]) == [
+    assert NAMES.ordered("split", ["50-50", "stationary", "80-20"]) == [
         "80-20",
         "50-50",
         "stationary",
     ]
-    assert words.ordered("precision", ["float32", "float64"]) == ["float64", "float32"]
+    assert NAMES.ordered("precision", ["float32", "float64"]) == ["float64", "float32"]
 
 
 def test_titles_say_what_varies(simulated, results):
@@ -101,11 +101,11 @@ def test_the_paper_has_its_learners_and_optimizers():
 
 
 def test_data_of_one_kind_are_told_together():
-    told = words.data_in_words(["sine", "SIMULATED: a1, b1", "SIMULATED: a2, b2", "sine"])
+    told = data_in_words(["sine", "SIMULATED: a1, b1", "SIMULATED: a2, b2", "sine"])
     assert told == "sine; SIMULATED: a1, b1; a2, b2"
-    many = words.data_in_words(f"SIMULATED: a{i}, b{i}" for i in range(12))
+    many = data_in_words(f"SIMULATED: a{i}, b{i}" for i in range(12))
     assert many == "SIMULATED: a0, b0; … a11, b11 (12 pairs)"
-    assert words.data_in_words([]) == ""
+    assert data_in_words([]) == ""
 
 
 def test_the_papers_numbers_are_about_one_task(simulated):

@@ -82,34 +82,23 @@ def test_the_multiverse_holds_every_metric_and_step():
     assert rows["heldout", 9000][:3] == pytest.approx(tuple(np.array(usual[:3], float) + 3))
 
 
-def test_added_columns_of_gaps():
+def test_t_intervals_of_gaps_conditions_and_horizons():
     frame = models(["rtrl", "immediate"], seeds=5)
-    row = table("gaps", frame, alpha=0.02).iloc[0]
+    gaps = table("gaps", frame, alpha=0.02).iloc[0]
+    condition = table("conditions", frame).set_index("learner").loc["rtrl"]
     chosen = frame[frame["selected"]].set_index("seed")
     full, immediate = (chosen[chosen["learner"] == one] for one in ("rtrl", "immediate"))
-    for measure, names in {
-        "recovery_heldout_percent": ("gap_pp", "t95_low_pp", "t95_high_pp"),
-        "recovery_adapt_percent": ("adapt_gap_pp", "adapt_t95_low_pp", "adapt_t95_high_pp"),
-    }.items():
+    for measure, prefix in (("recovery_heldout_percent", ""), ("recovery_adapt_percent", "adapt_")):
         gap = (full[measure] - immediate[measure]).to_numpy()
-        assert row[list(names)].tolist() == pytest.approx([gap.mean(), *t_ends(gap)])
-    assert row["alpha"] == 0.02
+        names = f"{prefix}gap_pp", f"{prefix}t95_low_pp", f"{prefix}t95_high_pp"
+        assert gaps[list(names)].tolist() == pytest.approx([gap.mean(), *t_ends(gap)])
+        names = f"{prefix}t95_low_percent", f"{prefix}t95_high_percent"
+        assert condition[list(names)].tolist() == pytest.approx(t_ends(full[measure].to_numpy()))
+    assert gaps["alpha"] == 0.02
     one = table("gaps", frame[frame["seed"] == 0]).iloc[0]
     assert np.isnan([one["t95_low_pp"], one["adapt_t95_high_pp"]]).all() and one["adapt_gap_pp"]
-
-
-def test_added_columns_of_conditions_and_horizons():
-    frame = models(["rtrl", "immediate"], seeds=5)
-    row = table("conditions", frame).set_index("learner").loc["rtrl"]
-    chosen = frame[frame["selected"] & (frame["learner"] == "rtrl")]
-    for measure, names in {
-        "recovery_heldout_percent": ("t95_low_percent", "t95_high_percent"),
-        "recovery_adapt_percent": ("adapt_t95_low_percent", "adapt_t95_high_percent"),
-    }.items():
-        assert row[list(names)].tolist() == pytest.approx(t_ends(chosen[measure].to_numpy()))
     horizon = frame[frame["selected"]].assign(horizon_steps=5000)
     found = base.build("horizon_gaps", {"horizon": horizon}, given()).iloc[0]
-    gaps = table("gaps", frame).iloc[0]
     names = ["gap_pp", "low_pp", "t95_low_pp", "t95_high_pp"]
     assert found[names].tolist() == gaps[names].tolist()
 

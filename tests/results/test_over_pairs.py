@@ -6,7 +6,6 @@ import pytest
 from made_up import varied
 from results_by_hand import (
     COLUMNS,
-    COMPARED,
     RECOVERY,
     at,
     diverge_all,
@@ -19,7 +18,6 @@ from results_by_hand import (
 from scipy import stats
 
 from orla.results import base
-from orla.results.over_pairs import resampled_gaps
 from orla.statistics.mixed import random_intercept
 
 SEEDS = [("a", 4), ("b", 3), ("c", 5)]
@@ -255,13 +253,3 @@ def test_a_row_does_not_depend_on_the_others_or_on_the_order_of_models():
     pd.testing.assert_frame_equal(mine, alone)
     assert list(whole["optimizer"]) == ["adam"] * 3 + ["sgd"] * 3
     assert list(whole["estimand"]) == list(COLUMNS) * 2 and "pair" not in whole
-
-
-def test_the_resamples_of_pairs_are_at_hand():
-    from orla.results.contrasts import contrasts
-
-    frame = varied(SEEDS)
-    found = [c for c in contrasts(frame, given()) if c.key["estimand"] == "stable"]
-    gaps = resampled_gaps(found, given(resamples=50, seed=2))
-    assert gaps == pytest.approx(nested(frame, "stable", SEEDS, 50, 2), abs=1e-10)
-    assert COMPARED["per_step"] == (found[0].key["learner_full"], found[0].key["learner_immediate"])

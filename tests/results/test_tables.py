@@ -2,7 +2,6 @@
 
 import time
 
-import made_up
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,14 +29,7 @@ TABLES = {
 # Rows of what a config names, and of every measure of a condition: they have tests of their own.
 ELSEWHERE = {"quantities", "measured"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs"]
-WITHOUT_DRAWS = [
-    "seed_gaps",
-    "multiverse",
-    "learners",
-    "quantities",
-]
-WITHOUT_DRAWS += RESAMPLED_CHOICE
-OVER_PAIRS = ["over_pairs"]
+WITHOUT_DRAWS = ["seed_gaps", "multiverse", "learners", *RESAMPLED_CHOICE]
 
 
 def table(name, frame, given=None):
@@ -112,32 +104,21 @@ def test_every_statistic_is_here_and_says_its_columns():
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_columns_and_indifference_to_the_order_of_rows(name):
+def test_columns_are_those_declared_whatever_the_order_of_rows(name):
     frame = models(optimizers=["sgd", "adam", "lars"])
-    found = table(name, frame)
-    assert list(found.columns) == base.columns()[name] and found[TABLES[name]].notna().all()
-    pd.testing.assert_frame_equal(found, table(name, frame.sample(frac=1, random_state=0)))
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_nothing_keeps_its_columns(name):
-    found = table(name, models().iloc[:0])
-    assert list(found.columns) == base.columns()[name] and found.empty
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_input_is_left_as_it_was(name):
-    frame = models()
     before = frame.copy()
-    table(name, frame)
+    found, nothing = table(name, frame), table(name, frame.iloc[:0])
     pd.testing.assert_frame_equal(frame, before)
+    assert found[TABLES[name]].notna().all() and nothing.empty
+    assert list(found.columns) == list(nothing.columns) == base.columns()[name]
+    pd.testing.assert_frame_equal(found, table(name, frame.sample(frac=1, random_state=0)))
 
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("key", [k for k in SETTING if k != "optimizer"])
 def test_each_key_keeps_rows_apart(name, key):
     """Two values of a key give the rows of each alone; an empty pair is a value as any other."""
-    if key == "pair" and name in OVER_PAIRS:
+    if key == "pair" and name == "over_pairs":
         return
     given = settings(resamples=20)
     first = models(["immediate", "tbptt-200-200"], optimizers=["sgd", "adam", "lars"], seeds=2)
@@ -268,11 +249,7 @@ def test_a_diverged_seed_is_left_out_and_counted():
     ratio = one(table("ratio_gap", frame))
     assert ratio["n_seeds"] == 4 and ratio["gap_pp"] == row["gap_pp"]
     assert one(table("horizon_gaps", frame))["n_seeds"] == 4
-
-
-def test_one_diverged_on_each_side_are_two():
-    frame = diverge(diverge(models(), "tbptt-200-200", seed=2), "immediate", seed=4)
-    row = one(table("gaps", frame), comparison="paper")
+    row = one(table("gaps", diverge(frame, "immediate", seed=4)), comparison="paper")
     assert (row["n_seeds"], row["n_diverged"]) == (3, 2)
 
 
@@ -300,16 +277,13 @@ def test_a_task_without_a_reference_has_no_recovery_and_diverged_in_no_seed():
     assert (condition["n_seeds"], condition["n_diverged"]) == (0, 0)
 
 
-def test_one_seed_has_a_gap_but_no_interval_and_no_equivalence():
+def test_one_seed_has_a_gap_but_no_interval_and_two_have_both():
     frame = models(seeds=1)
     row = one(table("gaps", frame), comparison="paper")
     expected = at(frame, "tbptt-200-200") - at(frame, "immediate")
     assert row["gap_pp"] == pytest.approx(expected[0])
     assert row[["low_pp", "high_pp", "t90_low_pp", "t90_high_pp", "delta_star_pp"]].isna().all()
     assert row["tost_p"] == 1.0 and not row["equivalent"]
-
-
-def test_two_seeds_are_enough_for_an_interval_and_a_test():
     frame = models(seeds=2)
     row = one(table("gaps", frame), comparison="paper")
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
@@ -369,30 +343,20 @@ def test_conditions_hold_means_intervals_and_the_edge():
     row = one(table("conditions", frame), learner="rtrl")
     assert row["learning_rate"] == RATES[0] and row["edge"]
     measured = {
-        "recovery_heldout_percent": ("recovery_percent", "low_percent", "high_percent"),
-        "recovery_adapt_percent": (
-            "adapt_recovery_percent",
-            "adapt_low_percent",
-            "adapt_high_percent",
-        ),
-        "update_ratio": ("update_ratio", "update_ratio_low", "update_ratio_high"),
-        "recovery_vs_rtrl_percent": (
-            "recovery_vs_rtrl_percent",
-            "recovery_vs_rtrl_low_percent",
-            "recovery_vs_rtrl_high_percent",
-        ),
+        "recovery_heldout_percent": ("recovery_percent", "{}_percent"),
+        "recovery_adapt_percent": ("adapt_recovery_percent", "adapt_{}_percent"),
+        "update_ratio": ("update_ratio", "update_ratio_{}"),
+        "recovery_vs_rtrl_percent": ("recovery_vs_rtrl_percent", "recovery_vs_rtrl_{}_percent"),
     }
-    for measure, (mean, low, high) in measured.items():
+    for measure, (mean, ends) in measured.items():
         values = at(frame, "rtrl", measure)
         assert row[mean] == pytest.approx(values.mean())
-        assert (row[low], row[high]) == pytest.approx(percentile_interval(values, 200, 0))
+        found = [row[ends.format(end)] for end in ("low", "high")]
+        assert found == pytest.approx(percentile_interval(values, 200, 0))
     for measure in ("r2_mean", "r2_weighted"):
         assert row[measure] == pytest.approx(at(frame, "rtrl", measure).mean())
     assert not one(table("conditions", frame), learner="immediate")["edge"]
-
-
-def test_a_learner_that_leaves_the_recurrent_weights_has_no_ratio():
-    row = one(table("conditions", models()), learner="last-layer")
+    row = one(table("conditions", frame), learner="last-layer")  # leaves the recurrent weights
     assert row[["update_ratio", "update_ratio_low", "update_ratio_high"]].isna().all()
     assert row["n_diverged"] == 0
 
@@ -407,6 +371,8 @@ def test_selection_price_is_test_selected_minus_validation_selected():
     assert (row["learning_rate"], row["learning_rate_test"]) == tuple(RATES)
     interval = percentile_interval(second - first, 200, 0)
     assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval) and row["n_seeds"] == 5
+    same = one(table("selection_price", frame.assign(selected_on_test=frame["selected"])))
+    assert (same["price_pp"], same["low_pp"], same["high_pp"]) == (0, 0, 0)
 
 
 def test_a_seed_that_diverged_at_either_rate_has_no_price_and_is_in_neither_mean():
@@ -421,13 +387,6 @@ def test_a_seed_that_diverged_at_either_rate_has_no_price_and_is_in_neither_mean
     assert row["price_pp"] == pytest.approx((second - first).mean())
     assert row["recovery_validation_selected_percent"] == pytest.approx(first.mean())
     assert row["recovery_test_selected_percent"] == pytest.approx(second.mean())
-
-
-def test_selecting_the_same_rate_twice_costs_nothing():
-    frame = models(["immediate"])
-    frame["selected_on_test"] = frame["selected"]
-    row = one(table("selection_price", frame))
-    assert (row["price_pp"], row["low_pp"], row["high_pp"]) == (0, 0, 0)
 
 
 def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
@@ -472,18 +431,15 @@ def ordered(gap_of):
 PAPER_GAPS = {"sgd": -10, "adafactor": -7, "adam": 0, "lars": 20}
 
 
-def test_the_papers_ordering_is_perfect():
+def test_the_papers_ordering_is_perfect_and_seeds_that_disagree_widen_it():
     frame = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] + 0.1 * seed)
     row = one(table("ratio_gap_order", frame))
     assert (row["spearman"], row["low"], row["high"]) == (1, 1, 1)
     assert (row["n_optimizers"], row["n_seeds"]) == (4, 5)
     turned = ordered(lambda optimizer, seed: -PAPER_GAPS[optimizer])
     assert one(table("ratio_gap_order", turned))["spearman"] == -1
-
-
-def test_seeds_that_disagree_widen_the_ordering():
-    frame = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] * (-1) ** seed)
-    row = one(table("ratio_gap_order", frame))
+    torn = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] * (-1) ** seed)
+    row = one(table("ratio_gap_order", torn))
     assert row["low"] < 0 < row["high"]
 
 
@@ -509,15 +465,10 @@ def test_horizon_gaps():
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
     assert list(found["gap_pp"]) == pytest.approx([gap.mean(), gap.mean() + 7])
     assert (found["n_seeds"] == 5).all()
-
-
-def test_horizons_of_one_setting_stand_together():
-    frame = models(["immediate", "tbptt-200-200"])
-    both = pd.concat([frame, frame.assign(optimizer="sgd")])
-    given = {"horizon": pd.concat([horizon(both, 11000), horizon(both, 5000)])}
-    found = base.build("horizon_gaps", given, settings())
-    steps = found.groupby("optimizer", sort=False)["horizon_steps"].apply(list)
-    assert found["optimizer"].is_monotonic_increasing and (steps.map(tuple) == (5000, 11000)).all()
+    both = pd.concat([given["horizon"], given["horizon"].assign(optimizer="sgd")])
+    found = base.build("horizon_gaps", {"horizon": both}, settings())
+    assert list(found["optimizer"]) == ["adam", "adam", "sgd", "sgd"]
+    assert list(found["horizon_steps"]) == [5000, 11000] * 2
 
 
 def test_bad_tables_are_named():
@@ -544,9 +495,3 @@ def test_ten_thousand_resamples_take_about_a_second():
     table("ratio_gap_order", frame, settings(resamples=10_000))
     assert len(found) == 48
     assert time.process_time() - start < 5
-
-
-def test_the_made_up_models_have_every_column_that_is_demanded():
-    from orla.results.shared import MODEL_COLUMNS
-
-    assert set(MODEL_COLUMNS) <= set(models()) and list(made_up.CONDITION) == list(KEYS)

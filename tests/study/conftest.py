@@ -9,7 +9,7 @@ from orla import catalogue
 from orla.engine.loop import Loop
 from orla.study import sweep
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 
 
 @pytest.fixture(scope="package")
@@ -25,7 +25,7 @@ def study(sessions):
     a, b = sessions
     settings = Pretraining(learning_rate=0.02, window=10, max_epochs=10)
     networks, _ = pretrain(NETWORK, a.part(slice(0, 400)), range(SEEDS), settings, SQUARED_ERROR)
-    return Study(
+    return ConditionRun(
         keys=KEYS,
         networks=networks,
         episode=make_episode(b, reference=a.part(slice(400, None)), reference_from=100),

@@ -64,12 +64,6 @@ def test_a_part_cannot_take_the_name_of_the_packages_own(tmp_path):
         declared([tmp_path])
 
 
-def test_a_plug_in_that_cannot_be_imported_is_one_line(tmp_path):
-    (tmp_path / "broken.py").write_text("import no_such_library\n")
-    with pytest.raises(OrlaError, match=r"broken\.py: the plug-in cannot be imported: ModuleNot"):
-        declared([tmp_path])
-
-
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [

@@ -196,7 +196,7 @@ def test_what_the_file_says_fits_does():
     plans = [plan_of([]), plan_of([ROOT / "config/synthetic.yaml"])]
     asked = [question for plan in plans for question in fitting.questions(plan)]
     assert {fitting.digest(question) for question in asked} <= set(written("fits"))
-    assert [fitting.answer(question) for question in asked[::4]] == [None] * len(asked[::4])
+    assert {*fitting.answers(asked[::4])} == {None}
 
 
 def test_another_question_is_asked_once(cache):

@@ -5,11 +5,22 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from drifting import ADAPT, GRID, HELDOUT, SEEDS, STEPS, WINDOW, by_hand, changed, make_episode, mse
+from drifting import (
+    ADAPT,
+    GRID,
+    HELDOUT,
+    SEEDS,
+    STEPS,
+    by_hand,
+    changed,
+    make_episode,
+    mse,
+    table,
+)
 
 from orla.errors import OrlaError
 from orla.study import horizons as at_horizons
-from orla.study import rates, sweep
+from orla.study import sweep
 from orla.tasks.stream import Stream
 
 # Horizon -> where its rate is chosen from: 80 % of it, in whole windows.
@@ -24,7 +35,7 @@ def validated(study, rate, horizon):
 
 
 def test_horizons_by_hand(study):
-    frame = sweep.sweep(study, [0.03], growth=0, horizons=list(CUTS)).frames["horizon"]
+    frame = table("horizon", study, [0.03], horizons=list(CUTS))
     assert list(frame.seed) == [0] * 4 + [1] * 4
     assert list(frame.horizon_steps) == list(CUTS) * 2
     assert (frame.learning_rate == 0.03).all() and frame.edge.all()
@@ -60,7 +71,7 @@ def test_the_rate_is_chosen_within_the_horizon(study):
 def test_the_choice_never_sees_what_lies_behind_the_horizon(study):
     columns = ["learning_rate", "validation_error", "edge"]
     [ours, behind, within] = [
-        sweep.sweep(s, GRID, growth=0, horizons=[100]).frames["horizon"]
+        table("horizon", s, GRID, horizons=[100])
         for s in (study, changed(study, slice(100, STEPS)), changed(study, slice(80, 100)))
     ]
     assert ours[columns].equals(behind[columns])
@@ -68,24 +79,23 @@ def test_the_choice_never_sees_what_lies_behind_the_horizon(study):
     assert (ours.validation_error != within.validation_error).all()
 
 
-@pytest.mark.parametrize("fraction, cut", [(0.8, 80), (0.6, 60), (0.79, 60), (0.1, 20)])
-def test_the_cut_is_the_configured_share_in_whole_windows(study, fraction, cut):
-    episode = dataclasses.replace(study.episode, selection_fraction=fraction)
+@pytest.mark.parametrize(
+    "fraction, window, cut",
+    # 0.58 * 100 is 57.99999999999999, and rounding takes no window away.
+    [(0.8, 20, 80), (0.6, 20, 60), (0.79, 20, 60), (0.1, 20, 20), (0.58, 2, 58)],
+)
+def test_the_cut_is_the_configured_share_in_whole_windows(study, fraction, window, cut):
+    episode = dataclasses.replace(study.episode, selection_fraction=fraction, window=window)
     assert at_horizons.cut(episode, 100) == cut
     assert at_horizons.cut(episode, ADAPT) == episode.selection_cut
 
 
-def test_rounding_takes_no_window_away(study):
-    # 0.58 * 100 is 57.99999999999999.
-    episode = dataclasses.replace(study.episode, selection_fraction=0.58, window=2)
-    assert at_horizons.cut(episode, 100) == 58
-
-
 def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
+    models = swept.frames["models"]
     again = sweep.sweep(study, GRID, growth=1, horizons=[200])
-    pd.testing.assert_frame_equal(again.frames["models"], swept.frames["models"])
+    pd.testing.assert_frame_equal(again.frames["models"], models)
     frame = again.frames["horizon"]
-    rows = swept.frames["models"][swept.frames["models"].selected].sort_values("seed")
+    rows = models[models.selected].sort_values("seed")
     for column in ("learning_rate", "validation_error", "edge"):
         assert list(frame[column]) == list(rows[column])
     np.testing.assert_allclose(
@@ -95,24 +105,15 @@ def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
 
 def test_a_horizon_before_the_divergence_is_kept(study):
     late = changed(study, slice(100, ADAPT), 1e5)
-    frame = sweep.sweep(late, [0.03], growth=0, horizons=[80, 200]).frames["horizon"]
+    frame = table("horizon", late, [0.03], horizons=[80, 200])
     missing = frame.recovery_heldout_percent.isna()
     assert (missing == (frame.horizon_steps == 200)).all()
 
 
-def test_a_model_that_only_fails_on_the_heldout_part_has_no_horizon(study):
-    far = changed(study, HELDOUT, 1e4)
-    frame = sweep.sweep(far, [0.03], growth=0, horizons=[40, 200]).frames["horizon"]
-    assert frame.recovery_heldout_percent.isna().all()
-    assert np.isfinite(frame.validation_error).all()
-
-
 def test_a_diverged_rate_loses_at_its_horizon(study):
-    frame = sweep.sweep(study, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], growth=0, horizons=[100]).frames[
-        "horizon"
-    ]
+    frame = table("horizon", study, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], horizons=[100])
     assert (frame.learning_rate < 3.0).all() and np.isfinite(frame.validation_error).all()
-    lost = sweep.sweep(study, [300.0, 1000.0], growth=0, horizons=[100]).frames["horizon"]
+    lost = table("horizon", study, [300.0, 1000.0], horizons=[100])
     assert (lost.learning_rate == 300.0).all() and lost.edge.all()
     assert lost[["recovery_heldout_percent", "validation_error"]].isna().all(axis=None)
 
@@ -132,14 +133,4 @@ def test_a_horizon_without_a_scored_step_to_choose_by_is_refused(study):
     other = dataclasses.replace(study, episode=episode)
     with pytest.raises(OrlaError, match="from 80 on, and none of them is scored"):
         sweep.sweep(other, [0.03], growth=0, horizons=[100])
-    assert len(sweep.sweep(other, [0.03], growth=0, horizons=[120]).frames["horizon"]) == SEEDS
-
-
-def test_a_sweep_without_horizons_has_none(swept):
-    assert len(swept.frames["horizon"]) == 0
-    assert {"seed", "horizon_steps", "learning_rate"} <= set(swept.frames["horizon"])
-
-
-def test_rates_of_a_horizon_are_half_decades(study):
-    frame = sweep.sweep(study, GRID, growth=0, horizons=[5 * WINDOW]).frames["horizon"]
-    assert {rates.half_decade(rates.index_of(r)) for r in frame.learning_rate} <= set(GRID)
+    assert len(table("horizon", other, [0.03], horizons=[120])) == SEEDS

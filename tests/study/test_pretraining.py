@@ -48,25 +48,6 @@ def test_networks_learn(pretrained):
     assert (best < 0.7 * first).all()
 
 
-def test_the_weights_are_those_of_the_best_epoch(part, pretrained):
-    params, curve = pretrained
-    best = curve[curve.best].sort_values("seed").validation_error.to_numpy()
-    outputs = forward.outputs_of(RNN, params, None, {"x": torch.as_tensor(part.X)}).numpy()
-    error = ((outputs[:, 800:] - part.Y[800:]) ** 2).mean((1, 2))
-    # While training the state came from changing weights, whose trace is short.
-    assert error == pytest.approx(best, rel=1e-2)
-
-
-def test_a_network_does_not_depend_on_its_company(part, pretrained):
-    params, curve = pretrained
-    alone, own = pretrain(RNN, part, [1], SETTINGS)
-    for name, p in params.items():
-        torch.testing.assert_close(alone[name][0], p[1], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(
-        own.validation_error, curve[curve.seed == 1].validation_error, rtol=1e-9
-    )
-
-
 def test_the_size_of_a_batch_changes_the_last_digits_only(part, pretrained):
     """Three networks in batches of two: the second is filled up with a copy that is not told of."""
     params, curve = pretrained

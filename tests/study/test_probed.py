@@ -1,17 +1,17 @@
-"""A sweep's table of gradients: each observer's and the driver's, at every rate and seed."""
+"""A sweep's tables of gradients, at every rate and seed, and of profiles, at the selected rate."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 import torch
-from drifting import ADAPT, GRID, NETWORK, SEEDS, changed
+from drifting import ADAPT, GRID, NETWORK, SEEDS, WINDOW, changed, table
 from harness import LEARNERS
 
 from orla import catalogue
 from orla.engine.memory import carried_bytes
 from orla.optimizers.sgd import SGD
-from orla.study import sweep
+from orla.study import probed, sweep
 
 OBSERVERS = {"exact": "rtrl", "fading": "trace", "frozen": "last-layer"}
 PROBES = ["update_ratio", {"kind": "cosine", "against": "exact"}, "cosine"]
@@ -90,17 +90,15 @@ def test_what_a_learner_carries_is_its_own(study, result):
 
 def test_a_driver_that_watches_itself_has_one_row(study):
     twin = watched(study, {"immediate": "immediate", "exact": "rtrl"}, PROBES[:2])
-    rows = sweep.sweep(twin, [0.03], growth=0).frames["alignment"]
+    rows = table("alignment", twin, [0.03])
     assert rows["observer"].tolist() == ["immediate"] * SEEDS + ["exact"] * SEEDS
-    alone = sweep.sweep(watched(study, {"exact": "rtrl"}, PROBES[:2]), [0.03], growth=0).frames[
-        "alignment"
-    ]
+    alone = table("alignment", watched(study, {"exact": "rtrl"}, PROBES[:2]), [0.03])
     np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], rtol=1e-12)
 
 
 def test_a_diverged_model_has_no_measures(study):
     far = changed(watched(study), slice(100, 101), 1e5)
-    rows = sweep.sweep(far, [1e-10], growth=0).frames["alignment"]
+    rows = table("alignment", far, [1e-10])
     assert rows["diverged"].all() and rows[MEASURES].isna().all(axis=None)
     assert rows["carried_bytes"].notna().all()
 
@@ -115,5 +113,49 @@ def test_a_condition_without_such_a_probe_has_columns_and_no_row(study, swept):
 def test_batches_do_not_matter(study, result):
     for size in (1, 3):
         small = dataclasses.replace(watched(study), batch_models=size)
-        rows = sweep.sweep(small, GRID, growth=0).frames["alignment"]
+        rows = table("alignment", small, GRID)
         np.testing.assert_allclose(rows[MEASURES], result.frames["alignment"][MEASURES], rtol=1e-9)
+
+
+PROBE = {"kind": "past_structure", "full": "exact", "immediate": "own", "window": WINDOW}
+
+
+def profiled(study, probe=PROBE):
+    return watched(study, {"exact": "rtrl"}, [probe])
+
+
+@pytest.fixture(scope="module")
+def profiles(study):
+    return sweep.sweep(profiled(study), GRID, growth=0)
+
+
+def test_it_has_the_profiles_of_the_selected_models_alone(study, profiles):
+    rows, models = profiles.frames["profile"], profiles.frames["models"]
+    [rate] = rows["learning_rate"].unique()
+    assert rate == models.loc[models["selected"], "learning_rate"].unique()
+    moments = {n: torch.as_tensor(getattr(study.episode.adapt, n.upper())) for n in ("x", "y")}
+    loop = profiled(study).loop
+    rates = torch.full((SEEDS,), rate, dtype=torch.float64)
+    series = loop.run(loop.start(study.networks), rates, moments).series
+    expected = loop.probes[0].profile(series)
+    assert set(rows["quantity"]) == set(expected) == set(loop.probes[0].part.more["profiles"])
+    assert not rows.duplicated(["quantity", "seed", "index"]).any()
+    for name, values in expected.items():
+        mine = rows[rows["quantity"] == name].pivot(index="seed", columns="index", values="value")
+        np.testing.assert_allclose(mine.to_numpy(), values, rtol=1e-12)
+        assert list(mine.columns) == list(range(values.shape[1]))
+    assert not np.allclose(expected["u1_map"][0], expected["u1_map"][1])
+
+
+def test_a_model_that_diverged_has_no_profile(study):
+    lengths = {"turn_cosine": 3, "singular_past": 1, "singular_immediate": 1, "u1_map": 1}
+    measures = {(probed.Probed, name): np.ones((2, n)) for name, n in lengths.items()}
+    measures |= {"diverged": np.array([False, True]), "selected": np.array([True, True])}
+    rows = list(probed.Probed().rows(profiled(study), {-4: measures}))
+    assert {row.seed for row in rows} == {0} and sum(len(row.value) for row in rows) == 3 + 3
+
+
+def test_a_condition_without_profiles_has_their_columns(study):
+    swept = sweep.sweep(profiled(study, "update_ratio"), GRID[:1], growth=0)
+    assert swept.frames["profile"].empty
+    assert list(swept.frames["profile"]) == list(table("profile", profiled(study), GRID[:1]))

@@ -1,4 +1,4 @@
-"""Programs that are made first are those that sweeps and pretrainings load, no more and no fewer.
+"""Programs that are made first are those that sweeps load, no more and no fewer.
 
 Nothing is compiled here: what would be is written down, and runs as it is.
 """
@@ -6,18 +6,13 @@ Nothing is compiled here: what would be is written down, and runs as it is.
 import dataclasses
 
 import pytest
-from drifting import GRID, NETWORK, learning
-from harness import SQUARED_ERROR
+from drifting import GRID, learning
 
 from orla import catalogue
 from orla.engine import forward
 from orla.programs import compiling
-from orla.study import pretraining, programs
-from orla.study.pretraining import Pretraining
-from orla.study.programs import Pretrained
+from orla.study.run import compile_all
 from orla.study.sweep import sweep
-
-SETTINGS = Pretraining(learning_rate=0.02, window=10, max_epochs=3)
 
 
 @pytest.fixture
@@ -55,46 +50,21 @@ def single(networks):
     return {name: p.float() for name, p in networks.items()}
 
 
-def pretrainings(sessions):
-    return [
-        Pretrained(NETWORK, sessions[0], range(seeds), SETTINGS, SQUARED_ERROR) for seeds in (2, 4)
-    ]
-
-
-def run_all(study, sessions):
-    for condition in conditions(study):
-        sweep(condition, GRID[:2], growth=0, horizons=[160], stable_windows=3)
-    for each in pretrainings(sessions):
-        pretraining.pretrain(**vars(each))
-
-
-def test_a_run_asks_for_the_programs_that_were_made_first(study, sessions, asked):
-    made = programs.compile_all(conditions(study), pretrainings(sessions))
+def test_a_run_asks_for_the_programs_that_were_made_first(study, asked):
+    made = compile_all(conditions(study))
     assert list(dict.fromkeys(asked)) == made
     assert len(set(made)) == len(made) > 6
     forward._forward.cache_clear()
     asked.clear()
-    run_all(study, sessions)
+    for condition in conditions(study):
+        sweep(condition, GRID[:2], growth=0, horizons=[160], stable_windows=3)
     assert set(asked) == set(made)
 
 
-def test_parts_share_the_programs_out_without_a_race(study, sessions, asked):
-    whole = programs.compile_all(conditions(study), pretrainings(sessions))
-    shares = []
-    for part in range(3):
-        forward._forward.cache_clear()
-        asked.clear()
-        made = programs.compile_all(conditions(study), pretrainings(sessions), part=part, parts=3)
-        assert list(dict.fromkeys(asked)) == made
-        shares.append(made)
-    assert sorted(path for share in shares for path in share) == sorted(whole)
-    assert max(map(len, shares)) - min(map(len, shares)) <= 1
-
-
 def test_another_batch_is_another_program(study, asked):
-    made = programs.compile_all([anew(study, "adam", "immediate")])
+    made = compile_all([anew(study, "adam", "immediate")])
     forward._forward.cache_clear()
-    other = programs.compile_all([anew(study, "adam", "immediate", models=3)])
+    other = compile_all([anew(study, "adam", "immediate", models=3)])
     # Frozen networks of fewer than five models share one program.
     assert made and set(made) != set(other)
 

@@ -19,6 +19,7 @@ from drifting import (
     changed,
     make_episode,
     mse,
+    table,
 )
 
 from orla.results import base
@@ -61,7 +62,7 @@ def runs(study):
 def test_stable_scores_by_hand(study, runs, windows):
     """Ten windows fit into the adapt part, eight before the selection part."""
     rate, Y = 0.03, study.episode.whole.Y
-    rows = sweep.sweep(study, [rate], growth=0, stable_windows=windows).frames["models"]
+    rows = table("models", study, [rate], stable_windows=windows)
     for row in rows.itertuples():
         own = runs[row.seed]
         before, until = [s for s in own if s <= SELECTION][-windows:], list(own)[-windows:]
@@ -77,7 +78,7 @@ def test_stable_scores_by_hand(study, runs, windows):
 
 
 def test_one_window_is_the_frozen_instant_itself_and_more_are_not(study, swept):
-    one = sweep.sweep(study, GRID, growth=1, stable_windows=1).frames["models"]
+    one = table("models", study, GRID, growth=1, stable_windows=1)
     assert (one.validation_stable_error == one.validation_error).all()
     chosen = one[one.selected]
     for column in R2:
@@ -101,19 +102,20 @@ def test_more_windows_than_there_are_change_nothing(study, swept):
 def test_the_stable_rate_has_the_lowest_mean_over_the_windows(study):
     noise = np.random.default_rng(0).normal(scale=3.0, size=(SELECTION, 2))
     noisy = changed(study, slice(0, SELECTION), noise)
-    rows = sweep.sweep(noisy, [0.003, 0.01, 0.03, 0.1], growth=0).frames["models"]
+    rows = table("models", noisy, [0.003, 0.01, 0.03, 0.1])
     means = rows.groupby("learning_rate").validation_stable_error.mean()
     assert set(rows[rows.selected_stable].learning_rate) == {means.idxmin()}
     assert (rows.edge_stable == (means.idxmin() in (0.003, 0.1))).all()
 
 
 def test_the_stable_choice_sees_neither_heldout_targets_nor_learns_from_its_own(study, swept, runs):
-    other = sweep.sweep(changed(study, HELDOUT), GRID, growth=1).frames["models"]
+    models = swept.frames["models"]
+    other = table("models", changed(study, HELDOUT), GRID, growth=1)
     blind = ["learning_rate", "selected_stable", "edge_stable", "validation_stable_error"]
-    assert other[blind].equals(swept.frames["models"][blind])
+    assert other[blind].equals(models[blind])
     scored = other.heldout_stable_error.notna()
-    assert (other.heldout_stable_error != swept.frames["models"].heldout_stable_error)[scored].all()
-    moved = sweep.sweep(changed(study, SELECTING), [0.03], growth=0).frames["models"]
+    assert (other.heldout_stable_error != models.heldout_stable_error)[scored].all()
+    moved = table("models", changed(study, SELECTING), [0.03])
     Y = study.episode.whole.Y
     for row in moved.itertuples():
         own = [run for stop, run in runs[row.seed].items() if stop <= SELECTION]
@@ -127,7 +129,7 @@ def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
     X, Y = (np.stack([a, a[::-1]]) for a in (whole.X, whole.Y))
     scored, starts = rng.random((SEEDS, STEPS)) < 0.8, rng.random((SEEDS, STEPS)) < 0.05
     other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
-    rows = sweep.sweep(other, [0.03], growth=0, stable_windows=3).frames["models"]
+    rows = table("models", other, [0.03], stable_windows=3)
     for row in rows.itertuples():
         own = Stream(*(np.ascontiguousarray(a[row.seed]) for a in (X, Y, scored, starts)))
 
@@ -149,7 +151,7 @@ def test_a_condition_takes_the_first_of_more_streams_than_it_has_seeds(study):
     X, Y = (np.stack([a, a[::-1], 2.0 * a]) for a in (whole.X, whole.Y))
     more = dataclasses.replace(study, episode=make_episode(Stream(X, Y)))
     as_many = dataclasses.replace(study, episode=make_episode(Stream(X[:SEEDS], Y[:SEEDS])))
-    rows, expected = (sweep.sweep(s, [0.03], growth=0).frames["models"] for s in (more, as_many))
+    rows, expected = (table("models", s, [0.03]) for s in (more, as_many))
     pd.testing.assert_frame_equal(rows, expected)
 
 
@@ -159,16 +161,16 @@ def test_networks_that_run_together_score_as_they_do_one_by_one(study, monkeypat
     X, Y = (np.stack([a, a[::-1]]) if own else a for a in (whole.X, whole.Y))
     scored, starts = rng.random(X.shape[:-1]) < 0.8, rng.random(X.shape[:-1]) < 0.05
     other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
-    together = sweep.sweep(other, [0.03], growth=0, stable_windows=4).frames["models"]
+    together = table("models", other, [0.03], stable_windows=4)
     monkeypatch.setattr(stable, "_together", stable._one_by_one)
-    alone = sweep.sweep(other, [0.03], growth=0, stable_windows=4).frames["models"]
+    alone = table("models", other, [0.03], stable_windows=4)
     columns = [*COLUMNS[:2], *R2]
     np.testing.assert_allclose(together[columns], alone[columns], rtol=1e-9)
 
 
 def test_a_diverged_model_has_no_stable_scores(study):
     grid = [0.1, 0.3, 1.0, 3.0, 10.0]
-    rows = sweep.sweep(study, grid, growth=0, stable_everywhere=True).frames["models"]
+    rows = table("models", study, grid, stable_everywhere=True)
     lost = rows[rows.diverged]
     assert len(lost) and lost[["heldout_stable_error", "recovery_stable_percent", *R2]].isna().all(
         axis=None
@@ -178,7 +180,7 @@ def test_a_diverged_model_has_no_stable_scores(study):
     kept = rows[~rows.diverged]
     assert np.isfinite(kept[[*COLUMNS, *R2]]).all(axis=None)
     assert not rows[rows.selected_stable].diverged.any()
-    late = sweep.sweep(changed(study, slice(180, ADAPT), 1e5), [1e-10], growth=0).frames["models"]
+    late = table("models", changed(study, slice(180, ADAPT), 1e5), [1e-10])
     assert late.diverged.all() and late.validation_stable_error.isna().all()
 
 
@@ -204,18 +206,18 @@ def test_the_constant_error_is_the_variance_of_the_heldout_targets(study, swept)
     constant = swept.frames["models"].constant_error
     assert constant.to_numpy() == pytest.approx(Y[HELDOUT].var(0).mean(), rel=1e-12)
     assert constant.iloc[0] != pytest.approx(Y[:ADAPT].var(0).mean(), rel=1e-3)
-    moved = sweep.sweep(changed(study, HELDOUT, 3.0), [0.03], growth=0).frames["models"]
+    moved = table("models", changed(study, HELDOUT, 3.0), [0.03])
     assert moved.constant_error.iloc[0] == pytest.approx(constant.iloc[0], rel=1e-9)
 
 
 @pytest.fixture(scope="module")
 def everywhere(study):
-    return sweep.sweep(study, GRID, growth=2, stable_everywhere=True).frames["models"]
+    return table("models", study, GRID, growth=2, stable_everywhere=True)
 
 
 def test_heldout_windows_are_scored_where_some_resample_may_choose_the_rate(study, everywhere):
     """Every resample of two seeds by either choice, against the scores of all rates."""
-    rows = sweep.sweep(study, GRID, growth=2).frames["models"]
+    rows = table("models", study, GRID, growth=2)
     names = ["heldout_stable_error", "recovery_stable_percent", *R2]
     scored = rows["heldout_stable_error"].notna()
     assert rows.drop(columns=names).equals(everywhere.drop(columns=names))
@@ -229,7 +231,7 @@ def test_heldout_windows_are_scored_where_some_resample_may_choose_the_rate(stud
 
 
 def test_intervals_do_not_depend_on_the_rates_that_were_scored(study, everywhere):
-    few = sweep.sweep(study, GRID, growth=2).frames["models"]
+    few = table("models", study, GRID, growth=2)
     keys = dict.fromkeys(("task", "pair", "intervention", "start"), "x")
     pair = {"comparison": {"minus": ["full", "immediate"], "label": ""}}
     settings = Settings.of({"margin_pp": 3.0, "resamples": 500, "main": "comparison"}, pair)

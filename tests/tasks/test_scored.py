@@ -9,11 +9,11 @@ from orla import catalogue
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
 from orla.programs import compiling
-from orla.results.against_rtrl import COLUMN, recovery_vs_rtrl
+from orla.results.frames import COLUMN, recovery_vs_rtrl
 from orla.study import sweep
 from orla.study.batches import initial_parameters
 from orla.study.keys import KEYS
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.tasks.shift import Shift
 
 TASKS = [name for name, task in catalogue.parts("task").items() if issubclass(task, Shift)]
@@ -26,7 +26,7 @@ def models(name, learner):
     task = catalogue.make("task", {"kind": name, **LENGTHS})
     episode = task.episode("shift", [0, 1])
     network = RNN(hidden=3, n_in=episode.n_in, n_out=episode.n_out)
-    study = Study(
+    study = ConditionRun(
         keys=dict.fromkeys(KEYS, "x") | {"task": name, "learner": learner},
         networks=initial_parameters(network, [0, 1], torch.float64),
         episode=episode,

@@ -5,7 +5,6 @@ setting, or takes one thing for another, gives other numbers than these.
 """
 
 import dataclasses
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,14 @@ import pytest
 import torch
 import yaml
 from running import ROOT, Study
-from scipy import special, stats
+from scipy import stats
 
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
-from orla.engine import forward
 from orla.engine.loop import Loop
 from orla.interventions.match_norm import MatchNorm
 from orla.learners.immediate import Immediate
+from orla.learners.last_layer import LastLayer
 from orla.learners.rtrl import RTRL
 from orla.learners.tbptt import TBPTT
 from orla.learners.trace import Trace
@@ -37,16 +36,19 @@ from orla.probes.past_gradient import PastGradient
 from orla.probes.update_ratio import UpdateRatio
 from orla.programs import compiling
 from orla.provenance import networks
+from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table
 from orla.results import base
+from orla.results.frames import frames
 from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.from_spikes import prepare
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.simulator import ArraySettings, DriftSettings, TaskSettings
 from orla.sessions.streams import Streams
-from orla.study import tidy
 from orla.study.batches import initial_parameters
 from orla.study.pretraining import Pretraining, pretrain
+from orla.study.run import ConditionRun
+from orla.study.sweep import sweep
 from orla.tasks.bytes import Bytes
 from orla.tasks.episode import Episode
 from orla.tasks.lorenz import Lorenz
@@ -173,6 +175,7 @@ def episodes(streams):
             adapt=b.part(slice(0, adapt)),
             heldout=b.part(slice(adapt, None)),
             selection_cut=int(0.6 * adapt) // 100 * 100,
+            selection_fraction=0.6,
             reference=a.part(slice(tail, None)),
             reference_from=160,
             window=100,
@@ -189,8 +192,8 @@ def episodes(streams):
 
 
 def pretrained(episode, architecture, seeds, dtype, settings=PRETRAINING):
-    loss = LOSSES[episode.loss]
-    return pretrain(architecture, episode.pretraining, range(seeds), settings, loss, dtype)
+    given = architecture, episode.pretraining, range(seeds), settings, LOSSES[episode.loss], dtype
+    return pretrain(*given, batch_models=4)
 
 
 @pytest.mark.parametrize(
@@ -234,444 +237,146 @@ def test_no_setting_of_the_pretraining_could_be_dropped_unseen(episodes, setting
     assert setting == "patience" or not ours.equals(other)
 
 
-@dataclasses.dataclass
-class Way:
-    """One condition, with the library's own objects."""
-
-    domain: str
-    network: object
-    learner: object
-    optimizer: object
-    split: str
-    file: str
-    observers: dict = dataclasses.field(default_factory=dict)
-    interventions: tuple = ()
-    probes: tuple = ()
-    fresh: bool = False
-    snapshots: dict = dataclasses.field(
-        default_factory=dict
-    )  # horizon -> where its rate is chosen from
-
-
-def ways():
+def conditions():
+    """Some conditions by path: their episode, loop, first rates, and more for a sweep."""
     hand, wave, chaos, text = RNN(3, 5, 2), RNN(3, 1, 1), LSTM(2, 3, 3), LSTM(2, 29, 29)
-    blocks = {"probes": (UpdateRatio(),), "snapshots": {200: 100, 300: 100}}
-    watched = {
-        "observers": {"rtrl": RTRL(wave)},
-        "probes": (UpdateRatio(), PastGradient(full="rtrl")),
-    }
-    sweeps = "sweeps/small"
+    blocks = TBPTT(hand, window=100, update_every=100)
+    updates, squared = {"probes": (UpdateRatio(),), "segment": 100}, SquaredError()
+    watched = {"observers": {"rtrl": RTRL(wave)}, "segment": 50}
+    watched["probes"] = (UpdateRatio(), PastGradient(full="rtrl"))
+    matched = watched | {"interventions": (MatchNorm("rtrl"),)}
+    trace, steps = Trace(wave, decay=0.5), Immediate(text, window=40)
+    horizons = {"horizons": [200, 300]}
     return {
-        "blocks": Way(
-            "hands/second",
-            hand,
-            TBPTT(hand, window=100, update_every=100),
-            Adam(),
-            "70-30",
-            f"{sweeps}/tbptt-100-100/adam/70-30/float32",
-            **blocks,
+        "hands/second/sweeps/small/tbptt-100-100/adam/70-30/float32": (
+            "hands/second", Loop(blocks, Adam(), squared, **updates), [0.003, 0.01], horizons
         ),
-        "steps": Way(
-            "hands/first",
-            hand,
-            Immediate(hand),
-            Adam(),
-            "70-30",
-            f"{sweeps}/immediate/adam/70-30/float32",
-            **blocks,
+        "hands/first/sweeps/small/immediate/adam/70-30/float32": (
+            "hands/first", Loop(Immediate(hand), Adam(), squared, **updates), [0.001, 0.003],
+            horizons,
         ),
-        "traces": Way(
-            "wave",
-            wave,
-            Trace(wave, decay=0.5),
-            SGD(),
-            "shift",
-            f"{sweeps}/trace-05/sgd/shift/matched",
-            interventions=(MatchNorm("rtrl"),),
-            **watched,
+        "wave/sweeps/small/trace-05/sgd/shift/matched": (
+            "wave", Loop(trace, SGD(), squared, **matched), [0.01, 0.03], {}
         ),
-        "unmatched": Way(
-            "wave",
-            wave,
-            Immediate(wave),
-            SGD(),
-            "shift",
-            f"{sweeps}/immediate/sgd/shift",
-            **watched,
+        "wave/sweeps/small/immediate/sgd/shift": (
+            "wave", Loop(Immediate(wave), SGD(), squared, **watched), [0.01, 0.03], {}
         ),
-        "fresh": Way(
-            "chaos",
-            chaos,
-            RTRL(chaos),
-            LARS(),
-            "shift",
-            "sweeps/gated/rtrl/lars/shift/fresh",
-            fresh=True,
+        "wave/sweeps/small/last-layer/sgd/shift": (
+            "wave", Loop(LastLayer(wave), SGD(), squared, segment=50), [0.01, 0.03], {}
         ),
-        "text": Way(
-            "text",
-            text,
-            Immediate(text, window=40),
-            Adafactor(),
-            "stationary",
-            "sweeps/gated/immediate-40/adafactor/stationary",
+        "chaos/sweeps/gated/rtrl/lars/shift/fresh": (
+            "chaos", Loop(RTRL(chaos), LARS(), squared, segment=40), [0.01], {}
         ),
-    }
+        "text/sweeps/gated/immediate-40/adafactor/stationary": (
+            "text", Loop(steps, Adafactor(), CrossEntropy(), segment=40), [0.003, 0.01], {}
+        ),
+    }  # fmt: skip
 
 
-def seen(dtype, *streams):
-    """Streams one after the other, as the loop takes them: steps first."""
-    x = np.concatenate([s.X for s in streams], axis=-2)
-    y = np.concatenate([s.Y for s in streams], axis=x.ndim - 2)
-    if x.ndim == 3:
-        x, y = x.swapaxes(0, 1), y.swapaxes(0, 1)
-    kind = dtype if y.dtype.kind == "f" else None
-    return {
-        "x": torch.as_tensor(np.ascontiguousarray(x), dtype=dtype),
-        "y": torch.as_tensor(np.ascontiguousarray(y), dtype=kind),
-    }
+SEEDS = {"hands": 3, "wave": 3, "chaos": 2, "text": 2}
 
 
-def step_errors(outputs, moments):
-    """Error of each step (models, steps), worked out with NumPy."""
-    outputs, y = outputs.double().numpy(), moments["y"].numpy()
-    if moments["x"].dim() == 3:
-        y = y.swapaxes(0, 1)
-    if y.dtype.kind == "f":
-        return ((outputs - y) ** 2).mean(-1)
-    return -np.take_along_axis(special.log_softmax(outputs, -1), y[..., None], -1)[..., 0]
+@pytest.mark.parametrize("path", conditions())
+def test_a_sweep_is_that_of_the_librarys_own_objects(results, episodes, path):
+    domain, loop, rates, options = conditions()[path]
+    theirs = read_table(results / f"{path}.parquet")
+    arrays, _ = read_arrays(results / f"{path}.npz")
+    [episode] = [e for name, e in episodes.items() if name.startswith(domain)]
+    seeds = 2 if "last-layer" in path else SEEDS[domain.partition("/")[0]]
+    dtype = torch.float32 if path.endswith("float32") else torch.float64
+    network = loop.learner.architecture
+    if path.endswith("fresh"):
+        params = initial_parameters(network, range(seeds), dtype)
+    else:
+        params, _ = pretrained(episode, network, seeds, dtype)
+    task, _, pair = domain.partition("/")
+    _, architecture, learner, optimizer, split, *more = path.removeprefix(f"{domain}/").split("/")
+    keys = {"task": task, "pair": pair, "architecture": architecture, "learner": learner}
+    keys |= {"optimizer": optimizer, "precision": "float32" if "float32" in more else "float64"}
+    keys |= {"split": split, "intervention": "matched" if "matched" in more else "none"}
+    keys |= {"start": "fresh" if "fresh" in more else "pretrained"}
+    run = ConditionRun(keys, params, episode, loop, batch_models=4)
+    ours = sweep(run, rates, growth=2, stable_windows=3, **options)
+    pd.testing.assert_frame_equal(theirs, ours.table, rtol=1e-9, check_categorical=False)
+    assert arrays.keys() == ours.traces.keys()
+    for name, values in ours.traces.items():
+        np.testing.assert_allclose(arrays[name], values, rtol=1e-9)
 
 
-def ended(cut, steps, window):
-    """Ends of all windows up to `steps`, and `cut`."""
-    return sorted({cut, *range(window, steps + 1, window)})
-
-
-def by_hand(way, episode, params, rate):
-    """What a row says of the models of all seeds at one rate: {column: (seeds,)}."""
-    loss, dtype = LOSSES[episode.loss], params["W_out"].dtype
-    loop = Loop(
-        way.learner,
-        way.optimizer,
-        loss,
-        observers=way.observers,
-        interventions=way.interventions,
-        probes=way.probes,
-        segment=episode.window,
-    )
-    steps, cut = len(episode.adapt), episode.selection_cut
-    whole = seen(dtype, episode.adapt, episode.heldout)
-    state = loop.start(params)
-    rates = torch.full((len(params["W_out"]),), rate, dtype=dtype)
-    adapt = {name: m[:steps] for name, m in whole.items()}
-    run = loop.run(state, rates, adapt, snapshots=ended(cut, steps, episode.window))
-
-    def frozen(params, state, moments, since=0):
-        rest = {name: m[since:] for name, m in moments.items()}
-        return step_errors(forward.outputs_of(way.network, params, state, rest), rest)
-
-    before = frozen(params, None, whole)
-    reference = frozen(params, None, seen(dtype, episode.reference))[:, episode.reference_from :]
-    heldout = frozen(state.params, state.network, whole, steps).mean(1)
-    found = {
-        "heldout_error": heldout,
-        "adapt_error": run.errors.mean(1),
-        "validation_error": frozen(*run.snapshots[cut], adapt, cut).mean(1),
-        "frozen_heldout_error": before[:, steps:].mean(1),
-        "frozen_adapt_error": before[:, :steps].mean(1),
-        "reference_error": reference.mean(1),
-    }
-
-    def recovery(error):
-        return (
-            100
-            * (before[:, steps:].mean(1) - error)
-            / (before[:, steps:].mean(1) - reference.mean(1))
-        )
-
-    def stable(part, stop):
-        """Mean over weights frozen after each of the last three windows before `part`."""
-        kept = ended(stop, stop, episode.window)[-3:]
-        errors = [frozen(*run.snapshots[at], whole, at)[:, part.start - at :] for at in kept]
-        return np.mean([e[:, : part.stop - part.start].mean(1) for e in errors], axis=0)
-
-    if cut > episode.window:  # else it is that of the one window
-        found["validation_stable_error"] = stable(slice(cut, steps), cut)
-    found["heldout_stable_error"] = stable(slice(steps, len(whole["x"])), steps)
-    if "stationary" not in way.file:
-        found["recovery_heldout_percent"] = recovery(heldout)
-    found |= {name: np.nanmean(series, 1) for name, series in run.series.items()}
-    for horizon, chosen_from in way.snapshots.items():
-        error = frozen(*run.snapshots[horizon], whole, horizon)[:, steps - horizon :].mean(1)
-        found[horizon] = recovery(error)
-        own = {name: m[:horizon] for name, m in whole.items()}
-        found[-horizon] = frozen(*run.snapshots[chosen_from], own, chosen_from).mean(1)
-    traces = run.errors.reshape(len(heldout), -1, episode.window).mean(2)
-    return found, traces
-
-
-@pytest.fixture(scope="module")
-def worked_out(results, episodes):
-    """By the name of a way: its sweep's rows at the selected rate, the same by hand, the traces."""
-    found = {}
-    for name, way in ways().items():
-        long = read_table(results / f"{way.domain}/{way.file}.parquet")
-        rows = tidy.wide([long])["models"]
-        rows = rows[rows["selected"]].sort_values("seed")
-        dtype = getattr(torch, rows["precision"].iloc[0])
-        episode = episodes[f"{way.domain}/episodes/{way.split}"]
-        if way.fresh:
-            params = initial_parameters(way.network, range(len(rows)), dtype)
-        else:
-            params, _ = pretrained(episode, way.network, len(rows), dtype)
-        found[name] = (rows, *by_hand(way, episode, params, rows["learning_rate"].iloc[0]))
-    return found
-
-
-def tolerance(rows):
-    """Relative: float32 carries seven digits, of which a difference of errors loses some."""
-    return 2e-3 if rows["precision"].iloc[0] == "float32" else 1e-8
-
-
-@pytest.mark.parametrize("name", ways())
-def test_a_sweeps_rows_by_hand(worked_out, name):
-    rows, found, _ = worked_out[name]
-    for column in [column for column in found if isinstance(column, str)]:
-        ours, theirs = found[column], rows[column].to_numpy(float)
-        assert theirs == pytest.approx(ours, rel=tolerance(rows), abs=1e-6), column
-        assert len(set(theirs)) == len(theirs), f"{column} could be another seed's unseen"
-    if name == "text":
-        del found["reference_error"]  # of the control, which is the held-out part itself
-    numbers = np.array([found[column] for column in found if isinstance(column, str)]).ravel()
-    assert len(np.unique(numbers.round(12))) == len(numbers), "two columns could be exchanged"
-
-
-def test_errors_of_a_float32_condition_were_worked_out_in_float32(worked_out):
-    for name, single in (("blocks", True), ("traces", False)):
-        errors = worked_out[name][0]["heldout_error"].to_numpy(float)
-        assert (errors == errors.astype(np.float32)).all() == single
-
-
-def test_probes_that_a_block_does_not_name_measure_nothing(models):
-    assert models[models["task"] == "text"]["update_ratio"].isna().all()
-    assert models[models["task"] == "hands"]["past_cosine"].isna().all()
-    wave = models[models["task"] == "wave"]
-    assert wave.loc[wave["learner"] == "last-layer", "past_cosine"].isna().all()
-    learned = wave[(wave["learner"] != "last-layer") & ~wave["diverged"]]
-    assert len(learned) and learned[["past_cosine", "past_ratio"]].notna().all(axis=None)
-
-
-def test_a_first_update_has_no_past_to_have_a_cosine_with(worked_out):
-    cosine = worked_out["traces"][0]["past_cosine"].to_numpy(float)
-    assert (np.abs(cosine) <= 1).all()
-
-
-def test_the_traces_by_hand(results, worked_out):
-    table = read_table(results / "traces.parquet")
-    for name, (rows, _, ours) in worked_out.items():
-        key = rows[KEYS].iloc[0]
-        theirs = table[(table[KEYS] == key).all(axis=1)]
-        window = {"hands": 100, "wave": 50, "chaos": 40, "text": 40}[key["task"]]
-        assert sorted(set(theirs["step"])) == list(range(window, theirs["step"].max() + 1, window))
-        made = theirs.pivot(index="seed", columns="step", values="error").to_numpy()
-        assert made == pytest.approx(ours, rel=tolerance(rows)), name
-
-
-HORIZON_COLUMNS = ["recovery_heldout_percent", "validation_error"]
-
-
-def test_the_horizons_by_hand(results, worked_out):
-    table, compared = read_table(results / "horizon.parquet"), set()
-    for name, horizon in itertools.product(("blocks", "steps"), (200, 300)):
-        rows, found, _ = worked_out[name]
-        key = rows[KEYS].iloc[0]
-        own = table[(table[KEYS] == key).all(axis=1)].sort_values("seed")
-        made = own[own["horizon_steps"] == horizon]
-        # Worked out at the rate of the whole part; a horizon with another one is in tests/study.
-        if set(made["learning_rate"]) == set(rows["learning_rate"]):
-            compared.add(horizon)
-            recovery, error = (made[n].to_numpy(float) for n in HORIZON_COLUMNS)
-            assert recovery == pytest.approx(found[horizon], rel=tolerance(rows), abs=0.05)
-            assert error == pytest.approx(found[-horizon], rel=tolerance(rows))
-            assert not np.allclose(found[200], found[300], rtol=0.01)
-    assert compared
-
-
-def test_a_rate_is_selected_on_the_selection_part_and_grids_grow_by_two(models):
+def test_another_growth_could_not_pass_unseen(models):
     grown = set()
-    for key, rows in models.groupby(KEYS):
-        cadence = "step" if key[3] in ("immediate", "rtrl", "trace-05") else "window"
+    for key, rates in models.groupby(KEYS)["learning_rate"]:
+        cadence = "window" if key[3] in ("tbptt-100-100", "immediate-40") else "step"
         first = CONFIG["grids"][key[4]][cadence]
-        for column, choice in (
-            ("validation_error", "selected"),
-            ("heldout_error", "selected_on_test"),
-            ("validation_stable_error", "selected_stable"),
-        ):
-            means = rows.groupby("learning_rate")[column].mean()
-            assert set(rows[rows[choice]]["learning_rate"]) == {means.idxmin()}, key
-        tried = sorted(rows["learning_rate"].unique())
-        best, stable = (
-            rows[rows[choice]]["learning_rate"].iloc[0]
-            for choice in ("selected", "selected_stable")
-        )
-        below, above = (sum(r < min(first) for r in tried), sum(r > max(first) for r in tried))
-        assert set(first) <= set(tried) and max(below, above) <= 2
-        interior, stable_interior = (tried[0] < rate < tried[-1] for rate in (best, stable))
-        both = interior and stable_interior
-        assert both or 2 in (below, above), f"{key} stopped growing too early"
-        assert set(rows["edge"]) == {not interior}
-        assert set(rows["edge_stable"]) == {not stable_interior}
-        grown |= {below, above}
-    assert grown == {0, 1, 2}, "another growth could pass unseen"
-    chosen = models[models["selected"]]["learning_rate"].to_numpy()
-    on_test = models[models["selected_on_test"]]["learning_rate"].to_numpy()
-    assert (chosen != on_test).any(), "one way of selecting could be taken for the other unseen"
-
-
-def test_the_heldout_results_are_those_of_the_selected_rate(results, models):
-    heldout = read_table(results / "heldout.parquet")
-    pd.testing.assert_frame_equal(
-        heldout.reset_index(drop=True),
-        models[models["selected"]].reset_index(drop=True),
-        check_like=True,
-    )
-
-
-def recoveries(models, pair, learner, choice="selected"):
-    rows = models[(models["task"] == "hands") & (models["pair"] == pair) & models[choice]]
-    return rows[rows["learner"] == learner].set_index("seed").sort_index()
-
-
-def bootstrapped(values, **changes):
-    """Percentile interval of a mean, as the config asks for it."""
-    asked = {"n_resamples": 150, "rng": np.random.default_rng(9)} | changes
-    found = stats.bootstrap((values,), np.mean, method="percentile", **asked)
-    return tuple(found.confidence_interval)
+        tried = rates.unique()
+        grown |= {int((tried < min(first)).sum()), int((tried > max(first)).sum())}
+    assert grown == {0, 1, 2}
 
 
 @pytest.fixture(scope="module")
-def gap(models):
-    """Per seed, pair second: blocks minus steps."""
-    full, immediate = (recoveries(models, "second", n) for n in ("tbptt-100-100", "immediate"))
-    return full["recovery_heldout_percent"] - immediate["recovery_heldout_percent"]
+def wide(results):
+    """The tables of models, by direct calls of the library."""
+    names = [f"{name}/adam/70-30/float32" for name in ("immediate", "tbptt-100-100")]
+    hands = [f"hands/{pair}/sweeps/small/{name}" for name in names for pair in ("first", "second")]
+    names = [f"{name}/sgd/shift" for name in ("immediate", "trace-05")]
+    wave = [f"wave/sweeps/small/{name}{end}" for name in names for end in ("", "/matched")]
+    paths = [*hands, *wave, "wave/sweeps/small/last-layer/sgd/shift"]
+    paths += [f"chaos/sweeps/gated/{name}/lars/shift/fresh" for name in ("rtrl", "immediate")]
+    paths.append("text/sweeps/gated/immediate-40/adafactor/stationary")
+    tables = [read_table(results / f"{path}.parquet") for path in paths]
+    traces = [read_arrays(results / f"{path}.npz")[0] for path in paths]
+    return frames(tables, traces, ["rtrl"])
 
 
-def test_a_gap_by_hand(results, models, gap):
-    table = read_table(results / "gaps.parquet")
-    [row] = table[(table["pair"] == "second") & (table["comparison"] == "blocks")].to_dict(
-        "records"
-    )
-    full, immediate = (recoveries(models, "second", n) for n in ("tbptt-100-100", "immediate"))
-    values = gap.to_numpy(float)
-    assert row["n_seeds"] == 3 and row["margin_pp"] == 40.0
-    assert row["gap_pp"] == pytest.approx(values.mean())
-    assert (row["low_pp"], row["high_pp"]) == pytest.approx(bootstrapped(values))
-    half = stats.t.ppf(1 - 0.1, 2) * values.std(ddof=1) / np.sqrt(3)
-    t_interval = values.mean() - half, values.mean() + half
-    assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx(t_interval)
-    p = max(
-        stats.ttest_1samp(values, -40, alternative="greater").pvalue,
-        stats.ttest_1samp(values, 40, alternative="less").pvalue,
-    )
-    assert row["tost_p"] == pytest.approx(p)
-    assert row["equivalent"] == (p < 0.1)
-    assert row["error_gap"] == pytest.approx((full.heldout_error - immediate.heldout_error).mean())
-    assert row["r2_gap"] == pytest.approx((full.r2_mean - immediate.r2_mean).mean())
-    others = [{"rng": np.random.default_rng(0)}, {"n_resamples": 10000}]
-    for other in others:
-        assert bootstrapped(values, **other) != pytest.approx(bootstrapped(values), rel=1e-9)
+def test_the_tables_of_models_are_those_of_the_conditions_in_their_order(results, wide):
+    for name, expected in wide.items():
+        made = read_table(results / f"{name}.parquet")
+        pd.testing.assert_frame_equal(made, expected.reset_index(drop=True))
+    on_test = wide["lr_curves"].query("selected_on_test")["learning_rate"].to_numpy()
+    assert (wide["heldout"]["learning_rate"].to_numpy() != on_test).any()
 
 
-def test_the_seeds_of_a_gap_by_hand(results, gap):
-    table = read_table(results / "seed_gaps.parquet").query("estimand == 'heldout'")
-    rows = table[(table["pair"] == "second") & (table["comparison"] == "blocks")]
-    assert rows.set_index("seed")["gap_pp"].to_dict() == pytest.approx(gap.to_dict())
+SETTINGS = base.Settings(
+    margin_pp=40.0,
+    alpha=0.1,
+    resamples=150,
+    seed=9,
+    comparisons={
+        "blocks": base.Comparison("tbptt-100-100", "immediate", "blocks − steps"),
+        "traces": base.Comparison("immediate", "trace-05", "without trace − with trace"),
+        "exact": base.Comparison("rtrl", "immediate", "exact − immediate"),
+    },
+    main="blocks",
+)
 
 
-def test_a_price_by_hand(results, models):
-    prices = read_table(results / "selection_price.parquet")
-    twin = pd.read_csv(
-        results.parents[1] / "reports/other/table_selection_price.csv", keep_default_na=False
-    )
-    for pair in ("first", "second"):
-        for learner in ("immediate", "tbptt-100-100"):
-            chosen, on_test = (
-                recoveries(models, pair, learner, choice)
-                for choice in ("selected", "selected_on_test")
-            )
-            ours, theirs = (
-                f["recovery_heldout_percent"].to_numpy(float) for f in (chosen, on_test)
-            )
-            expected = {
-                "recovery_validation_selected_percent": ours.mean(),
-                "recovery_test_selected_percent": theirs.mean(),
-                "price_pp": (theirs - ours).mean(),
-                "learning_rate": chosen["learning_rate"].iloc[0],
-                "learning_rate_test": on_test["learning_rate"].iloc[0],
-                "n_seeds": 3,
-            }
-            if (theirs != ours).any():
-                low, high = bootstrapped(theirs - ours)
-                expected |= {"low_pp": low, "high_pp": high}
-            for table in (prices, twin):
-                one = (table["pair"] == pair) & (table["learner"] == learner)
-                [row] = table[one].to_dict("records")
-                for column, value in expected.items():
-                    assert float(row[column]) == pytest.approx(value), (pair, learner, column)
-    tex = (results.parents[1] / "reports/other/table_selection_price.tex").read_text()
-    assert f"& {theirs.mean():.1f} ".replace("-", r"\ensuremath{-}") in tex
+def statistics(wide, settings):
+    found = wide | {"models": wide["lr_curves"]}
+    for name in base.in_order():
+        found[name] = base.build(name, found, settings)
+    return {name: found[name].reset_index(drop=True) for name in base.in_order()}
 
 
-def test_a_condition_and_its_ratio_by_hand(results, models, gap):
-    chosen = recoveries(models, "second", "tbptt-100-100")
-    table = read_table(results / "conditions.parquet")
-    one = (table["pair"] == "second") & (table["learner"] == "tbptt-100-100")
-    [row] = table[one].to_dict("records")
-    means = {
-        "recovery_percent": "recovery_heldout_percent",
-        "adapt_recovery_percent": "recovery_adapt_percent",
-        "r2_mean": "r2_mean",
-        "r2_weighted": "r2_weighted",
-        "update_ratio": "update_ratio",
-        "learning_rate": "learning_rate",
-    }
-    for column, source in means.items():
-        assert row[column] == pytest.approx(chosen[source].mean()), column
-    assert len({round(row[column], 9) for column in means}) == len(means)
-    low, high = bootstrapped(chosen["recovery_heldout_percent"].to_numpy(float))
-    assert (row["low_percent"], row["high_percent"]) == pytest.approx((low, high))
-
-    table = read_table(results / "ratio_gap.parquet")
-    assert list(table["pair"]) == ["first", "second"], "the main comparison is of hands alone"
-    [row] = table[table["pair"] == "second"].to_dict("records")
-    assert row["update_ratio"] == pytest.approx(chosen["update_ratio"].mean())
-    assert row["gap_pp"] == pytest.approx(gap.mean())
+def test_the_statistics_are_those_of_the_settings(results, wide):
+    for name, expected in statistics(wide, SETTINGS).items():
+        made = read_table(results / f"{name}.parquet")
+        pd.testing.assert_frame_equal(made, expected, check_dtype=False, obj=name)
 
 
-def test_a_horizons_gap_by_hand(results):
-    horizon = read_table(results / "horizon.parquet")
-    rows = horizon[(horizon["pair"] == "second") & (horizon["horizon_steps"] == 200)]
-    by_seed = rows.pivot(index="seed", columns="learner", values="recovery_heldout_percent")
-    values = (by_seed["tbptt-100-100"] - by_seed["immediate"]).to_numpy(float)
-    table = read_table(results / "horizon_gaps.parquet")
-    [row] = table[(table["pair"] == "second") & (table["horizon_steps"] == 200)].to_dict("records")
-    assert row["gap_pp"] == pytest.approx(values.mean())
-    assert (row["low_pp"], row["high_pp"]) == pytest.approx(bootstrapped(values))
+@pytest.mark.parametrize(
+    "change",
+    [{"margin_pp": 3.0}, {"alpha": 0.05}, {"resamples": 9}, {"seed": 0}, {"main": "exact"}],
+    ids=str,
+)
+def test_no_setting_of_the_statistics_could_be_dropped_unseen(wide, change):
+    ours = statistics(wide, SETTINGS)
+    other = statistics(wide, dataclasses.replace(SETTINGS, **change))
+    assert any(not ours[name].equals(other[name]) for name in ours)
 
 
-def test_recovery_against_rtrl_is_full_where_rtrl_itself_is_scored(models):
-    exact = models[(models["task"] == "chaos") & models["selected"]]
-    full, immediate = (
-        exact[exact["learner"] == n].sort_values("seed") for n in ("rtrl", "immediate")
-    )
-    frozen = full["frozen_heldout_error"].to_numpy()
-    better = frozen > full["heldout_error"].to_numpy()
-    assert better.any()
-    share = 100 * (frozen - immediate["heldout_error"].to_numpy())
-    share /= frozen - full["heldout_error"].to_numpy()
-    made = immediate["recovery_vs_rtrl_percent"].to_numpy(float)
-    assert made[better] == pytest.approx(share[better])
-    assert models[models["task"] != "chaos"]["recovery_vs_rtrl_percent"].isna().all()
+def recoveries(models, pair, learner):
+    rows = models[(models["task"] == "hands") & (models["pair"] == pair) & models["selected"]]
+    return rows[rows["learner"] == learner].set_index("seed").sort_index()
 
 
 def test_the_verdict_is_about_the_assumed_pair(results, models):

@@ -1,6 +1,7 @@
 """The real Snakemake on config/tiny.yaml: one run, and what follows from a change."""
 
 import hashlib
+import re
 import shutil
 import zipfile
 from functools import partial
@@ -12,19 +13,17 @@ import numpy as np
 import pytest
 from running import ROOT, Study
 
+from orla.errors import OrlaError
+from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
+from orla.study.keys import KEYS
 
 TINY = ROOT / "config/tiny.yaml"
 RESULTS = "results/tiny"
 LOOP = "orla/engine/loop.py"
 SWEEP = "recordings/sweeps/rnn/immediate/adam/80-20"
 PART = "recordings/adaptation/rnn/float64/80-20-headline-0"
-ALL = {
-    f"rnn/{learner}/{name}/80-20"
-    for learner in ("immediate", "tbptt-200-200")
-    for name in ("adam", "sgd")
-}
 SESSIONS = ["indy_20160630_01", "indy_20170131_02"]
 
 
@@ -68,6 +67,40 @@ def test_everything_is_there_and_carries_its_provenance(study):
     assert "SIMULATED" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
+def described():
+    """Columns by the heading of docs/reference.md that they stand under."""
+    columns, heading = {}, ""
+    for line in (ROOT / "docs/reference.md").read_text().splitlines():
+        if line.startswith("#"):
+            heading = line.strip("# ")
+        elif named := re.match(r"\| `(\w+)` \|", line):
+            columns.setdefault(heading, set()).add(named[1])
+        elif line.startswith("After the keys"):
+            columns[heading] = {*KEYS} - {*re.findall(r"`(\w+)`", line)}
+    return columns
+
+
+def test_every_column_of_a_result_is_described(study):
+    told, results = described(), study.folder / RESULTS
+    files = {name: results / f"{name}.parquet" for name in told} | {
+        "TASK[/PAIR]/sweeps/CONDITION": results / f"{SWEEP}.parquet",
+        "pretraining/NETWORK/PRECISION": results / "recordings/pretraining/rnn/float64.parquet",
+        "heldout, lr_curves": results / "heldout.parquet",
+    }
+    # Of the losses and probes, those that are run here.
+    told["heldout, lr_curves"] |= {"update_ratio", *told["Of the loss, in the tables of models"]}
+    told["heldout, lr_curves"] -= {"bits_per_symbol", "accuracy"}
+    told["heldout, lr_curves"] -= {"stable_bits_per_symbol", "stable_accuracy"}
+    told["alignment"] -= {"diverged", "selected", "carried_bytes"}
+    written = {name: {*read_table(path)} for name, path in files.items() if path.exists()}
+    assert len(written) > 15
+    for name, columns in written.items():
+        assert columns == told[name], name
+    assert read_table(results / "lr_curves.parquet").columns.equals(
+        read_table(files["heldout, lr_curves"]).columns
+    )
+
+
 def test_a_run_says_what_it_does_and_how_far_it_is(study):
     said = study.said.splitlines()
     assert "Reason:" not in study.said and "Host:" not in study.said
@@ -79,76 +112,45 @@ def test_a_run_says_what_it_does_and_how_far_it_is(study):
     assert any("steps (100%) done" in line for line in said)
 
 
-def test_a_second_run_does_nothing(study):
-    assert study.planned() == []
+def test_a_second_run_does_nothing_and_the_default_profile_supplies_the_cores(study):
+    status, said = study.snakemake("all")
+    assert status == 0 and "Nothing to be done" in said, said
 
 
-def test_horizons_touch_the_conditions_that_have_them_and_no_other(copy):
-    copy.changed(horizons={"learners": ["immediate"]})
-    assert copy.adapted() == {f"rnn/tbptt-200-200/{o}/80-20" for o in ("adam", "sgd")}
+REPORTED = {"Writing", "Complete:"}
+JUDGED, COMPARED = {"Judging", *REPORTED}, {"Comparing", "Judging", *REPORTED}
+ADAPTED = {"Adapting", *COMPARED}
 
 
-def test_one_rate_touches_the_conditions_that_use_it_and_no_other(copy):
-    copy.changed(grids={"adam": {"step": [0.001, 0.003]}})
-    jobs = copy.planned()
-    assert not any(job.startswith(("Pretraining", "Simulating", "Converting")) for job in jobs)
-    assert any(job.startswith("Comparing") for job in jobs)
-    assert copy.adapted() == {"rnn/immediate/adam/80-20"}
-
-
-def test_the_margin_touches_no_sweep(study):
-    jobs = study.changed(statistics={"margin_pp": 5.0}).planned()
-    assert any(job.startswith("Comparing") for job in jobs)
-    assert not any(job.startswith("Adapting") for job in jobs)
-
-
-def test_what_a_registration_is_taken_to_be_about_touches_the_verdict_alone(study):
-    jobs = study.changed(registrations={"assume": {"pair": None}}).planned()
-    assert any(job.startswith("Judging") for job in jobs)
-    assert not any(job.startswith(("Adapting", "Comparing")) for job in jobs)
-
-
-def test_an_amendment_is_judged_anew(copy):
-    [name, *_] = sorted((copy.folder / "prereg").glob("*.yaml"))
-    amendment = copy.folder / "prereg/amendments/later.yaml"
-    amendment.write_text(f"registration: {name.stem}\ndate: 2027-01-01\n")
-    jobs = copy.planned()
-    assert any(job.startswith("Judging") for job in jobs)
-    assert not any(job.startswith(("Adapting", "Comparing")) for job in jobs)
-
-
-def test_a_change_of_one_optimizer_touches_its_conditions_alone(copy):
-    append(copy.folder / "src/orla/optimizers/sgd.py")
-    jobs = copy.planned()
-    assert any(job.startswith("Comparing") for job in jobs)
-    assert any(job.startswith("Writing the page") for job in jobs)
-    assert not any(job.startswith(("Pretraining", "Making", "Simulating")) for job in jobs)
-    assert copy.adapted() == {f"rnn/{name}/sgd/80-20" for name in ("immediate", "tbptt-200-200")}
-
-
-def test_a_change_of_the_loop_touches_all_that_learns_and_no_recording(copy):
-    append(copy.folder / "src" / LOOP)
-    jobs = copy.planned()
-    assert any(job.startswith("Adapting") for job in jobs)
-    early = ("Making", "Simulating", "Converting")
-    assert not any(job.startswith(early) for job in jobs)
-    assert copy.adapted(f"{RESULTS}/{PART}.parquet") == ALL
-
-
-def test_a_killed_job_loses_one_condition(copy):
-    """The part and one condition are gone, as after a kill; the others are kept, bit for bit."""
-    place = copy.folder / RESULTS
-    before = {form: (place / f"{PART}.{form}").read_bytes() for form in ("parquet", "npz")}
-    for name in (PART, "recordings/sweeps/rnn/tbptt-200-200/sgd/80-20"):
-        (place / f"{name}.parquet").unlink()
-    assert copy.adapted() == {"rnn/tbptt-200-200/sgd/80-20"}
-    assert before == {form: (place / f"{PART}.{form}").read_bytes() for form in before}
-
-
-def append(file):
-    """Change a source file: another SHA-256, the same program."""
-    with file.open("a") as source:
-        source.write("# Another line.\n")
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"horizons": {"learners": ["immediate"]}}, ADAPTED),
+        ({"grids": {"adam": {"step": [0.001, 0.003]}}}, ADAPTED),
+        ({"statistics": {"margin_pp": 5.0}}, COMPARED),
+        ({"registrations": {"assume": {"pair": None}}}, JUDGED),
+        ({"registrations": {"folders": []}}, JUDGED),
+        ("src/orla/optimizers/sgd.py", ADAPTED),
+        ("src/orla/engine/loop.py", ADAPTED),
+        ("src/orla/results/gaps.py", COMPARED),
+        ("src/orla/prereg/judge.py", JUDGED),
+        ("src/orla/reports/page.py", REPORTED),
+        ("src/orla/sessions/from_spikes.py", {"Making", *ADAPTED}),
+        ("src/orla/errors.py", set()),
+        ("prereg/amendments/later.yaml", JUDGED),
+    ],
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
+)
+def test_a_change_touches_what_depends_on_it_and_no_more(study, change, expected):
+    if isinstance(change, dict):
+        jobs = study.changed(**change).planned()
+    else:
+        # A line of a source; or an amendment of the first registration.
+        [first, *_] = sorted(path.stem for path in (study.folder / "prereg").glob("*.yaml"))
+        text = f"registration: {first}\ndate: 2027-01-01\n" if "yaml" in change else "# Another.\n"
+        with study.appended(change, text):
+            jobs = study.planned()
+    assert {job.split()[0] for job in jobs} == expected, jobs
 
 
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
@@ -169,72 +171,51 @@ DELETED = [
     f"recordings/sessions/{SESSIONS[1]}.nwb",
     "recordings/streams.npz",
     f"{PART}.parquet",
+    "recordings/sweeps/rnn/tbptt-200-200/sgd/80-20.parquet",
     "traces.parquet",
     "verdicts.parquet",
 ]
 
 
 def test_deleted_results_come_back_bit_for_bit(copy):
-    """One result of each rule, all at once; what was made from them stays as it is."""
+    """One result of each rule; of a part that was killed, the one condition that it lacks."""
     results, reports = copy.folder / RESULTS, copy.folder / "reports/tiny"
     kinds = (".mat", ".nwb", ".npz", ".parquet", ".safetensors")
     before = {p: p.read_bytes() for p in results.rglob("*") if p.suffix in kinds}
-    before |= {
-        p: p.read_bytes()
-        for p in (reports / "index.html", reports / "table_gaps.csv")
-        if p.exists()
-    }
+    before |= {p: p.read_bytes() for p in (reports / "index.html", reports / "table_ratio_gap.csv")}
     for name in DELETED:
         (results / name).unlink()
-    copy.made("all")
+    (reports / "table_ratio_gap.csv").unlink()
+    assert copy.adapted() == {"rnn/tbptt-200-200/sgd/80-20"}
     different = [
-        str(p.relative_to(copy.folder)) for p, held in before.items() if p.read_bytes() != held
+        str(p.relative_to(results)) for p, held in before.items() if p.read_bytes() != held
     ]
     assert different == []
 
 
-def flipped(path):
-    held = bytearray(path.read_bytes())
-    held[len(held) // 2] ^= 1
-    path.write_bytes(held)
-
-
-def test_a_result_of_other_conditions_is_noticed(copy):
-    part = copy.folder / RESULTS / f"{PART}.parquet"
-    table = read_table(part)
-    provenance = table.attrs["provenance"]
-    write_table(table[table["optimizer"] == "adam"], part, provenance)
-    line = copy.refused(f"{RESULTS}/heldout.parquet")
-    assert f"{PART}.parquet" in line and "'sgd'" in line and "delete it and run again" in line
-
-
-def test_a_kept_condition_that_is_damaged_or_another_is_adapted_again(copy):
-    sweeps = copy.folder / RESULTS / "recordings/sweeps/rnn"
-    flipped(sweeps / "immediate/sgd/80-20.parquet")
-    for form in ("parquet", "npz"):
-        shutil.copyfile(
-            sweeps / f"tbptt-200-200/adam/80-20.{form}", sweeps / f"tbptt-200-200/sgd/80-20.{form}"
-        )
-    (copy.folder / RESULTS / f"{PART}.npz").unlink()
-    assert copy.adapted(f"{RESULTS}/{PART}.npz") == {
-        f"rnn/{learner}/sgd/80-20" for learner in ("immediate", "tbptt-200-200")
-    }
-
-
 @pytest.mark.parametrize(
-    ("damaged", "target"),
+    ("damaged", "read", "target"),
     [
-        (f"{PART}.parquet", "heldout.parquet"),
-        (f"{PART}.npz", "traces.parquet"),
-        ("recordings/streams.npz", f"{PART}.parquet"),
-        ("gaps.parquet", "verdicts.parquet"),
+        (f"{PART}.parquet", read_table, "heldout.parquet"),
+        (f"{PART}.npz", read_arrays, ""),
+        ("recordings/streams.npz", Streams.load, ""),
+        ("gaps.parquet", read_table, ""),
     ],
 )
-def test_one_flipped_byte_is_one_line(copy, damaged, target):
-    flipped(copy.folder / RESULTS / damaged)
-    (copy.folder / RESULTS / target).unlink()
-    line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
-    assert damaged in line and "delete it and run" in line
+def test_one_flipped_byte_is_one_line(finished, tmp_path, damaged, read, target):
+    copy = finished.copy(tmp_path) if target else None
+    path = (tmp_path if target else finished.folder) / RESULTS / damaged
+    held = bytearray(path.read_bytes())
+    held[len(held) // 2] ^= 1
+    if not target:
+        path = tmp_path / path.name
+    path.write_bytes(held)
+    with pytest.raises(OrlaError, match=rf"{path.name}: .*delete it and run"):
+        read(path)
+    if copy:
+        (copy.folder / RESULTS / target).unlink()
+        line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
+        assert damaged in line and "delete it and run" in line
 
 
 @pytest.fixture
@@ -380,11 +361,6 @@ def test_binned_recordings_become_streams(study):
     assert "bin_s is 0.1" in line and "set it to 0.1" in line
 
 
-def test_the_default_profile_supplies_the_cores(study):
-    status, said = study.snakemake("reports/tiny/table_ratio_gap.tex")
-    assert status == 0 and "Nothing to be done" in said, said
-
-
 def test_snakemakes_own_report(study):
     status, said = study.snakemake("--report", "report.zip")
     assert status == 0, said
@@ -395,23 +371,11 @@ def test_snakemakes_own_report(study):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"pretrainin": {}}, '"pretrainin" is not a known key; the nearest is "pretraining"'),
         (
-            {
-                "conditions": [
-                    {"name": "a", "tasks": ["recordings"], "networks": ["rnn"]}
-                    | {
-                        "learners": ["imediate"],
-                        "optimizers": ["sgd"],
-                        "splits": ["80-20"],
-                        "seeds": 1,
-                    }
-                ]
-            },
-            '"conditions[0].learners": learner "imediate" is unknown; the nearest is "immediate"',
+            {"horizons": {"learners": ["imediate"]}},
+            '"horizons.learners" cannot be "imediate", of which no condition runs on recordings',
         ),
         ({"plugins": ["mine"]}, "broken.py: the plug-in cannot be imported: ModuleNotFoundError"),
-        ({"plugins": ["miine"]}, '"plugins" has miine, which is no folder; mend the path'),
         (
             {"registrations": {"folders": ["prereg", "mine"]}},
             "has mine, which has no LOCK; make one with: mkdir -p mine && touch mine/LOCK",
@@ -431,10 +395,8 @@ def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study, changes
 
 def test_the_workflow_is_read_without_pytorch(study, tmp_path):
     (tmp_path / "torch.py").write_text("raise RuntimeError('PyTorch was imported')\n")
-    (study.folder / "cache").rename(study.folder / "warm")
-    status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
     shutil.rmtree(study.folder / "cache", ignore_errors=True)
-    (study.folder / "warm").rename(study.folder / "cache")
+    status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
     assert status == 0 and "Nothing to be done" in said, said
 
 
@@ -464,10 +426,8 @@ def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):
     assert not list((study.folder / "results/none").rglob("*.safetensors"))
 
 
-def test_a_changed_registration_is_refused(copy):
-    [path, *_] = sorted((copy.folder / "prereg").glob("*.yaml"))
-    path.write_bytes(path.read_bytes() + b"# a second thought\n")
-    target = f"{RESULTS}/verdicts.parquet"
-    line = copy.refused(target)
+def test_a_changed_registration_is_refused(study):
+    [path, *_] = sorted((study.folder / "prereg").glob("*.yaml"))
+    with study.appended(path.relative_to(study.folder), "# a second thought\n"):
+        line = study.refused(f"{RESULTS}/verdicts.parquet", "--forcerun", "verdict")
     assert path.name in line and "differs from its last amendment" in line
-    assert not (copy.folder / target).exists()

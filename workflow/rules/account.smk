@@ -10,11 +10,9 @@ USUAL_STEPS = 36_000
 
 def steps_of(condition):
     """About how many steps a model of a condition adapts for."""
-    spec = STUDY["tasks"][condition.task]
     if condition.domain not in PAIRS:
-        return spec.get(
-            "adapt", PLAN.declaration("task", condition.task)["defaults"].get("adapt", 0)
-        )
+        return PLAN.option("task", condition.task, "adapt") or 0
+    spec = STUDY["tasks"][condition.task]
     share = spec.get("parts", {}).get("splits", {}).get(condition.split, 0.5)
     seconds = spec.get("simulated", {}).get("task", {}).get("duration_b_s")
     bin_s = spec.get("preparation", {}).get("bin_s", 0.05)
@@ -24,25 +22,22 @@ def steps_of(condition):
 def forecast():
     """The parts that have no result yet, and about what they take; "" where all have one."""
     parts = [p for p in RUN if not os.path.exists(f"{RESULTS}/{p.path}.parquet")]
-    compiled = not COMPUTE["compile"] or any(store.folder("programs").iterdir())
-    seen, jobs = set(), []
-    for part in parts:
-        jobs.append([])
-        for c in part.conditions:
-            program = c.architecture, c.learner, c.optimizer
-            jobs[-1].append(
-                account.Planned(
-                    kind="exact" if PLAN.exact(c.learner) else PLAN.cadence(c.learner),
-                    # The grid grows by about one rate, which is scored at a fifth of the cost.
-                    steps=c.seeds * (len(PLAN.grid(c)) + 1) * steps_of(c),
-                    hidden=PLAN.spec("architecture", c.architecture).get("hidden", 64),
-                    programs=int(not compiled and program not in seen),
-                )
+    jobs = [
+        [
+            account.Planned(
+                "exact" if PLAN.exact(c.learner) else PLAN.cadence(c.learner),
+                # The grid grows by about one rate, which is scored at a fifth of the cost.
+                steps=c.seeds * (len(PLAN.grid(c)) + 1) * steps_of(c),
+                hidden=PLAN.spec("architecture", c.architecture).get("hidden", 64),
             )
-            seen.add(program)
-    if not jobs:
-        return ""
-    return f"{len(jobs)} jobs of adaptation to do: {account.forecast(jobs, os.cpu_count())}"
+            for c in part.conditions
+        ]
+        for part in parts
+    ]
+    compiled = not COMPUTE["compile"] or any(store.folder("programs").iterdir())
+    programs = {(c.architecture, c.learner, c.optimizer) for p in parts for c in p.conditions}
+    words = account.forecast(jobs, os.cpu_count(), 0 if compiled else len(programs))
+    return f"{len(jobs)} jobs of adaptation to do: {words}" if jobs else ""
 
 
 if FIRST_READING and (words := forecast()):

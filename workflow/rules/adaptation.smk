@@ -8,7 +8,7 @@ rule programs:
     input:
         [
             f"<results>/{domain}/streams.npz"
-            for domain in sorted({c.domain for c in COMPILED.values() if c.domain in PAIRS})
+            for domain in sorted({c.domain for c in COMPILED.values()} & {*PAIRS})
         ],
     output:
         programs="<results>/programs.txt",
@@ -47,9 +47,10 @@ rule pretrain:
     resources:
         mem_mb=4000,
     params:
-        task=task_settings,
+        task=lambda w: settings_of(w.domain),
         episodes=seeds_of,
         pretraining=pretraining_of,
+        networks=lambda w, output: output.networks,
         compute=COMPUTE,
         plugins=PLUGINS,
         code=pretraining_code,
@@ -57,7 +58,7 @@ rule pretrain:
         "Pretraining {params.pretraining[seeds]} networks ({wildcards.network} on"
         " {wildcards.domain})"
     script:
-        "../scripts/pretrain.py"
+        "../scripts/adapt.py"
 
 
 rule adapt:
@@ -75,7 +76,7 @@ rule adapt:
     resources:
         mem_mb=adaptation_mb,
     params:
-        task=task_settings,
+        task=lambda w: settings_of(w.domain),
         episodes=seeds_of,
         pretraining=pretraining_of,
         networks=lambda w: f"{RESULTS}/{w.domain}/pretraining/{w.network}/{w.precision}.safetensors",

@@ -2,7 +2,6 @@
 import os
 import re
 import sys
-from functools import cache
 
 from orla.engine.asked_memory import job_mb
 from orla.errors import OrlaError, one_line
@@ -30,7 +29,8 @@ PARTS = {part.path: part for part in PLAN.parts}
 
 # Chapters are targets: what a run adapts and shows is those it asks for and those that are there.
 CONTROLS = "controls"
-EVERY_CHAPTER = [*PLAN.chapters, *([CONTROLS] if STUDY["truth"]["studies"] else [])]
+EVERY_CHAPTER = [*dict.fromkeys(PLAN.chapters.values())]
+EVERY_CHAPTER += [CONTROLS] if STUDY["truth"]["studies"] else []
 # Chapters that a table or figure shows by the results that it needs; others show the first one.
 CHAPTER_OF = {"over_pairs": "pairs", "multiverse": "choices", "truth_controls": CONTROLS}
 
@@ -85,13 +85,4 @@ wildcard_constraints:
 
 def code(*modules, parts=()):
     """A hash of the code that a rule's results depend on: modules, and parts as (kind, name)."""
-    return code_of(modules, tuple(parts))
-
-
-@cache
-def code_of(modules, parts):
-    def answer():
-        return code_hash(*modules, *(f for kind, name in parts for f in files_of(kind, name)))
-
-    # Kept between runs, for as long as no source changes: the files of each rule are many.
-    return store.remembered("code", [modules, parts], answer)
+    return code_hash(*modules, *(file for kind, name in parts for file in files_of(kind, name)))

@@ -8,36 +8,18 @@ def recording(task, pair, *keys):
     return shared | {"pairs": {pair: spec["pairs"][pair]}}
 
 
-def task_settings(w):
-    """The specification of a stream's task; of a recording, with its own pair alone."""
-    return settings_of(w.domain)
-
-
 def settings_of(domain):
+    """The specification of a stream's task; of a recording, with its own pair alone."""
     task, pair = PLAN.domains[domain]
     return recording(task, pair, "preparation", "parts") if pair else STUDY["tasks"][task]
 
 
-def task_code(w):
-    """A hash of the code of a stream's task."""
-    return ("task", STUDY["tasks"][PLAN.domains[w.domain][0]]["kind"])
-
-
-def sessions_from(*sources):
-    """(task, session) of every session that comes from these sources by files."""
-    return sorted(
-        {
-            (pair["task"], pair[side])
-            for domain, pair in PAIRS.items()
-            if SOURCES[pair["task"]] in sources and not in_memory(domain)
-            for side in "ab"
-        }
-    )
-
-
-def in_memory(domain):
-    """Whether a pair is simulated without files, as pairs are of a task that has several."""
-    return SOURCES[PAIRS[domain]["task"]] == "simulated" and "/" in domain
+def stream_settings(w):
+    """What the streams depend on: binned ones on all parts, others on the tail alone."""
+    spec = settings_of(w.domain)
+    if spec["source"] != "binned" and "parts" in spec:
+        spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
+    return spec
 
 
 def file_of(task, session):
@@ -51,25 +33,19 @@ def file_of(task, session):
 
 
 def session_files(w):
-    """The two files from which a pair's streams are made."""
+    """The two files from which a pair's streams are made.
+
+    There are none of pairs that are simulated in memory, as those of a task with several are.
+    """
     pair = PAIRS[w.domain]
-    if in_memory(w.domain):
+    task, source = pair["task"], SOURCES[pair["task"]]
+    if source == "simulated" and "/" in w.domain:
         return {}
-    if SOURCES[pair["task"]] == "binned":
-        return {side: file_of(pair["task"], pair[side]) for side in "ab"}
-    return {side: f"{RESULTS}/{pair['task']}/sessions/{pair[side]}.nwb" for side in "ab"}
+    if source == "binned":
+        return {side: file_of(task, pair[side]) for side in "ab"}
+    return {side: f"{RESULTS}/{task}/sessions/{pair[side]}.nwb" for side in "ab"}
 
 
-def stream_settings(w):
-    """What the streams depend on: binned ones on all parts, others on the tail alone."""
-    spec = recording(PAIRS[w.domain]["task"], PAIRS[w.domain]["pair"], "preparation", "parts")
-    if spec["source"] != "binned" and "parts" in spec:
-        spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
-    return spec
-
-
-# Which loss an episode has stands in its task.
-LOSSES = [("loss", name) for name in PLAN.declared["loss"]]
 # A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 # Networks (their path) -> the parts that start from them.
@@ -129,27 +105,27 @@ def seeds_of(w):
     return max(c.seeds for c in PLAN.conditions if c.domain == w.domain)
 
 
+def code_on(w, module, parts):
+    """A hash of a module, and of parts with a stream's task and the losses, one of which it names."""
+    losses = [("loss", name) for name in PLAN.declared["loss"]]
+    task = ("task", settings_of(w.domain)["kind"])
+    return code(module, parts=sorted({*parts, *losses, task}))
+
+
 def pretraining_code(w):
-    """The modules and parts that pretraining depends on."""
-    parts = [*PLAN.pretrained_by(w.network), *LOSSES, task_code(w)]
-    return code("orla.study.pretraining", "orla.tasks.episode", parts=sorted(set(parts)))
+    return code_on(w, "orla.study.pretraining", PLAN.pretrained_by(w.network))
 
 
 def adaptation_code(w):
-    """The modules and parts that a job's conditions depend on."""
     jobs = [PLAN.job(c) for c in part_of(w).conditions]
     parts = {part for job in jobs for part in parts_of(job, PLAN.declared)}
-    return code("orla.study.adaptation", parts=sorted({*parts, *LOSSES, task_code(w)}))
+    return code_on(w, "orla.study.adaptation", parts)
 
 
 def adaptation_mb(w, attempt):
     """What the memory model predicts of the largest condition, doubled after a killed job."""
-    part = part_of(w)
-    recorded = (
-        STUDY["tasks"][part.conditions[0].task].get("preparation") if w.domain in PAIRS else 0
-    )
-    inputs = recorded["features"]["count"] if recorded else MOST_INPUTS
-    own = {} if recorded else {"steps": MOST_STEPS}
+    preparation = settings_of(w.domain).get("preparation", {})
+    inputs = preparation.get("features", {}).get("count", MOST_INPUTS)
     with one_line():
         return attempt * max(
             job_mb(
@@ -158,9 +134,9 @@ def adaptation_mb(w, attempt):
                 n_out=inputs,
                 most=COMPUTE["batch_models"],
                 device=COMPUTE["device"].partition(":")[0],
-                **(own | ({} if recorded else {"own_streams": c.seeds})),
+                **({} if w.domain in PAIRS else {"steps": MOST_STEPS, "own_streams": c.seeds}),
             )
-            for c in part.conditions
+            for c in part_of(w).conditions
         )
 
 
@@ -173,6 +149,6 @@ if CONTROLS in CHAPTERS:
 
 
 def answered(kind):
-    """Tables or figures whose results this run makes, each with their files."""
-    files = {name: part["more"]["needs"] for name, part in PLAN.declared[kind].items()}
-    return {name: needed for name, needed in files.items() if MADE.issuperset(needed)}
+    """Tables or figures whose results this run makes."""
+    parts = PLAN.declared[kind].items()
+    return [name for name, part in parts if MADE.issuperset(part["more"]["needs"])]

@@ -7,7 +7,6 @@ rule simulate:
         b="<results>/{task}/sessions/{a}+{b}/{b}.mat",
     log:
         "<logs>/simulate/{task}/{a}+{b}.log",
-    threads: 1
     resources:
         mem_mb=2000,
     params:
@@ -25,14 +24,13 @@ rule download:
         mat=update("<recordings>/{session}.mat"),
     log:
         "<logs>/download/{session}.log",
-    threads: 1
     resources:
         mem_mb=500,
     params:
         source=lambda w: next(
-            STUDY["tasks"][task].get("odoherty", {})
-            for task, session in sessions_from("odoherty")
-            if session == w.session
+            STUDY["tasks"][pair["task"]].get("odoherty", {})
+            for pair in PAIRS.values()
+            if SOURCES[pair["task"]] == "odoherty" and w.session in (pair["a"], pair["b"])
         ),
     message:
         "Downloading {output.mat}"
@@ -49,14 +47,11 @@ rule convert:
         nwb="<results>/{task}/sessions/{session}.nwb",
     log:
         "<logs>/convert/{task}/{session}.log",
-    threads: 1
     resources:
         mem_mb=2000,
     params:
         source=lambda w: SOURCES[w.task],
-        settings=lambda w: STUDY["tasks"][w.task].get(
-            "nwb" if SOURCES[w.task] == "nwb" else "odoherty", {}
-        ),
+        settings=lambda w: STUDY["tasks"][w.task].get(SOURCES[w.task], {}),
         code=code("orla.sessions.mat_read", "orla.sessions.nwb"),
     message:
         "Converting {input.recording} to NWB"
@@ -71,12 +66,11 @@ rule streams:
         streams="<results>/{domain}/streams.npz",
     log:
         "<logs>/streams/{domain}.log",
-    threads: 1
     resources:
         mem_mb=2000,
     params:
         task=stream_settings,
-        parts=lambda w: recording(PAIRS[w.domain]["task"], PAIRS[w.domain]["pair"], "parts"),
+        parts=lambda w: {k: v for k, v in settings_of(w.domain).items() if k == "parts"},
         splits=lambda w: sorted({c.split for c in PLAN.conditions if c.domain == w.domain}),
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],

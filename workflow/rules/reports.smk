@@ -17,65 +17,20 @@ DEFAULT_STUDY = "simulated"
 SUFFIX = "" if STUDY["name"] == DEFAULT_STUDY else f"-{STUDY['name']}"
 
 
-rule tables:
+rule reports:
     input:
-        results=expand(
-            "<results>/{name}.parquet",
-            name=sorted({"verdicts"}.union(*TABLES.values())),
-        ),
+        results=expand("<results>/{name}.parquet", name=sorted(MADE)),
     output:
         report(
             expand("<reports>/table_{name}.{form}", name=TABLES, form=["tex", "csv"]),
             category="Tables",
-            caption="../report/table.rst",
+            caption="../report/part.rst",
         ),
-    log:
-        "<logs>/tables.log",
-    threads: 1
-    resources:
-        mem_mb=1000,
-    params:
-        study=CAPTIONED,
-        plugins=PLUGINS,
-        code=code("orla.reports.table", parts=[("table", name) for name in TABLES]),
-    message:
-        "Writing the tables"
-    script:
-        "../scripts/tables.py"
-
-
-rule figures:
-    input:
-        results=expand(
-            "<results>/{name}.parquet",
-            name=sorted({"verdicts"}.union(*FIGURES.values())),
-        ),
-    output:
         report(
             expand("<reports>/figure_{name}.{form}", name=FIGURES, form=["pdf", "png"]),
             category="Figures",
-            caption="../report/figure.rst",
+            caption="../report/part.rst",
         ),
-    log:
-        "<logs>/figures.log",
-    threads: 1
-    resources:
-        mem_mb=1000,
-    params:
-        study=CAPTIONED,
-        plugins=PLUGINS,
-        code=code("orla.reports.style", parts=[("figure", name) for name in FIGURES]),
-    message:
-        "Drawing the figures"
-    script:
-        "../scripts/figures.py"
-
-
-rule page:
-    input:
-        results=expand("<results>/{name}.parquet", name=sorted(MADE)),
-        figures=expand("<reports>/figure_{name}.png", name=FIGURES),
-    output:
         html=report(
             "<reports>/index.html",
             category="Page",
@@ -84,13 +39,12 @@ rule page:
         ),
         text="<reports>/answer.txt",
     log:
-        "<logs>/page.log",
-    threads: 1
+        "<logs>/reports.log",
     resources:
         mem_mb=1000,
     params:
-        figures=list(FIGURES),
         study=CAPTIONED,
+        figures=FIGURES,
         unrun=UNRUN,
         plugins=PLUGINS,
         code=code(
@@ -98,19 +52,18 @@ rule page:
             parts=[*(("table", name) for name in TABLES), *(("figure", name) for name in FIGURES)],
         ),
     message:
-        "Writing the page {output.html}"
+        "Writing tables, figures and the page {output.html}"
     script:
-        "../scripts/page.py"
+        "../scripts/reports.py"
 
 
 rule findings:
     input:
-        results=expand("<results>/{name}.parquet", name=sorted(MADE)),
+        results=rules.reports.input.results,
     output:
         findings=f"docs/findings{SUFFIX}.md",
     log:
         "<logs>/findings.log",
-    threads: 1
     resources:
         mem_mb=1000,
     params:
@@ -121,4 +74,4 @@ rule findings:
     message:
         "Writing {output.findings}"
     script:
-        "../scripts/page.py"
+        "../scripts/reports.py"

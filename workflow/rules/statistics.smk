@@ -24,7 +24,6 @@ rule statistics:
         expand("<results>/{name}.parquet", name=[*WIDE, *STATISTICS]),
     log:
         "<logs>/statistics.log",
-    threads: 1
     resources:
         mem_mb=2000,
     params:
@@ -62,7 +61,6 @@ rule verdict:
         power="<results>/power.parquet",
     log:
         "<logs>/verdict.log",
-    threads: 1
     resources:
         mem_mb=1500 if BEHAVIOUR else 500,
     params:

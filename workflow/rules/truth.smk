@@ -29,7 +29,6 @@ rule truth_controls:
         controls="<results>/truth_controls.parquet",
     log:
         "<logs>/truth_controls.log",
-    threads: 1
     resources:
         mem_mb=4000,
     params:

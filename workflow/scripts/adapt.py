@@ -1,31 +1,29 @@
-"""Adapt every seed of a part's conditions at every learning rate."""
+"""Pretrain one network a seed, and adapt every seed of a part's conditions at every rate."""
 
-from orla import catalogue
-from orla.errors import logged
+from orla.jobs import job
 from orla.programs import compiling
-from orla.provenance import cost
 from orla.study import adaptation
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.table):
-    params, compute = snakemake.params, snakemake.params.compute
-    catalogue.use_plugins(params.plugins)
+params, compute, output = snakemake.params, snakemake.params.compute, snakemake.output
+with job(snakemake.log[0], output[0], plugins=params.plugins):
     device = compiling.configure(
         compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
     )
     episodes = adaptation.Episodes(params.task, snakemake.input.get("streams"), params.episodes)
-    file = snakemake.input.get("networks")
-    if file is None and params.pretraining:
-        # Networks that no other job starts from.
-        file = params.networks
-        adaptation.write_networks(params.pretraining, episodes, file, compute, device)
-    adaptation.adapt(
-        dict(zip(params.paths, params.jobs, strict=True)),
-        episodes,
-        file,
-        snakemake.output.table,
-        snakemake.output.traces,
-        compute=compute,
-        plugins=params.plugins,
-        memory_mb=snakemake.resources.get("mem_mb"),
-        device=device,
-    )
+    networks = snakemake.input.get("networks")
+    if networks is None and params.pretraining:
+        # In a job of adaptation, networks that no other job starts from.
+        networks = params.networks
+        adaptation.write_networks(params.pretraining, episodes, networks, compute, device)
+    if snakemake.rule == "adapt":
+        adaptation.adapt(
+            dict(zip(params.paths, params.jobs, strict=True)),
+            episodes,
+            networks,
+            output.table,
+            output.traces,
+            compute=compute,
+            plugins=params.plugins,
+            memory_mb=snakemake.resources.get("mem_mb"),
+            device=device,
+        )

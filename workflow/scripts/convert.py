@@ -1,10 +1,9 @@
 """Convert one recording to NWB in SI units; of an NWB file its longest stretch without gaps."""
 
-from orla.errors import logged
-from orla.provenance import cost
+from orla.jobs import job
 from orla.sessions import mat_read, nwb
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.nwb, "simulating"):
+with job(snakemake.log[0], snakemake.output.nwb, "simulating"):
     recording, source = snakemake.input.recording, snakemake.params.source
     settings = snakemake.params.settings
     if source == "nwb":

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from orla.catalogue import options
-from orla.errors import logged
-from orla.provenance import cost
+from orla.jobs import job
 from orla.sessions import checksums, zenodo
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.mat, "downloading"):
+with job(snakemake.log[0], snakemake.output.mat, "downloading"):
     session, mat = snakemake.wildcards.session, Path(snakemake.output.mat)
     source = options.settings(zenodo.Source, dict(snakemake.params.source), "config: odoherty")
     zenodo.download(

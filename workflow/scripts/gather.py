@@ -4,27 +4,25 @@ from pathlib import Path
 
 import numpy as np
 
-from orla import catalogue
-from orla.errors import OrlaError, logged
-from orla.provenance import collect, cost, merge
+from orla.errors import naming
+from orla.jobs import job
+from orla.provenance import collect, merge
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
 from orla.results import base
 from orla.results.frames import frames
 from orla.study import adaptation
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output[0], "statistics"):
-    params = snakemake.params
-    catalogue.use_plugins(params.plugins)
+params = snakemake.params
+with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
     outputs = {Path(path).stem: path for path in snakemake.output}
     tables = {path: read_table(path) for path in snakemake.input.tables}
     read = zip(tables.items(), snakemake.input.traces, params.expected, strict=True)
     adapted = []
     for (path, table), traces, keys in read:
-        try:
-            adapted += adaptation.conditions(table, read_arrays(traces)[0], keys)
-        except OrlaError as error:
-            raise OrlaError(f"{path}: {error}") from None
+        arrays, _ = read_arrays(traces)
+        with naming(path):
+            adapted += adaptation.conditions(table, arrays, keys)
     # In the order of the study, whatever jobs adapted them.
     adapted = [adapted[i] for i in np.argsort(params.order)]
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
@@ -36,13 +34,9 @@ with logged(snakemake.log[0]), cost.measured(snakemake.output[0], "statistics"):
 
     results["models"] = results["lr_curves"]
     settings = base.Settings.of(params.statistics, params.comparisons, params.quantities)
+    chosen = {"statistics": dict(params.statistics)}
     for name in base.in_order():
         results[name] = base.build(name, results, settings)
-        chosen = {"statistics": dict(params.statistics)}
         own = collect.collect("orla.results.base", statistic=name, config=chosen)
-        write_table(
-            results[name],
-            outputs[name],
-            merge.merged({"": source, name: own}, allow_mixed=params.allow_mixed),
-            tables,
-        )
+        merged = merge.merged({"": source, name: own}, allow_mixed=params.allow_mixed)
+        write_table(results[name], outputs[name], merged, tables)

@@ -2,27 +2,23 @@
 
 from pathlib import Path
 
-from orla import catalogue
-from orla.errors import logged
+from orla.jobs import job
 from orla.programs import compiling
-from orla.provenance import cost
 from orla.study.adaptation import Episodes
-from orla.study.job import study_of
-from orla.study.programs import compile_all
+from orla.study.run import compile_all, run_of
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.programs):
-    compute = snakemake.params.compute
-    catalogue.use_plugins(snakemake.params.plugins)
+params, compute = snakemake.params, snakemake.params.compute
+with job(snakemake.log[0], snakemake.output.programs, plugins=params.plugins):
     device = compiling.configure(compile=True, threads=snakemake.threads, device=compute["device"])
     runs = (
-        study_of(
-            job,
-            Episodes(task, streams or None, 1)[job["keys"]["split"]],
+        run_of(
+            condition,
+            Episodes(task, streams or None, 1)[condition["keys"]["split"]],
             None,
             most=compute["batch_models"],
             device=device,
         )
-        for task, streams, job in snakemake.params.conditions
+        for task, streams, condition in params.conditions
     )
     paths = map(str, compile_all(runs))
     Path(snakemake.output.programs).write_text("\n".join(sorted(paths)) + "\n")

@@ -1,10 +1,9 @@
 """Write the two simulated sessions of a task's one pair as MATLAB files."""
 
 from orla import catalogue
-from orla.errors import logged
-from orla.provenance import cost
+from orla.jobs import job
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.a, "simulating"):
+with job(snakemake.log[0], snakemake.output.a, "simulating"):
     task = catalogue.make("task", snakemake.params.task)
     [pair] = task.pairs
     task.simulate(pair, snakemake.output.a, snakemake.output.b)

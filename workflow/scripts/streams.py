@@ -1,11 +1,10 @@
 """Make the streams of a pair of sessions: the networks' inputs and targets."""
 
 from orla import catalogue
-from orla.errors import logged
-from orla.provenance import cost
+from orla.jobs import job
 from orla.study.simulated import simulated_streams
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.streams, "simulating"):
+with job(snakemake.log[0], snakemake.output.streams, "simulating"):
     params, task = snakemake.params, catalogue.make("task", snakemake.params.task)
     if snakemake.input:
         streams = task.streams(params.pair, snakemake.input.a, snakemake.input.b, params.study)

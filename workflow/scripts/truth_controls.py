@@ -1,27 +1,18 @@
 """Judge made-up studies, and count right and wrong verdicts."""
 
-import pandas as pd
-
-from orla.errors import logged
-from orla.provenance import collect, cost, merge
+from orla.jobs import job
+from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
 from orla.results import base
 from orla.truth import verdicts
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.controls, "truth"):
-    params = snakemake.params
+params, output = snakemake.params, snakemake.output.controls
+with job(snakemake.log[0], output, "truth"):
     tables = {path: read_table(path) for path in snakemake.input.models}
-    worlds: dict[str, list[pd.DataFrame]] = {}
-    for table in tables.values():
-        worlds.setdefault(table.attrs["provenance"]["world"], []).append(table)
+    worlds = {table.attrs["provenance"]["world"]: table for table in tables.values()}
     settings = base.Settings.of({**params.statistics, "resamples": params.truth["resamples"]}, {})
-    controls = verdicts.table(
-        {world: pd.concat(parts, ignore_index=True) for world, parts in worlds.items()},
-        params.truth["seeds"],
-        settings,
-    )
-    here = collect.collect("orla.truth.verdicts", config={"truth": dict(params.truth)})
+    controls = verdicts.table(worlds, params.truth["seeds"], settings)
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
-    given[snakemake.output.controls] = here
+    given[output] = collect.collect("orla.truth.verdicts", config={"truth": dict(params.truth)})
     source = merge.merged(given, allow_mixed=params.allow_mixed)
-    write_table(controls, snakemake.output.controls, source, list(tables))
+    write_table(controls, output, source, list(tables))

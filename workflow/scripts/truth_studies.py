@@ -1,25 +1,19 @@
 """Make up studies of one world: pretrain and adapt all of their networks."""
 
-from orla.errors import logged
+from orla.jobs import job
 from orla.programs import compiling
-from orla.provenance import collect, cost
+from orla.provenance import collect
 from orla.provenance.tables import write_table
 from orla.truth import studies
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.models):
-    params, world = snakemake.params, snakemake.wildcards.world
-    truth = params.truth
+params, world, output = snakemake.params, snakemake.wildcards.world, snakemake.output.models
+with job(snakemake.log[0], output):
+    truth, compute = params.truth, params.compute
     compiling.configure(
-        compile=params.compute["compile"],
-        threads=snakemake.threads,
-        device=params.compute["device"],
+        compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
     )
-    models = studies.models(
-        world, range(truth["studies"]), truth["pairs"], truth["seeds"], dict(truth["steps"])
-    )
-    source = collect.collect(
-        "orla.truth.studies",
-        world=world,
-        config={"truth": dict(truth), "compute": dict(params.compute)},
-    )
-    write_table(models, snakemake.output.models, source, [])
+    numbers = range(truth["studies"])
+    models = studies.models(world, numbers, truth["pairs"], truth["seeds"], truth["steps"])
+    config = {"truth": dict(truth), "compute": dict(compute)}
+    source = collect.collect("orla.truth.studies", world=world, config=config)
+    write_table(models, output, source)

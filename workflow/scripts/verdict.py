@@ -3,14 +3,15 @@
 from pathlib import Path
 
 from orla import catalogue
-from orla.errors import OrlaError, logged
+from orla.errors import OrlaError
+from orla.jobs import job
 from orla.prereg import binding, judge, lock, power, reader
-from orla.provenance import collect, cost, merge
+from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
 from orla.study.config import checked
 
-with logged(snakemake.log[0]), cost.measured(snakemake.output.verdicts, "statistics"):
-    params = snakemake.params
+params = snakemake.params
+with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     folders = [Path(path).parent for path in snakemake.input.locks]
     # A registration that differs from its lock is refused.
     locks = {name: locked for folder in folders for name, locked in lock.verify(folder).items()}

@@ -146,7 +146,10 @@ def use_plugins(folders: Sequence[str | Path]) -> None:
     found = [Path(folder).resolve() for folder in folders]
     for folder, given in zip(found, folders, strict=True):
         if not folder.is_dir():
-            raise OrlaError(f'config: "plugins" has {given}, which is no folder; mend the path')
+            raise OrlaError(
+                f'config: "plugins" has {given}, which is no folder; mend the path (it leads to '
+                f"{folder})"
+            )
     if found != _plugins:
         _plugins[:] = found
         _loaded.clear()

@@ -11,12 +11,9 @@ from torch.func import vmap
 
 from orla.architectures.base import LinearGates, Parameters
 from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_models
-from orla.programs.scan import readable
 
-# Bytes of the panels in which P is rebuilt. On a CPU a panel fits the L2 cache of a core; on a GPU
-# larger panels mean fewer launches.
+# Bytes of the panels in which P is rebuilt: one fits the L2 cache of a core.
 _PANEL = 1_000_000
-_PANEL_ON_DEVICE = 256_000_000
 
 
 @dataclass(frozen=True)
@@ -123,20 +120,15 @@ class StructuredDerivatives(Derivatives):
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
         joined = self.joined(tapes).transpose(0, 1)
-        # On a CPU both products are done panel by panel, while the panel is in cache.
-        together, panel = (1, _PANEL) if readable(rows) else (len(rows), _PANEL_ON_DEVICE)
-        for model in range(0, len(rows), together):
-            some = slice(model, model + together)
-            part = P["P"][some]
-            _, state, gates, length = part.shape
-            width = max(1, panel // (together * state * length * part.element_size()))
+        # Both products are done panel by panel, while the panel is in cache.
+        _, state, gates, length = P["P"].shape
+        width = max(1, _PANEL // (state * length * P["P"].element_size()))
+        for model, part in enumerate(P["P"]):
             for first in range(0, gates, width):
                 at = slice(first, first + width)
-                delta = locals_["gates"][:, some, :, at].permute(1, 2, 3, 0).flatten(1, 2)
-                after = torch.bmm(rows[some], part[:, :, at].flatten(2)).view(together, -1, length)
-                part[:, :, at] = after.baddbmm_(delta, joined[some]).view(
-                    together, state, -1, length
-                )
+                delta = locals_["gates"][:, model, :, at].permute(1, 2, 0).flatten(0, 1)
+                after = torch.mm(rows[model], part[:, at].flatten(1)).view(-1, length)
+                part[:, at] = after.addmm_(delta, joined[model]).view(state, -1, length)
 
 
 def transposed(matrix: Tensor, on_gates: Tensor) -> Tensor:

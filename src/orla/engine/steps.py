@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from torch.utils import _pytree as pytree
 from orla.engine.state import State
 from orla.engine.update import Moments, Updating, padded, with_noise
 from orla.programs.compiling import Compiled
-from orla.programs.scan import readable, scan_in_place
+from orla.programs.scan import scan_in_place
 
 
 @dataclass(frozen=True)
@@ -25,25 +24,17 @@ class StepLoop(Updating):
         self, state: State, rates: Tensor, moments: Moments
     ) -> tuple[Tensor, dict[str, Tensor]]:
         steps = len(moments["x"])
-        on_cpu = readable(state.network)
-        if on_cpu:
-            moments = padded(moments, self.segment)
+        moments = padded(moments, self.segment)
         errors, series, at = [], [], 0
         while at < steps:
-            stop = min(steps, at + self._room(state), at + (steps if on_cpu else self._longest))
-            if on_cpu:
-                some, start, end = moments, at, stop
-            else:
-                # A CUDA graph repeats the positions that it was recorded with, so it gets exactly
-                # the steps of this part.
-                some, start, end = {n: m[at:stop] for n, m in moments.items()}, 0, stop - at
-            ends = torch.tensor(start), torch.tensor(end)
-            carry, error, watched = self._compiled_run(*self._split(state), rates, some, *ends)
+            stop = min(steps, at + self._room(state))
+            ends = torch.tensor(at), torch.tensor(stop)
+            carry, error, watched = self._compiled_run(*self._split(state), rates, moments, *ends)
             self._take(state, carry)
             state.step += stop - at
             self._end_blocks(state)
-            errors.append(error[start:end])
-            series.append({name: values[start:end] for name, values in watched.items()})
+            errors.append(error[at:stop])
+            series.append({name: values[at:stop] for name, values in watched.items()})
             at = stop
         return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
@@ -127,16 +118,6 @@ class StepLoop(Updating):
             body, carry, moments, changed, constants=(read, rates), start=start, stop=stop
         )
         return carry, errors, series
-
-    @cached_property
-    def _longest(self) -> int:
-        """Most steps of one CUDA graph.
-
-        Each number of steps needs a graph of its own. With the greatest common divisor of segment
-        and blocks, one graph serves nearly all steps.
-        """
-        blocks = [x.block_length for x in self.learners.values()]
-        return math.gcd(self.segment, *blocks)
 
     @cached_property
     def _compiled_run(self) -> Compiled:

@@ -22,7 +22,7 @@ from orla.derivatives.retention import RetentionDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
-from orla.programs.scan import readable, repeat, scan, stacked
+from orla.programs.scan import repeat, scan, stacked
 
 # Most steps that one iteration of a loop pulls back through. The overhead of an iteration equals
 # about one step; more steps take longer to compile.
@@ -87,9 +87,6 @@ class PulledBlocks(Blocks):
         """The cotangent at the block's start, and `terms` with those of the block's steps."""
         length = length_of(slots)
         exists = torch.arange(length, device=cotangent.device) >= length - stored
-        if not readable(cotangent):
-            # Through empty slots too: their number is a value, which a CUDA graph cannot read.
-            return self._pull_group((slots, exists), cotangent, terms)
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 

@@ -17,6 +17,7 @@ from orla import catalogue
 from orla.architectures.base import Architecture
 from orla.engine.forward import outputs_of
 from orla.engine.loop import loop_of
+from orla.engine.network import network_of
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.prereg import judge
@@ -25,9 +26,9 @@ from orla.prereg.rows import LEARNERS
 from orla.results import base, frames, guards
 from orla.study import scores
 from orla.study.batches import initial_parameters, moments
-from orla.study.job import architecture_of, study_of
 from orla.study.keys import DEFAULTS, KEYS
 from orla.study.pretraining import Pretraining, pretrain
+from orla.study.run import run_of
 from orla.study.simulated import simulated_streams
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
@@ -75,7 +76,7 @@ def _episode(phase: float = 0.0) -> Episode:
 
 
 def _made(network: Mapping[str, Any]) -> Architecture:
-    return architecture_of(network, _episode())
+    return network_of(network, _INPUTS, _OUTPUTS)
 
 
 def _plain(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
@@ -151,11 +152,9 @@ def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.D
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
         small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
         episode = _episode()
-        networks = initial_parameters(
-            architecture_of(small["network"], episode), range(_SEEDS), torch.float64
-        )
+        networks = initial_parameters(_made(small["network"]), range(_SEEDS), torch.float64)
         swept = sweep(
-            study_of(small, episode, networks, most=12),
+            run_of(small, episode, networks, most=12),
             learning_rates=[0.1, 0.3],
             growth=1,
             stable_windows=min(job["stable_windows"], 2),

@@ -20,7 +20,6 @@ from torch.utils import _pytree as pytree
 from orla.errors import OrlaError
 from orla.programs import kept as programs
 from orla.programs import torch_private
-from orla.programs.cuda_graphs import Graphed
 from orla.programs.store import alone, say
 from orla.provenance import cost
 
@@ -35,15 +34,17 @@ _KEPT_BYTES = (1 << 30, 1 << 25)
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
     """Set threads and compilation for this process and return the device to compute on.
 
-    Raises OrlaError when the device does not exist. Without a C++ compiler the same code runs
-    eagerly, which is said once.
+    Raises OrlaError when the device does not exist. On a CUDA device, and without a C++ compiler,
+    the same code runs eagerly; the latter is said once.
     """
     torch.set_num_threads(threads)
     _keep_freed_memory()
-    if device.startswith("cuda") and not torch.cuda.is_available():
+    on_cuda = device.startswith("cuda")
+    if on_cuda and not torch.cuda.is_available():
         raise OrlaError(
             f"compute.device is {device!r} but PyTorch sees no CUDA device; set it to 'cpu'"
         )
+    compile = compile and not on_cuda
     if compile:
         programs.prepare()
     _settings["enabled"] = compile and _has_compiler()
@@ -89,8 +90,7 @@ class Compiled:
     """A function of tensors (in dicts, tuples, lists), compiled once a shape.
 
     Args:
-        function: What is compiled; pure but for changes in place of what it is given. It looks at
-            no value on a CUDA device, where it is recorded as a CUDA graph instead.
+        function: What is compiled; pure but for changes in place of what it is given.
         what: Its name in messages.
         made_of: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
@@ -124,10 +124,6 @@ class Compiled:
 
     def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         start = time.perf_counter()
-        if _on_cuda(arguments):
-            program = Graphed(self.function, arguments)
-            say(f"{self.what}: recorded in {time.perf_counter() - start:.1f} s")
-            return program
         path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
         if (wanted := _settings["wanted"]) and not (path and wanted(path)):
             return self.function
@@ -143,10 +139,6 @@ class Compiled:
         where = f"; kept in {path.parent}" if kept else ""
         say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program
-
-
-def _on_cuda(arguments: tuple[Any, ...]) -> bool:
-    return pytree.tree_leaves(arguments)[0].is_cuda
 
 
 def _shapes(arguments: tuple[Any, ...]) -> Any:

@@ -43,14 +43,6 @@ def traced(
         _tracing["on"] = before
 
 
-def readable(tensor: Tensor) -> bool:
-    """Whether Python may look at the values.
-
-    On a device it would have to wait for them, and while a CUDA graph is recorded there are none.
-    """
-    return tensor.is_cpu
-
-
 def scan(
     body: Callable[..., tuple[Any, Any]],
     carry: Any,
@@ -126,7 +118,7 @@ def scan_in_place(
         carry, inputs, constants: As for `scan`.
         changed: What the body changes in place, a tree of tensors.
         start, stop: Positions, on the CPU. At least one step lies between. A compiled program
-            serves all; a CUDA graph repeats those that it was recorded with.
+            serves all.
 
     Returns:
         The last carry, and outputs for all inputs; those not between the two positions are unset.
@@ -171,7 +163,7 @@ def repeat(
 ) -> tuple[Any, ...]:
     """Loop `carry = body(*carry, *constants)` while `condition` of the same, one number, is true.
 
-    It looks at a value in each turn, which a CUDA graph cannot: for tensors on the CPU alone.
+    It looks at a value in each turn, which it has to wait for on a CUDA device.
     """
     if not _tracing["on"]:
         while condition(*carry, *constants):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 # CPU microseconds of a step of one model, on a core of a busy AMD EPYC (Zen 4): a vanilla RNN of
-# 64 units and 40 inputs in float64. "frozen": forward alone.
-STEP_US = {"exact": 239.0, "step": 12.0, "window": 7.8, "frozen": 1.3}
+# 64 units and 40 inputs in float64.
+STEP_US = {"exact": 239.0, "step": 12.0, "window": 7.8}
 START_S = 2.5  # of a process that imports PyTorch
 PROGRAM_S = 11.0  # of one compilation
 _UNITS, _INPUTS = 64, 40
@@ -75,47 +75,34 @@ class Planned:
     Attributes:
         kind: what is done at a step, a key of `STEP_US`.
         steps: of single models: seeds x rates x steps of the stream.
-        hidden, inputs: sizes of the network.
-        blocks: gates of a unit, 4 of an LSTM.
-        programs: programs that are not compiled yet.
-        earlier: the cost file of an earlier run of the same; it counts in place of the table.
+        hidden: units of the network.
     """
 
     kind: str
     steps: int
     hidden: int = _UNITS
-    inputs: int = _INPUTS
-    blocks: int = 1
-    programs: int = 0
-    earlier: Path | None = None
 
     @property
     def cpu_s(self) -> float:
         """About how many CPU seconds it takes, without the start of its process."""
-        compiling = PROGRAM_S * self.programs
-        if self.earlier and (cost := _read(self.earlier)):
-            by_phase = cost["cpu_by_phase_s"]
-            return compiling + sum(by_phase[n] for n in by_phase.keys() - {"starting", "compiling"})
-        size = self.blocks * self.hidden * (self.hidden + self.inputs)
+        size = self.hidden * (self.hidden + _INPUTS)
         usual = _UNITS * (_UNITS + _INPUTS)
         if self.kind == "exact":  # which carries a derivative of each unit by each parameter
             size, usual = size * self.hidden, usual * _UNITS
-        return compiling + 1e-6 * self.steps * STEP_US[self.kind] * (size / usual) ** _GROWTH
+        return 1e-6 * self.steps * STEP_US[self.kind] * (size / usual) ** _GROWTH
 
 
-def estimate(jobs: Iterable[Iterable[Planned]], cores: int = 1) -> tuple[float, float]:
-    """About how many CPU seconds and wall seconds the jobs take, one core each.
+def forecast(jobs: Iterable[Iterable[Planned]], cores: int = 1, programs: int = 0) -> str:
+    """About what jobs take, a core each: "about 6 min on 2 cores (CPU 640 s)".
 
     Args:
         jobs: Parts of each job, which is one process.
         cores: How many jobs run beside each other.
+        programs: Programs that are not compiled yet.
     """
     each = [START_S + sum(part.cpu_s for part in job) for job in jobs]
-    return sum(each), max([sum(each) / cores, *each])
-
-
-def forecast(jobs: Iterable[Iterable[Planned]], cores: int = 1) -> str:
-    """An estimate in words: "about 6 min on 2 cores (CPU 640 s)"."""
-    cpu_s, wall_s = estimate(jobs, cores)
+    each += [PROGRAM_S] * programs
+    cpu_s = sum(each)
+    wall_s = max([cpu_s / cores, *each])
     wall = f"{wall_s:.0f} s" if wall_s < 100 else f"{wall_s / 60:.0f} min"
     return f"about {wall} on {cores} core{'s' * (cores > 1)} (CPU {cpu_s:.0f} s)"

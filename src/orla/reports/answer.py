@@ -29,14 +29,6 @@ NOTE = (
 _SIDES = ("more", "less", "neither clearly more nor less")
 
 
-class Answer(NamedTuple):
-    """Sentences, a note on their numbers, and whether gaps of the study's subject are quoted."""
-
-    sentences: list[str]
-    note: str
-    quotes_gaps: bool
-
-
 class _Condition(NamedTuple):
     """A condition of one pair, with those rows of a comparison that may be quoted."""
 
@@ -48,42 +40,41 @@ class _Condition(NamedTuple):
 
 def answer(
     results: Mapping[str, pd.DataFrame], verdicts: list[VerdictLine], study: StudyFacts
-) -> Answer:
+) -> tuple[list[str], str, bool]:
     """What was found, as one says it to a colleague.
 
     Args:
         results: results by file stem: estimates, over_pairs and heldout are read.
         verdicts: the registrations' verdicts, the weightiest first.
         study: names, comparisons and data of the study.
+
+    Returns:
+        Sentences, a note on their numbers, and whether gaps of the study's subject are quoted.
     """
-    estimates = _heldout(results.get("estimates"))
-    condition = max(_conditions(estimates, study), key=lambda c: _weight(c, study), default=None)
-    if condition is None or not _is_subject(condition, study):
-        other = _against_rtrl(results.get("heldout"), study)
-        if condition is not None and not other:
-            other = _of_pair(condition, study)
-        said, note = [_nothing(estimates, study), other], ""
-        quotes = False
-    else:
+    estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
+    estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
+    best = max(_conditions(estimates, study), key=lambda c: _weight(c, study), default=None)
+    note, judged = "", _judged(verdicts, study)
+    subject = best is not None and (
+        not study.recordings or best.group.keys["task"] in study.recordings
+    )
+    if subject:
         over = _over_pairs(results.get("over_pairs"), estimates, study)
-        said, quotes = [_of_pair(condition, study), over or _parts(condition, study)], True
-        name = ESTIMANDS.get(condition.estimand, condition.estimand)
+        said = [_of_pair(best, study), over or _parts(best, study)]
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
+        name = ESTIMANDS.get(best.estimand, best.estimand)
         note = NOTE.format(estimand=name, quoted=quoted, all=len(estimates))
-    return Answer([*filter(None, said), _judged(verdicts, study)], note, quotes)
-
-
-def _heldout(estimates: pd.DataFrame | None) -> pd.DataFrame:
-    if estimates is None or estimates.empty:
-        return pd.DataFrame(columns=["task", "comparison", "estimand"])
-    return estimates[estimates["estimand"].isin(OF_HELDOUT)]
+    else:
+        other = _against_rtrl(results.get("heldout"), study)
+        said = [_nothing(estimates, study), other or (_of_pair(best, study) if best else "")]
+    return [*filter(None, said), judged], note, subject
 
 
 def _is_quotable(row: Mapping[str, Any]) -> bool:
     return has_meaning(row) and not is_guarded(row) and not is_missing(row.get("gap_pp"))
 
 
-def _asked(study: StudyFacts) -> list[str]:
+def _comparisons(study: StudyFacts) -> list[str]:
     """The comparisons that an answer may be of: the main one, then those of the two by two."""
     return list(dict.fromkeys((study.main, *(square(study) or ()))))
 
@@ -92,84 +83,73 @@ def _conditions(estimates: pd.DataFrame, study: StudyFacts) -> Iterator[_Conditi
     for estimand in OF_HELDOUT:
         for group in study.groups(estimates[estimates["estimand"] == estimand]):
             rows = group.rows[group.rows.apply(_is_quotable, axis=1)]
-            for name in _asked(study):
+            for name in _comparisons(study):
                 if (chosen := rows[rows["comparison"] == name]).size:
                     yield _Condition(group._replace(rows=rows), estimand, name, chosen)
 
 
 def _weight(condition: _Condition, study: StudyFacts) -> tuple[Any, ...]:
     """The paper's task first, then recordings, the main comparison, optimizers, comparisons."""
-    task, rows = condition.group.keys["task"], condition.rows
+    task = condition.group.keys["task"]
     return (
         task == study.papers_task,
         task in study.recordings,
         condition.comparison == study.main,
-        rows["optimizer"].nunique(),
+        condition.rows["optimizer"].nunique(),
         len(condition.group.rows),
     )
 
 
-def _is_subject(condition: _Condition, study: StudyFacts) -> bool:
-    return not study.recordings or condition.group.keys["task"] in study.recordings
-
-
 def _of_pair(condition: _Condition, study: StudyFacts) -> str:
-    rows = condition.rows.to_dict("records")
-    seeds = sorted({int(row["n_seeds"]) for row in rows})
-    networks = (
-        count_of(seeds[0], "network") if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]} networks"
-    )
+    rows, keys = condition.rows.to_dict("records"), condition.group.keys
+    few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
+    networks = count_of(few, "network") if few == most else f"{few}–{most} networks"
     cells = {row["optimizer"]: (row, row["t95_low_pp"], row["t95_high_pp"], "") for row in rows}
-    keys = condition.group.keys
     task = "" if keys["pair"] else f"{study.called('task', keys['task'])}, "
-    title = condition.group.title
-    title = title if title.startswith(task) else task + title
-    told = _told(condition.comparison, cells, study)
-    return f"{told} ({networks}{' of one pair of sessions' if keys['pair'] else ''}: {title})."
+    title = task + condition.group.title.removeprefix(task)
+    pair = " of one pair of sessions" if keys["pair"] else ""
+    return f"{_told(condition.comparison, cells, study)} ({networks}{pair}: {title})."
 
 
 def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
-    given = study.comparison(comparison)
+    label, *learners = study.comparison(comparison)
     sides: dict[str, list[str]] = {side: [] for side in _SIDES}
     for optimizer, (row, low, high, more) in cells.items():
         clear = not is_missing(low) and (low > 0 or high < 0)
         side = _SIDES[0 if row["gap_pp"] > 0 else 1] if clear else _SIDES[2]
-        gap = f"{estimate(row['gap_pp'], low, high, signed=True)} pp"
-        within = (
-            f", equivalent within {study.margin_pp:g} pp" if row.get("equivalent") is True else ""
-        )
+        equivalent = row.get("equivalent") is True
+        within = f", equivalent within {study.margin_pp:g} pp" if equivalent else ""
+        gap = _gap(row, low, high)
         sides[side].append(f"{study.called('optimizer', optimizer)} ({gap}{within}{more})")
     told = "; ".join(f"{side} with {phrase(names)}" for side, names in sides.items() if names)
-    if not given.minuend:
-        return f"{given.label}: {told}"
-    first, second = (study.called("learner", n) for n in (given.minuend, given.subtrahend))
+    if not all(learners):
+        return f"{label}: {told}"
+    first, second = (study.called("learner", name) for name in learners)
     return f"Against “{second}”, “{first}” recovers {told}"
 
 
 def _parts(condition: _Condition, study: StudyFacts) -> str:
     """What gradient and cadence add, each alone, with the optimizer of the largest gap."""
-    names = square(study)
     optimizer = condition.rows.loc[condition.rows["gap_pp"].abs().idxmax(), "optimizer"]
     rows = condition.group.rows[condition.group.rows["optimizer"] == optimizer]
     cells = {row["comparison"]: row for row in rows.to_dict("records")}
-    if names is None or condition.comparison in names or not set(names) & set(cells):
+    names = [name for name in square(study) or () if name in cells]
+    if not names or condition.comparison in square(study):
         return ""
-    told = [
-        f"{study.called('comparison', name)} {_gap(cells[name])}" for name in names if name in cells
-    ]
+    gaps = (_gap(cells[n], cells[n]["t95_low_pp"], cells[n]["t95_high_pp"]) for n in names)
+    told = (f"{study.called('comparison', n)} {gap}" for n, gap in zip(names, gaps, strict=True))
     name = study.called("optimizer", optimizer)
     return f"With {name}, gradient and cadence each by itself: {'; '.join(told)}."
 
 
-def _gap(row: Mapping[str, Any]) -> str:
-    ends = row["t95_low_pp"], row["t95_high_pp"]
-    return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
+def _gap(row: Mapping[str, Any], low: float, high: float) -> str:
+    return f"{estimate(row['gap_pp'], low, high, signed=True)} pp"
 
 
 def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
     """The main comparison over those pairs in which no guard fails."""
-    if over is None or over.empty or estimates.empty:
+    if over is None or estimates.empty:
         return ""
     rows = over[(over["comparison"] == study.main) & (over["n_pairs"] > 1)].assign(pair="")
     for estimand in OF_HELDOUT:
@@ -182,30 +162,30 @@ def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: Study
 
 def _of_pairs(group: Group, estimates: pd.DataFrame, study: StudyFacts) -> str:
     cells, few, pairs = {}, [], 0
+    by = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
     for row in group.rows.to_dict("records"):
-        by = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
-        own = estimates[(estimates[by] == pd.Series({key: row[key] for key in by})).all(axis=1)]
-        sound, pairs = sum(map(_is_quotable, own.to_dict("records"))), max(pairs, len(own))
+        same = estimates[(estimates[by] == pd.Series({key: row[key] for key in by})).all(axis=1)]
+        sound, pairs = sum(map(_is_quotable, same.to_dict("records"))), max(pairs, len(same))
         if sound < FEWEST_PAIRS:
             few.append(study.called("optimizer", row["optimizer"]))
             continue
         cell, low, high = row, row["t95_low_pp"], row["t95_high_pp"]
-        if sound < len(own):  # the result has the 1 - 2 alpha interval of the sound pairs
+        if sound < len(same):  # the result has the 1 - 2 alpha interval of the sound pairs
             gap, end = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
             error = (end - gap) / upper_t(1 - row.get("alpha", study.alpha), sound - 1)
             cell, (low, high) = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
-        cells[row["optimizer"]] = (cell, low, high, f"; {sound} of {len(own)} pairs")
+        cells[row["optimizer"]] = (cell, low, high, f"; {sound} of {len(same)} pairs")
+    if pairs < FEWEST_PAIRS:
+        return ""
     told = [_told(study.main, cells, study)] if cells else []
     if few:
         told.append(f"with {phrase(few)} fewer than {FEWEST_PAIRS} of {pairs} pass every guard")
-    if pairs < FEWEST_PAIRS:
-        return ""
     return f"Over pairs of sessions ({group.title}): {'; '.join(told)}."
 
 
 def _nothing(estimates: pd.DataFrame, study: StudyFacts) -> str:
     """Why no gap of the study's subject is quoted, and the guard that fails most often."""
-    rows = estimates[estimates["comparison"].isin(_asked(study))]
+    rows = estimates[estimates["comparison"].isin(_comparisons(study))]
     if rows.empty:
         return "No difference between learners has been estimated."
     if study.recordings and (rows := rows[rows["task"].isin(study.recordings)]).empty:
@@ -226,38 +206,36 @@ def _against_rtrl(models: pd.DataFrame | None, study: StudyFacts) -> str:
     column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
     if models is None or column not in models:
         return ""
-    own = models[(models["learner"] == learner) & models[column].notna()]
-    own = own[~own["task"].isin(study.recordings)]
-    if own.empty:
+    rows = models[(models["learner"] == learner) & models[column].notna()]
+    rows = rows[~rows["task"].isin(study.recordings)]
+    if rows.empty:
         return ""
-    chosen = {name: own[name].mode().iloc[0] for name in ("architecture", "optimizer")}
-    own = own[(own[list(chosen)] == pd.Series(chosen)).all(axis=1)]
+    usual = {kind: rows[kind].mode().iloc[0] for kind in ("optimizer", "architecture")}
+    rows = rows[(rows[list(usual)] == pd.Series(usual)).all(axis=1)]
     tasks = [
-        f"{study.called('task', task)}: {estimate(found.mean, *found.interval(), digits=0)} %"
-        for task, rows in own.groupby("task", sort=False)
-        if _models_have_meaning(rows)
-        for found in [moments(rows[column])]
+        f"{study.called('task', task)}: {estimate(ours.mean, *ours.interval(), digits=0)} %"
+        for task, of_task in rows.groupby("task", sort=False)
+        if _models_have_meaning(of_task)
+        for ours in [moments(of_task[column])]
     ]
-    names = [study.called(name, chosen[name]) for name in ("optimizer", "architecture")]
     if not tasks:
         return ""
+    optimizer, network = (study.called(*item) for item in usual.items())
     return (
         f"Where the best exact RTRL recovers 100 %, “{study.called('learner', learner)}” with "
-        f"{names[0]} ({names[1]}) recovers (95 % t interval over "
-        f"networks): {'; '.join(tasks)}."
+        f"{optimizer} ({network}) recovers (95 % t interval over networks): {'; '.join(tasks)}."
     )
 
 
 def _models_have_meaning(models: pd.DataFrame) -> bool:
-    found = moments(models["frozen_heldout_error"] - models["reference_error"])
+    denominator = moments(models["frozen_heldout_error"] - models["reference_error"])
+    constant = models["constant_error"].mean() if "constant_error" in models else None
     return has_meaning(
         {
-            "denominator": found.mean,
-            "denominator_se": found.standard_error,
+            "denominator": denominator.mean,
+            "denominator_se": denominator.standard_error,
             "frozen_error": models["frozen_heldout_error"].mean(),
-            "constant_error": models["constant_error"].mean()
-            if "constant_error" in models
-            else None,
+            "constant_error": constant,
         }
     )
 

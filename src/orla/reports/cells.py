@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from orla.reports.comparison import Mean, Sheet, printed, seeds
+from orla.reports.comparison import Beside, Mean, mean_of_condition, printed, seeds
 from orla.reports.numbers import MISSING, count, estimate, number
 from orla.reports.paper_rows import network_name
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
 from orla.reports.tables.shared import NOT_RUN, lost_seeds
 
+Row = Mapping[str, Any]
+
 
 class Line(NamedTuple):
-    """A line of a table.
-
-    Attributes:
-        study: names and instances of the study.
-        row: a row of a result, or the key columns of a condition.
-        paper: the paper's row beside it, None where it has none.
-        sheet: our means, and the rows of the .csv twin; of tables that have such.
-    """
+    """A line of a table: the study's names, and a row of a result or a condition with its means."""
 
     study: StudyFacts
-    row: Mapping[str, Any]
-    paper: Mapping[str, Any] | None = None
-    sheet: Sheet | None = None
+    row: Row
+
+    @property
+    def paper(self) -> Row | None:
+        """The paper's row beside a condition."""
+        return self.row["paper"]
 
     def mean(self, measure: str) -> Mean | None:
-        """Ours of this condition; None where it was not run."""
-        return self.sheet.mean(self.row, measure)
+        """Ours of a condition; None where it was not run."""
+        return mean_of_condition(self.row, measure)
 
 
 class Cell(NamedTuple):
-    """A column, and what stands there of a line."""
+    """A column, what stands there of a line, and the numbers of it that have a row in the .csv."""
 
     column: Column
     text: Callable[[Line], str]
+    numbers: Callable[[Line], Sequence[Beside]] = lambda line: ()
 
 
 def cell(header: str, text: Callable[[Line], str], group: str = "", align: str = "r") -> Cell:
@@ -47,24 +46,23 @@ def cell(header: str, text: Callable[[Line], str], group: str = "", align: str =
     return Cell(Column(header, align, group), text)
 
 
-def called(kind: str, column: str = "") -> Cell:
+def called(kind: str, column: str = "", header: str = "") -> Cell:
     """The reader's name of a part; a dash where the line names none."""
 
     def text(line: Line) -> str:
         name = line.row[column or kind]
         return line.study.called(kind, name) if name else MISSING
 
-    return cell(kind.capitalize(), text, align="l")
+    return cell(header or kind.capitalize(), text, align="l")
 
 
 def network() -> Cell:
     """A network's name; that of a row of the paper alone with its units."""
-    return cell(
-        "Network",
-        lambda line: network_name(line.study, line.row["architecture"], line.paper),
-        "",
-        "l",
-    )
+
+    def text(line: Line) -> str:
+        return network_name(line.study, line.row["architecture"], line.paper)
+
+    return cell("Network", text, align="l")
 
 
 def value(
@@ -85,11 +83,8 @@ def value(
 def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any) -> Cell:
     """A number with its interval, which one seed has not; "not run" where it was not.
 
-    Args:
-        header, group: of the column.
-        *columns: of the row: the number, the interval's lower and its upper end.
-        n: the column with the number of seeds.
-        **how: digits, signed.
+    ``columns`` of the row are the number and the interval's ends, ``n`` the one with the number of
+    seeds; ``how`` are digits and signed.
     """
 
     def text(line: Line) -> str:
@@ -110,38 +105,49 @@ def counted() -> Cell:
     return cell("n", text)
 
 
+def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
+    """Ours over the paper's number, with what the rule says of both.
+
+    ``ours`` makes them of a line, or names the column of its row that holds them; ``how`` are
+    digits and signed.
+    """
+
+    def both(line: Line) -> Beside:
+        return line.row[ours] if isinstance(ours, str) else ours(line)
+
+    column = Column(header, "r", group)
+    return Cell(column, lambda line: both(line).text(**how), lambda line: [both(line)])
+
+
 def mean(
     header: str,
     measure: str,
     paper: str = "",
     *,
-    group: str = "",
     scale: float = 1.0,
     ending: str = "",
     with_interval: bool = True,
     **how: Any,
 ) -> Cell:
-    """Ours over the paper's number, with what the rule says of both.
+    """A condition's mean over the paper's number.
 
     Args:
-        header, group: of the column.
-        measure: our measure.
+        header, measure: of the column.
         paper: what the paper calls it, where that is another name.
         scale: what ours is multiplied by, as the paper's is in per cent.
         ending: see `orla.reports.comparison.printed`.
         with_interval: whether ours has one.
-        **how: digits, signed.
+        **how: group of the column, digits, signed.
     """
 
-    def text(line: Line) -> str:
-        ours = line.mean(measure)
-        if ours is not None:
-            ours = ours.times(scale)
-            ours = ours if with_interval else ours._replace(low=np.nan, high=np.nan)
-        there = printed(line.paper, paper or measure, ending)
-        return line.sheet.cell(line.row, measure, ours, there, **how)
+    def ours(line: Line) -> Beside:
+        mean = line.mean(measure)
+        if mean is not None:
+            mean = mean.times(scale)
+            mean = mean if with_interval else mean._replace(low=np.nan, high=np.nan)
+        return Beside(line.row, measure, mean, printed(line.paper, paper or measure, ending))
 
-    return cell(header, text, group)
+    return beside(header, ours, **how)
 
 
 def mean_seeds(measure: str) -> Cell:

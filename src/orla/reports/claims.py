@@ -13,9 +13,8 @@ from orla.errors import OrlaError
 from orla.reports import numbers
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
+from orla.reports.tables.shared import NOT_RUN
 from orla.reports.verdicts import outcome_words
-
-NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,12 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimL
             "not run".
         study: names, comparisons and data of the study.
     """
-    verdicts = _verdicts(results.get("verdicts"))
-    own = _beside_paper(results, study)
-    keys = [frame[["task", "pair"]] for frame in own.values()]
-    pairs = pd.concat(keys).drop_duplicates() if keys else pd.DataFrame({"pair": []})
-    by_pair = {
-        key: {name: f[(f[["task", "pair"]] == list(key)).all(axis=1)] for name, f in own.items()}
-        for key in pairs.itertuples(index=False, name=None)
-    }
+    verdicts = results.get("verdicts", pd.DataFrame()).to_dict("records")
+    verdicts = {row["registration"]: row for row in verdicts}
+    by_pair: dict[tuple, dict[str, pd.DataFrame]] = {}
+    for name, frame in _beside_paper(results, study).items():
+        for pair, rows in frame.groupby(["task", "pair"], sort=False):
+            by_pair.setdefault(pair, {})[name] = rows
     return [_line(claim, by_pair, verdicts, study) for claim in load().claims]
 
 
@@ -77,21 +74,19 @@ def _beside_paper(
     results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> dict[str, pd.DataFrame]:
     """Of results that say which condition a row is of, the rows that the paper's may stand by."""
-    return {
-        name: _fitting(frame, study)
-        for name, frame in results.items()
-        if set(CONDITION) <= set(frame)
-    }
 
+    def fits(row: Mapping[str, Any]) -> bool:
+        comparison = PAPERS if row.get("comparison") == PAPERS else None
+        return study.paper(row, comparison) is not None
 
-def _fitting(frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    columns = [c for c in (*CONDITION, "comparison") if c in frame]
-    kinds = frame[columns].drop_duplicates()
-    fits = [
-        study.paper(row, PAPERS if row.get("comparison") == PAPERS else None) is not None
-        for row in kinds.to_dict("records")
-    ]
-    return frame.merge(kinds[np.array(fits, dtype=bool)], how="inner", on=columns)
+    fitting = {}
+    for name, frame in results.items():
+        if set(CONDITION) <= set(frame):
+            columns = [c for c in (*CONDITION, "comparison") if c in frame]
+            kinds = frame[columns].drop_duplicates()
+            kinds = kinds[np.fromiter(map(fits, kinds.to_dict("records")), bool)]
+            fitting[name] = frame.merge(kinds, how="inner", on=columns)
+    return fitting
 
 
 def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
@@ -105,29 +100,30 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     Raises:
         OrlaError: several rows match where one must, or a column does not exist.
     """
-    rows = _rows(spec, results.get(spec["result"]))
-    if rows is None or rows.empty:
+    rows = _rows(spec, results.get(spec["result"], pd.DataFrame()))
+    if rows.empty:
         return f"{spec['label']}: {NOT_RUN}"
-    style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
-    unit = f" {spec['unit']}" if spec.get("unit") else ""
     values = _column(spec, rows, spec["estimate"])
     if "minus" in spec:
         values = values - _column(spec, rows, spec["minus"])
-    aggregate = spec.get("aggregate", "one")
     if values.isna().all():
         return f"{spec['label']}: diverged"
+    style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
+    aggregate, sample = spec.get("aggregate", "one"), ""
     if aggregate == "mean":
-        return f"{spec['label']}: {numbers.number(values.mean(), **style)}{unit}"
-    if aggregate == "range":
-        ends = [numbers.number(value, **style) for value in (values.min(), values.max())]
-        return f"{spec['label']}: {' to '.join(ends)}{unit}{_sample(spec, rows)}"
-    if len(rows) != 1:
+        figures = [values.mean()]
+    elif aggregate == "range":
+        figures, sample = [values.min(), values.max()], _sample(spec, rows)
+    elif len(rows) == 1:
+        figures, sample = [values.iloc[0]], _sample(spec, rows, style["digits"])
+    else:
         raise OrlaError(
             f"claims.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
             f"{spec['result']}, not one; name more columns under 'where'"
         )
-    figure = numbers.number(values.iloc[0], **style)
-    return f"{spec['label']}: {figure}{unit}{_sample(spec, rows, style)}"
+    text = " to ".join(numbers.number(figure, **style) for figure in figures)
+    unit = f" {spec['unit']}" if spec.get("unit") else ""
+    return f"{spec['label']}: {text}{unit}{sample}"
 
 
 def _line(
@@ -154,17 +150,9 @@ def _line(
     )
 
 
-def _verdicts(verdicts: pd.DataFrame | None) -> dict[str, dict]:
-    if verdicts is None:
-        return {}
-    return {row["registration"]: row for row in verdicts.to_dict("records")}
-
-
-def _rows(spec: Mapping[str, Any], frame: pd.DataFrame | None) -> pd.DataFrame | None:
-    if frame is None or frame.empty:
-        return None
+def _rows(spec: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     chosen = pd.Series(True, index=frame.index)
-    for column, value in spec["where"].items():
+    for column, value in spec["where"].items() if len(frame) else ():
         chosen &= _column(spec, frame, column) == value
     return frame[chosen]
 
@@ -178,17 +166,12 @@ def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Ser
     return frame[column]
 
 
-def _sample(
-    spec: Mapping[str, Any], rows: pd.DataFrame, style: Mapping[str, Any] | None = None
-) -> str:
+def _sample(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None) -> str:
+    """The interval, where `digits` are given, and the number of seeds, in brackets."""
     parts = []
-    few = "n" in spec and int(rows[spec["n"]].min()) < 2
-    if style is not None and "low" in spec and not few:
-        ends = numbers.interval(
-            rows[spec["low"]].iloc[0], rows[spec["high"]].iloc[0], style["digits"]
-        )
-        if ends:
-            parts.append(f"{spec['interval']} {ends}")
+    if digits is not None and "low" in spec and ("n" not in spec or rows[spec["n"]].min() >= 2):
+        ends = numbers.interval(*rows[[spec["low"], spec["high"]]].iloc[0], digits)
+        parts += [f"{spec['interval']} {ends}"] if ends else []
     if "n" in spec:
         counts = sorted({int(n) for n in rows[spec["n"]]})
         parts.append("n = " + (str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"))

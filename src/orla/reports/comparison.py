@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from orla.reports.numbers import MISSING, interval, is_missing, number
-from orla.reports.study import StudyFacts
-from orla.reports.tables.shared import NOT_RUN, twin
+from orla.reports.tables.shared import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
 
@@ -82,14 +80,10 @@ def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
 
 
 def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Printed | None:
-    """A number of a row of the paper, by the name of its column; None where it has none.
+    """A number of a row of `Paper.table`, by its column; None where it has none.
 
-    A row with ``NAME_from`` and ``NAME_to`` has a range.
-
-    Args:
-        row: as `Paper.table` gives it, or None.
-        name: the column, such as top1_past.
-        ending: what follows "low" and "high" in the columns of its interval, such as _percent.
+    A row with ``NAME_from`` and ``NAME_to`` has a range; `ending` is what follows "low" and "high"
+    in the columns of the interval, such as _percent.
     """
     row = row or {}
     place = str(row.get("place", ""))
@@ -103,10 +97,8 @@ def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Print
 def compared(ours: Mean | None, paper: float | None, spread: float | None = None) -> str:
     """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE`; see `COMPARED`.
 
-    Args:
-        ours: our mean, None where it was not run; ends of its interval may be missing.
-        paper: the paper's number, None where it has only words.
-        spread: the paper's half interval, None where it prints none.
+    Ours is None where it was not run, the paper's where it has only words; `spread` is the paper's
+    half interval.
     """
     if ours is None or is_missing(paper) or is_missing(ours.value):
         return NOT_COMPARABLE
@@ -129,10 +121,7 @@ def adapts(change: Mean | None) -> str:
 def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:
     """Ours in one line: the mean ± half of its interval, or why there is none.
 
-    Args:
-        ours: our mean, None where it was not run.
-        digits, signed: how it is written.
-        without: what is said of a mean that is missing though no model diverged.
+    ``without`` is said of a mean that is missing though no model diverged.
     """
     if ours is None:
         return NOT_RUN
@@ -149,75 +138,58 @@ def seeds(ours: Mean | None) -> str:
     return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
 
 
-@dataclass
-class Sheet:
-    """The cells of a table, with a row of the .csv twin for each of them.
+class Beside(NamedTuple):
+    """Our number of a condition's measure beside the paper's; each may be None."""
 
-    A cell has two lines: ours with half of its interval, and under it the paper's number with what
-    the rule says of both.
-
-    Attributes:
-        study: names and instances of the study.
-        means: our means by the values of the key columns, then the measure.
-        records: ours, the paper's and what the rule says, cell by cell.
-        ran: whether any of ours was run.
-    """
-
-    study: StudyFacts
-    means: dict[tuple[str, ...], Mean] = field(default_factory=dict)
-    records: list[dict[str, Any]] = field(default_factory=list)
-    ran: bool = False
-
-    def take(self, measured: pd.DataFrame) -> None:
-        """Take the means of the result `measured`."""
-        columns = ["mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
-        names = measured[[*KEYS, "measure"]].itertuples(index=False, name=None)
-        rows = measured[columns].itertuples(index=False, name=None)
-        self.means |= {key: Mean(*row) for key, row in zip(names, rows, strict=True)}
-
-    def mean(self, keys: Mapping[str, str] | None, measure: str) -> Mean | None:
-        """A condition's mean; None where it was not run or not measured."""
-        if keys is None:
-            return None
-        key = tuple(keys.get(name, "") for name in KEYS)
-        recovery = self.means.get((*key, RECOVERY))
-        lost = recovery and not recovery.n and recovery.diverged
-        return self.means.get((*key, measure), Mean(np.nan, diverged=lost) if lost else None)
-
-    def cell(
-        self,
-        keys: Mapping[str, str],
-        measure: str,
-        ours: Mean | None,
-        paper: Printed | None = None,
-        digits: int = 2,
-        signed: bool = False,
-    ) -> str:
-        """Two lines, ours over the paper's; the second is left out where the paper has none."""
-        said = self.note(keys, measure, ours, paper)
-        judged = "" if said == NOT_COMPARABLE else f" ({said})"
-        second = f"\n{paper.text(digits, signed)}{judged}" if paper else ""
-        return mean_text(ours, digits, signed) + second
-
-    def note(
-        self, keys: Mapping[str, str], measure: str, ours: Mean | None, paper: Printed | None = None
-    ) -> str:
-        """What the rule says of both; the row of the twin is added."""
-        self.ran = self.ran or ours is not None
-        said = compared(ours, paper.value, paper.spread) if paper else NOT_COMPARABLE
-        mean, number_there = ours or Mean(None, None, None), paper or Printed(None)
-        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
-        there = ("paper", "paper_low", "paper_high", "paper_place")
-        self.records.append(
-            {name: keys.get(name, "") for name in KEYS}
-            | {"measure": measure, "run": ours is not None}
-            | dict(zip(names, mean, strict=True))
-            | dict(zip(there, number_there[:4], strict=True))
-            | {"compared": said}
-        )
-        return said
+    keys: Mapping[str, Any]
+    measure: str
+    ours: Mean | None
+    paper: Printed | None = None
 
     @property
-    def data(self) -> pd.DataFrame:
-        """The .csv twin, a row a cell."""
-        return twin(self.records, pd.DataFrame(columns=list(KEYS)), self.study)
+    def said(self) -> str:
+        """What the rule says of both."""
+        if self.paper is None:
+            return NOT_COMPARABLE
+        return compared(self.ours, self.paper.value, self.paper.spread)
+
+    def text(self, digits: int = 2, signed: bool = False) -> str:
+        """Two lines, ours over the paper's; the second is left out where the paper has none."""
+        judged = "" if self.said == NOT_COMPARABLE else f" ({self.said})"
+        second = f"\n{self.paper.text(digits, signed)}{judged}" if self.paper else ""
+        return mean_text(self.ours, digits, signed) + second
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Both as a row of the .csv twin."""
+        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
+        there = ("paper", "paper_low", "paper_high", "paper_place")
+        return (
+            {name: self.keys.get(name, "") for name in KEYS}
+            | {"measure": self.measure, "run": self.ours is not None}
+            | dict(zip(names, self.ours or Mean(None, None, None), strict=True))
+            | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
+            | {"compared": self.said}
+        )
+
+
+def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mean]]:
+    """Each condition's means by measure, of the result `measured`, by its key columns."""
+    columns = ["measure", "mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
+    return {
+        keys: {name: Mean(*row) for name, *row in group[columns].itertuples(index=False)}
+        for keys, group in measured.groupby(list(KEYS), sort=False)
+    }
+
+
+def by_condition(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
+    """A row a condition: its key columns, and "means", those of `means_by_keys`."""
+    return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])
+
+
+def mean_of_condition(row: Mapping[str, Any] | None, measure: str) -> Mean | None:
+    """A mean of a row of `by_condition`; None where it was not run or not measured."""
+    means = (row or {}).get("means", {})
+    recovery = means.get(RECOVERY)
+    lost = recovery and not recovery.n and recovery.diverged
+    return means.get(measure, Mean(np.nan, diverged=lost) if lost else None)

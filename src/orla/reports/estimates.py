@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from orla.reports.numbers import interval, is_missing, number
+from orla.reports.study import StudyFacts
 from orla.reports.table import Panel
 from orla.results import guards
 from orla.study.keys import SETTING
@@ -37,11 +38,15 @@ METRICS = {
 FEW_POINTS = 5
 
 
-def estimands(frame: pd.DataFrame) -> list[str]:
-    """The estimands of a result, those with a name first."""
-    found = frame["estimand"].unique().tolist() if "estimand" in frame else []
+def by_estimand(
+    rows: pd.DataFrame, study: StudyFacts, *more: str
+) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Each condition's rows of each estimand, as (estimand, title, rows); named estimands first."""
     known = list(ESTIMANDS)
-    return sorted(found, key=lambda e: (known.index(e) if e in known else len(known), e))
+    names = rows["estimand"].unique().tolist() if "estimand" in rows else []
+    for name in sorted(names, key=lambda e: (known.index(e) if e in known else len(known), e)):
+        for title, _, group in study.groups(rows[rows["estimand"] == name], *more):
+            yield name, title, group
 
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
@@ -55,7 +60,7 @@ def has_meaning(row: Mapping[str, Any]) -> bool:
 
 def is_guarded(row: Mapping[str, Any]) -> bool:
     """Whether a guard fails: of a pair's estimate, or in one of its pairs."""
-    return bool(_text(row.get("guards"))) or _given(row, "n_failing", 0) > 0
+    return bool(_text(row.get("guards"))) or _count(row, "n_failing") > 0
 
 
 def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
@@ -68,16 +73,18 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
     ]
 
 
-def gap_lines(row: Mapping[str, Any], words: bool = True) -> str:
+def gap_lines(row: Mapping[str, Any]) -> str:
     """A gap, its interval, and the differences of R2 and MSE, a line each.
 
-    Args:
-        row: of `estimates`, `over_pairs` or `gaps`.
-        words: whether "diverged" is said where every model diverged.
+    ``row`` is of `estimates`, `over_pairs` or `gaps`.
     """
-    lines = [_gap(row, words)]
-    if _clear(row) and (ends := interval(row.get("t95_low_pp"), row.get("t95_high_pp"))):
-        lines.append(ends)
+    if has_meaning(row) and not is_missing(row.get("gap_pp")):
+        ends = interval(row.get("t95_low_pp"), row.get("t95_high_pp"))
+        lines = [number(row["gap_pp"], signed=True) + (GUARDED if is_guarded(row) else "")]
+        lines += [ends] if ends else []
+    else:
+        lost = has_meaning(row) and _count(row, "n_diverged") > 0
+        lines = ["diverged" if lost else NO_MEANING]
     for name, column in (("R²", "r2_gap"), ("MSE", "error_gap")):
         if not is_missing(row.get(column)):
             lines.append(f"{name} {number(row[column], 3, signed=True)}")
@@ -115,25 +122,13 @@ def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
     if GUARDED in text:
         reasons = Counter(r for row in rows for r in _text(row.get("guards")).split("; ") if r)
         told += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
-        if any(_given(row, "n_failing", 0) > 0 for row in rows):
+        if any(_count(row, "n_failing") > 0 for row in rows):
             told.append("‡ a guard fails in at least one pair; the column says in how many.")
     return told
 
 
-def _gap(row: Mapping[str, Any], words: bool) -> str:
-    if not _clear(row):
-        lost = _given(row, "n_diverged", 0) > 0
-        return "diverged" if words and lost and has_meaning(row) else NO_MEANING
-    return number(row["gap_pp"], signed=True) + (GUARDED if is_guarded(row) else "")
-
-
-def _clear(row: Mapping[str, Any]) -> bool:
-    return has_meaning(row) and not is_missing(row.get("gap_pp"))
-
-
-def _given(row: Mapping[str, Any], column: str, otherwise: float) -> float:
-    value = row.get(column)
-    return otherwise if is_missing(value) else float(value)
+def _count(row: Mapping[str, Any], column: str) -> float:
+    return 0 if is_missing(row.get(column)) else row[column]
 
 
 def _text(value: object) -> str:

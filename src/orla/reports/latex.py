@@ -7,7 +7,7 @@ import unicodedata
 
 from orla.reports.numbers import bind
 
-_RESERVED = {
+_COMMANDS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -24,8 +24,6 @@ _RESERVED = {
     '"': "''",
     "[": "{[}",  # a bare one after \\ would be read as that command's option
     "]": "{]}",
-}
-_SIGNS = {
     "−": r"\ensuremath{-}",
     "–": "--",
     "—": "---",
@@ -80,18 +78,13 @@ def _token(match: re.Match[str]) -> str:
     if match["sub"]:
         base, index = match["sub"].split("_")
         base = base.replace("Δ", r"\Delta ")
-        roman = index if index == "hh" or index == "ih" else rf"\mathrm{{{index}}}"
+        roman = index if index in ("hh", "ih") else rf"\mathrm{{{index}}}"
         return rf"\ensuremath{{{base}_{{{roman}}}}}"
     if match["sup"]:
         return rf"\ensuremath{{^{{{match['sup'].translate(_TO_DIGITS)}}}}}"
-    return _character(match["one"])
-
-
-def _character(character: str) -> str:
-    if character in _RESERVED:
-        return _RESERVED[character]
-    if character in _SIGNS:
-        return _SIGNS[character]
+    character = match["one"]
+    if character in _COMMANDS:
+        return _COMMANDS[character]
     if character.isascii():
         return character if character.isprintable() else " "
     plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()

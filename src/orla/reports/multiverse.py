@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 
 import numpy as np
 import pandas as pd
 
-from orla.reports import words
 from orla.reports.estimates import METRICS
+from orla.reports.paper_rows import kind_of
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
+from orla.reports.words import PartNames
 
 # What a choice is called, in the order of the rows of the picture.
 CHOICES = {
@@ -39,11 +40,9 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     known = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
     task, pair = known.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
     rows = rows[(rows["task"] == task) & (rows["pair"] == pair)].copy()
-    for metric, factor in (("r2", 100.0), ("error", -100.0)):
-        own = rows["metric"] == metric
-        ends = rows.loc[own, ["gap", "low", "high"]].to_numpy(float) * factor
-        low, high = np.sort(ends[:, 1:], axis=1).T if len(ends) else (ends[:, 1], ends[:, 2])
-        rows.loc[own, "gap"], rows.loc[own, "low"], rows.loc[own, "high"] = ends[:, 0], low, high
+    numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": -100.0}
+    rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
+    rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
     return rows.assign(**_choices(rows, study)).sort_values(["optimizer", "gap"], kind="stable")
 
 
@@ -55,15 +54,14 @@ def of_what(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> 
     return " on " + ", ".join(study.called(kind, value) for kind, value in shown if value)
 
 
-def varied(rows: pd.DataFrame, study: StudyFacts) -> dict[str, list[str]]:
+def varied(rows: pd.DataFrame) -> dict[str, list[str]]:
     """The choices that differ between specifications, each with its values in order."""
-    found = {}
-    for name in CHOICES:
-        keys = rows.drop_duplicates(name)
-        values = keys[name].tolist()
-        if len(values) > 1:
-            found[name] = sorted(values, key=lambda value: _place(name, value, study))
-    return found
+    values = {name: rows[name].unique().tolist() for name in CHOICES}
+    return {
+        name: sorted(each, key=lambda value: _place(name, value))
+        for name, each in values.items()
+        if len(each) > 1
+    }
 
 
 def optimizers(rows: pd.DataFrame, study: StudyFacts) -> list[str]:
@@ -78,15 +76,13 @@ def optimizers(rows: pd.DataFrame, study: StudyFacts) -> list[str]:
 
 
 def _gradients(study: StudyFacts) -> list[str]:
-    found = square(study)
-    if found is None:
+    if (both := square(study)) is None:
         return [study.main]
-    both = [found.per_step, found.per_window, found.diagonal(study)]
-    return [name for name in both if name]
+    return [name for name in (both.per_step, both.per_window, both.diagonal(study)) if name]
 
 
 def _choices(rows: pd.DataFrame, study: StudyFacts) -> dict[str, pd.Series]:
-    kinds = rows["architecture"].map(lambda name: _kind(name, study))
+    kinds = rows["architecture"].map(lambda name: kind_of(study, name))
     windows = rows["architecture"].map(lambda name: study.pretraining.get(name))
     return {
         "metric": rows["metric"].map(lambda name: METRICS.get(name, name)),
@@ -96,32 +92,26 @@ def _choices(rows: pd.DataFrame, study: StudyFacts) -> dict[str, pd.Series]:
             lambda step: "all steps" if pd.isna(step) else f"{step:,.0f} steps"
         ),
         "pretraining": windows.map(lambda n: "" if pd.isna(n) else f"window of {n:.0f}"),
-        "network": kinds.map(lambda kind: words.name("architecture", kind)),
+        "network": kinds.map(lambda kind: PartNames().called("architecture", kind)),
     }
 
 
-def _kind(name: str, study: StudyFacts) -> str:
-    given = study.instances.get("architecture", {}).get(name, name)
-    return str(given["kind"]) if isinstance(given, Mapping) else str(given)
-
-
 def _cadence(name: str, study: StudyFacts) -> str:
-    given = study.comparison(name)
-    strides = [study.stride(learner) for learner in (given.minuend, given.subtrahend)]
-    if strides[0] == strides[1] == 1:
-        return "both per step"
-    if strides[0] == strides[1]:
-        return f"both per {strides[0]} steps"
-    return f"full per {strides[0]}, immediate per {strides[1]}"
+    comparison = study.comparison(name)
+    full, immediate = map(study.stride, (comparison.minuend, comparison.subtrahend))
+    if full != immediate:
+        return f"full per {full}, immediate per {immediate}"
+    return "both per step" if full == 1 else f"both per {full} steps"
 
 
-def _place(name: str, value: str, study: StudyFacts) -> tuple:
+def _place(name: str, value: str) -> tuple:
+    """What the values of a choice are sorted by: numbers by size, of splits the larger first."""
     if name == "metric":
         known = list(METRICS.values())
         return (known.index(value) if value in known else len(known), value)
     if name in ("freezing", "pretraining", "split"):
-        digits = "".join(c for c in value.replace("/", " ").split()[0] if c.isdigit())
-        numbers = "".join(c for c in value if c.isdigit()) if name != "split" else digits
-        size = int(numbers) if numbers else 10**9
+        text = value.replace("/", " ").split()[0] if name == "split" else value
+        digits = re.sub(r"\D", "", text)
+        size = int(digits) if digits else 10**9
         return (-size if name == "split" else size, value)
-    return ({"both": 0}.get(value.split()[0], 1), len(value), value)
+    return (not value.startswith("both "), len(value), value)

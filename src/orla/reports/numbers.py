@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 
@@ -95,6 +97,15 @@ def estimate(
 def count(value: float | None) -> str:
     """A whole number, or a dash."""
     return MISSING if is_missing(value) else str(int(value))
+
+
+def span(values: pd.Series, write: Callable[..., str] = number, **how: Any) -> str:
+    """Smallest to largest value, each written so; "diverged" where none is finite."""
+    values = values.dropna()
+    if values.empty:
+        return "diverged"
+    low, high = (write(end, **how) for end in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def bind(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Rows of the paper's tables beside the conditions of a study: which is of which."""
+"""Conditions of a study beside the rows of the paper's tables: which is of which, in panels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,19 @@ import pandas as pd
 
 from orla.reports.paper import load
 from orla.reports.study import HIDDEN, StudyFacts
+from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS, KEYS
 from orla.study.plan import STATIONARY
 
 Keys = Mapping[str, Any]
+# What sets the panels of a table apart whose lines are networks.
+EPISODE = ("task", "pair", "precision", "split")
 _GIVEN = ("task", "learner", "optimizer", "precision", "split")
+_NAME = "over {} pairs"
+_ON_PAIRS = (
+    "Over pairs: a pair's number is the mean over its networks; n, intervals and what is paired "
+    "are of pairs."
+)
 
 
 def papers_structure() -> list[dict[str, Any]]:
@@ -27,7 +36,7 @@ def full_learner() -> str:
     return papers_structure()[0]["learner"]
 
 
-def of_text(*columns: str, **more: str) -> list[dict[str, Any]]:
+def in_text(*columns: str, **more: str) -> list[dict[str, Any]]:
     """The rows that the paper's text adds with these columns, under its full learner."""
     rows = (row for row in load().table("text") if set(columns) <= set(row))
     return [row | {"learner": full_learner()} | more for row in rows]
@@ -66,27 +75,26 @@ def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
     return conditions[conditions["split"] != STATIONARY]
 
 
-def conditions_with(
-    measured: pd.DataFrame, *measures: str, fits: Callable[[Keys], bool]
+def beside_paper(
+    conditions: pd.DataFrame, rows: Sequence[Keys], study: StudyFacts, means: Mapping[tuple, Any]
 ) -> pd.DataFrame:
-    """Key columns of the plain conditions that have one of these measures and fit, each once."""
-    rows = plain(measured)
-    rows = rows.loc[rows["measure"].isin(measures), list(KEYS)].drop_duplicates()
-    return rows[np.fromiter(map(fits, rows.to_dict("records")), bool, len(rows))]
-
-
-def beside(conditions: pd.DataFrame, rows: Sequence[Keys], study: StudyFacts) -> pd.DataFrame:
-    """Conditions of the study and those of the paper that were not run, with the paper's row.
+    """Conditions with the paper's row of each, and those of the paper that were not run.
 
     A condition is that of a row where it agrees in all of task, learner, optimizer, precision and
     split that the row has, and its network is of the row's kind and size.
 
+    Args:
+        conditions: of `orla.reports.comparison.by_condition`.
+        rows: the paper's.
+        study: names of the study.
+        means: by key columns, for conditions of the paper that diverged.
+
     Returns:
-        Key columns; ``paper_row``, the place of the paper's row in `rows`, -1 for none; ``run``.
+        Key columns; "means", by measure; "paper", a row of `rows` or None; "run".
     """
-    ran = [dict(keys, paper_row=-1, run=True) for keys in conditions.to_dict("records")]
+    ran = [{**keys, "paper": None, "run": True} for keys in conditions.to_dict("records")]
     lacking = []
-    for i, row in enumerate(rows):
+    for row in rows:
         wanted = {name: row[name] for name in _GIVEN if row.get(name) is not None}
         alike = [
             keys
@@ -94,10 +102,97 @@ def beside(conditions: pd.DataFrame, rows: Sequence[Keys], study: StudyFacts) ->
             if wanted.items() <= keys.items() and like(study, keys["architecture"], row)
         ]
         for keys in alike:
-            keys["paper_row"] = i
+            keys["paper"] = row
         if not alike:
-            blank = dict.fromkeys(KEYS, "") | DEFAULTS | wanted
-            lacking.append(
-                blank | {"architecture": row["architecture"], "paper_row": i, "run": False}
-            )
-    return pd.DataFrame(ran + lacking, columns=[*KEYS, "paper_row", "run"])
+            keys = dict.fromkeys(KEYS, "") | DEFAULTS | wanted
+            keys["architecture"] = row["architecture"]
+            more = {"means": means.get(tuple(keys.values()), {}), "paper": row, "run": False}
+            lacking.append(keys | more)
+    return pd.DataFrame(ran + lacking, columns=[*KEYS, "means", "paper", "run"])
+
+
+def titled(
+    study: StudyFacts, frame: pd.DataFrame, by: Sequence[str], blank: Keys | None = None
+) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of each value of some key columns, with a title; in the order of `ran_first`.
+
+    ``blank`` is a row of the paper, whose condition stands alone where there are no rows.
+    """
+    if frame.empty and blank is not None:
+        frame = pd.DataFrame([{name: blank.get(name, "") for name in KEYS} | DEFAULTS])
+    if frame.empty:
+        return []
+    groups = study.arrange(frame).groupby(list(by), sort=False)
+    return ran_first(
+        (", ".join(study.called(k, v) for k, v in zip(by, values, strict=True) if v != ""), rows)
+        for values, rows in groups
+    )
+
+
+def ran_first(groups: Iterable[tuple[str, pd.DataFrame]]) -> list[tuple[str, pd.DataFrame]]:
+    """Titles and rows: what the paper has too, what it has not, and last what was not run."""
+
+    def place(group: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
+        rows = group[1]
+        lacks = "run" in rows and not rows["run"].any()
+        return lacks, "paper" in rows and rows["paper"].isna().all()
+
+    return sorted(groups, key=place)
+
+
+def papers_first(study: StudyFacts, groups: Iterable[Any]) -> list[Any]:
+    """Groups of `StudyFacts.groups`, those on the paper's recordings first."""
+    papers = study.papers_task or next(iter(study.recordings), "")
+    return sorted(groups, key=lambda group: group.keys["task"] != papers)
+
+
+def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
+    """The table `measured`, with one row over all pairs where a task has several.
+
+    The mean is over pairs' means, its interval and ``n_seeds`` are over pairs.
+    """
+
+    def pooled(group: pd.DataFrame) -> pd.DataFrame:
+        by = [name for name in (*KEYS, "measure") if name not in ("task", "pair")]
+        rows = []
+        for values, one in group.groupby(by, sort=False):
+            moment = moments(one["mean"])
+            row = dict(zip(by, values, strict=True), task=one["task"].iloc[0])
+            row |= dict(zip(("t95_low", "t95_high"), moment.interval(), strict=True))
+            row |= {"mean": moment.mean, "sd": moment.sd, "n_seeds": moment.n}
+            rows.append(row | {"n_diverged": one["n_diverged"].sum()})
+        return pd.DataFrame(rows, columns=group.columns)
+
+    return _where_several(measured, pooled)
+
+
+def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
+    """The models, with one row a pair where a task has several: means over the pair's networks.
+
+    The pair's name stands under ``seed``, so that what is paired by network is paired by pair.
+    """
+
+    def pooled(group: pd.DataFrame) -> pd.DataFrame:
+        numbers = group.select_dtypes("number").columns.difference(["seed", *KEYS], sort=False)
+        by = group.groupby(list(KEYS), sort=False)
+        means = by[list(numbers)].mean().assign(diverged=by["diverged"].any()).reset_index()
+        return means.assign(seed=means["pair"])
+
+    return _where_several(models, pooled)
+
+
+def _where_several(
+    frame: pd.DataFrame, pooled: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """The rows of tasks with one pair, and those of `pooled` for a task with several."""
+    parts = []
+    for _, group in frame.groupby("task", sort=False):
+        pairs = group["pair"].nunique()
+        parts.append(pooled(group).assign(pair=_NAME.format(pairs)) if pairs > 1 else group)
+    return pd.concat(parts, ignore_index=True) if parts else frame
+
+
+def notes_on_pairs(pairs: Iterable[str]) -> list[str]:
+    """What the numbers over pairs are, where one of these pairs is several; else []."""
+    pooled = re.compile(_NAME.format(r"\d+"))
+    return [_ON_PAIRS] if any(map(pooled.fullmatch, pairs)) else []

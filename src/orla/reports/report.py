@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from orla import catalogue
 from orla.catalogue import Part
-from orla.reports import claims, opening, provenance
+from orla.reports import claims, opening
 from orla.reports.chapters import CARDS, chapter, place
 from orla.reports.study import StudyFacts
 from orla.reports.table import TableDocument, write
 from orla.reports.verdicts import VerdictLine, verdict_lines
-from orla.reports.words import NONE
+
+_MAIN_LINES = ("code", "cpu_capability", "platform", "threads", "prereg_lock_sha256")
+_MAIN_VERSIONS = ("orla", "python", "torch", "numpy")
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,9 @@ class Report:
     def tables(self) -> dict[str, TableDocument]:
         """Every table of the catalogue whose results there are, in the order of the page."""
         parts = catalogue.parts("table")
-        order = sorted(parts, key=lambda name: place(parts[name].part.chapter))
         return {
             name: parts[name]().build(*needed, study=self.study)
-            for name in order
+            for name in sorted(parts, key=lambda name: place(parts[name].part.chapter))
             if (needed := self.needed(parts[name])) is not None
         }
 
@@ -80,48 +82,77 @@ class Report:
         """Title, answer and background."""
         return opening.opening(self.results, self.verdicts, self.study)
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What the templates of page and findings both read."""
-        results = self.results
-        titles = {item["chapter"].title for item in self.chapters()}
-        return {
-            "study": self.study,
-            "partly": self.study.partly_simulated(results.get("heldout")),
-            "opening": self.opening,
-            "verdicts": self.verdicts,
-            "claims": [line for line in self.claims if line.ours],
-            "unmeasured": [line for line in self.claims if not line.ours],
-            "provenance": provenance.short(self.origin),
-            "unrun": [line for line in self.unrun if line[0] not in titles],
-        }
+    @cached_property
+    def provenance(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Lines of provenance: code without its files, main versions, machine and lock; and all
+        others."""
+        lines = dict(_flat(self.origin))
+        main = {name: text for name, text in lines.items() if _is_main(*name.partition(", ")[::2])}
+        return main, {name: text for name, text in lines.items() if name not in main}
 
-    def chapters(self, figures: Mapping[str, Any] = NONE) -> Iterator[dict[str, Any]]:
+    def render(
+        self, template: str, filters: Mapping[str, Callable] | None = None, **facts: Any
+    ) -> str:
+        """A template of this folder, with these facts and those of all; HTML is escaped."""
+        environment = Environment(
+            loader=PackageLoader("orla", "reports"),
+            autoescape=select_autoescape(["html"]),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters |= filters or {}
+        titles, results = {item["chapter"].title for item in self.chapters()}, self.results
+        return environment.get_template(template).render(
+            study=self.study,
+            partly=self.study.partly_simulated(results.get("heldout")),
+            opening=self.opening,
+            verdicts=self.verdicts,
+            claims=[line for line in self.claims if line.ours],
+            unmeasured=[line for line in self.claims if not line.ours],
+            provenance=self.provenance[0],
+            unrun=[line for line in self.unrun if line[0] not in titles],
+            **facts,
+        )
+
+    def chapters(self, figures: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Every chapter that has a table or one of these figures (by name), in order."""
-        chapters = {
-            kind: {name: part.part.chapter for name, part in catalogue.parts(kind).items()}
-            for kind in ("table", "figure")
-        }
+        chapters: dict[str, dict[str, list]] = {}
         tables = {table.slug: table for table in self.shown}
-        names = {chapters["table"][slug] for slug in tables}
-        names |= {chapters["figure"][figure] for figure in figures}
-        for name in sorted(names, key=place):
-            yield {
-                "name": name,
-                "chapter": chapter(name),
-                "tables": [t for slug, t in tables.items() if chapters["table"][slug] == name],
-                "figures": [f for slug, f in figures.items() if chapters["figure"][slug] == name],
-            }
+        for kind, items in (("table", tables), ("figure", figures or {})):
+            parts = catalogue.parts(kind)
+            for name, item in items.items():
+                contents = chapters.setdefault(
+                    parts[name].part.chapter, {"table": [], "figure": []}
+                )
+                contents[kind].append(item)
+        for name in sorted(chapters, key=place):
+            tables, figures = chapters[name].values()
+            heading = {"name": name, "chapter": chapter(name)}
+            yield heading | {"tables": tables, "figures": figures}
 
-    def write_tables(self, folder: Path | str) -> list[Path]:
-        """Write table_NAME.tex and .csv of every table into a folder; the paths are returned.
+    def write_tables(self, folder: Path | str) -> None:
+        """Write table_NAME.tex and .csv of every table into a folder.
 
         Raises:
             OrlaError: the disk is full.
         """
-        written = []
         for name, table in self.tables.items():
-            paths = [Path(folder) / f"table_{name}.{form}" for form in ("tex", "csv")]
-            write(table, *paths)
-            written += paths
-        return written
+            write(table, *(Path(folder) / f"table_{name}.{form}" for form in ("tex", "csv")))
+
+
+def _is_main(head: str, rest: str) -> bool:
+    if head == "versions":
+        return rest in _MAIN_VERSIONS
+    return head in _MAIN_LINES and not rest.startswith("files")
+
+
+def _flat(origin: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested provenance as lines: "versions, torch" and its value."""
+    for key, value in origin.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}, ")
+        elif isinstance(value, list | tuple):
+            yield f"{prefix}{key}", ", ".join(map(str, value)) or "none"
+        else:
+            yield f"{prefix}{key}", "unknown" if value is None else str(value)

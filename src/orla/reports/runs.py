@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
 from orla.reports.study import StudyFacts
 
 
-@dataclass(frozen=True)
-class Run:
-    """One condition.
+class Run(NamedTuple):
+    """One condition: its title, and how many pretrained networks were adapted.
 
-    Attributes:
-        title: network, precision, split, and what else varies.
-        networks: how many pretrained networks were adapted.
-        frozen_error, reference_error: mean over networks; missing where the task has none.
-        steps: of the adapt part, or None where no learner's cadence is known.
-        updates: learner -> updates of one model.
+    Fields: the errors are means over networks, missing where the task has none; `steps` is of the
+    adapt part, None where no learner's cadence is known; `updates` are of one model, by the
+    learner's name.
     """
 
     title: str
@@ -29,19 +25,18 @@ class Run:
     steps: int | None
     updates: dict[str, int]
 
+    @property
+    def least_updates(self) -> int:
+        """Of the learner that has the fewest."""
+        return min(self.updates.values())
+
 
 def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
     """The conditions of results/heldout (one row a model), in order."""
     for title, _, rows in study.groups(heldout):
         updates = rows.groupby("learner", sort=False)["updates"].max().astype(int).to_dict()
-        strides = {learner: study.stride(learner) for learner in updates}
-        steps = [updates[name] * stride for name, stride in strides.items() if stride]
+        steps = [n * stride for name, n in updates.items() if (stride := study.stride(name))]
         networks = rows.drop_duplicates("seed")
-        yield Run(
-            title=title,
-            networks=len(networks),
-            frozen_error=networks["frozen_heldout_error"].mean(),
-            reference_error=networks["reference_error"].mean(),
-            steps=max(steps, default=None),
-            updates=updates,
-        )
+        errors = networks[["frozen_heldout_error", "reference_error"]].mean()
+        named = {study.called("learner", name): n for name, n in updates.items()}
+        yield Run(title, len(networks), *errors, max(steps, default=None), named)

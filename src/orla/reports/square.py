@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 from orla.reports.study import StudyFacts
@@ -30,14 +31,15 @@ class Square(NamedTuple):
 def square(study: StudyFacts) -> Square | None:
     """The first four comparisons that form a two by two, or None."""
     named = _named(study)
-    for (full, immediate), per_step in named.items():
-        for (full_window, immediate_window), per_window in named.items():
-            cadences = [study.stride(name) for name in (immediate, full)]
-            windows = [study.stride(name) for name in (immediate_window, full_window)]
-            alike = None not in cadences + windows and len(set(cadences)) == len(set(windows)) == 1
-            sides = (immediate_window, immediate), (full_window, full)
-            if alike and cadences < windows and all(side in named for side in sides):
-                return Square(per_step, per_window, *(named[side] for side in sides))
+    for ((full, immediate), per_step), ((full_window, immediate_window), per_window) in product(
+        named.items(), repeat=2
+    ):
+        steps = {study.stride(name) for name in (immediate, full)}
+        windows = {study.stride(name) for name in (immediate_window, full_window)}
+        sides = (immediate_window, immediate), (full_window, full)
+        alike = None not in steps | windows and len(steps) == len(windows) == 1
+        if alike and min(steps) < min(windows) and named.keys() >= {*sides}:
+            return Square(per_step, per_window, *(named[side] for side in sides))
     return None
 
 

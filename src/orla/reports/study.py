@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orla.catalogue import Mark
-from orla.reports import words
 from orla.reports.paper import Paper, load
-from orla.results.base import Settings
+from orla.reports.words import PartNames, data_in_words
+from orla.results.base import Comparison, Settings
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS
 
@@ -25,14 +25,6 @@ CONDITION = ("task", "pair", "architecture", "precision", "split", "intervention
 _ALWAYS_SAID = ("architecture", "precision", "split")
 
 
-class Comparison(NamedTuple):
-    """A difference of held-out recovery: what a reader calls it, and which learner minus which."""
-
-    label: str
-    minuend: str
-    subtrahend: str
-
-
 class Group(NamedTuple):
     """The rows of one condition: what a reader calls it, and its key columns."""
 
@@ -41,14 +33,13 @@ class Group(NamedTuple):
     rows: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class StudyFacts:
+@dataclass(frozen=True, kw_only=True)
+class StudyFacts(PartNames):
     """Facts for captions and titles, and the names of parts in them.
 
     Attributes:
         name, label: short and full name of the data.
         simulated: whether its sessions are simulated; a synthetic task stands in for none.
-        title: the study's own question; made from its label where it has none.
         reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
             or on a synthetic task that the paper has.
         margin_pp, alpha: of the equivalence tests.
@@ -56,15 +47,12 @@ class StudyFacts:
         papers_task: the one of them that the paper's numbers are about; empty for any.
         comparisons: name -> label, minuend and subtrahend, as attributes.
         main: the comparison that a figure of one comparison shows.
-        instances: parts that the config names itself: kind -> name -> specification.
         pretraining: network -> steps of the window that it is pretrained with.
-        tasks: task -> its kind and options, for tables that set tasks apart by an option.
     """
 
     name: str
     label: str = ""
     simulated: bool = False
-    title: str = ""
     reproduces: bool = False
     margin_pp: float = 3.0
     alpha: float = 0.05
@@ -72,9 +60,7 @@ class StudyFacts:
     papers_task: str = ""
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = PAPERS
-    instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pretraining: Mapping[str, int] = field(default_factory=dict)
-    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> StudyFacts:
@@ -93,7 +79,7 @@ class StudyFacts:
         own = pretraining.get("of", {})
         return cls(
             name=config["name"],
-            label=words.data_in_words(dataset["label"] for dataset in datasets.values()),
+            label=data_in_words(dataset["label"] for dataset in datasets.values()),
             # A synthetic task is what it is: only sessions can be simulated.
             simulated="simulated" in sources,
             reproduces=bool(synthetic & load().tasks or sources & {"simulated", "odoherty"}),
@@ -164,28 +150,13 @@ class StudyFacts:
         """The reader's name of a part, a value or a comparison."""
         if kind == "comparison":
             return self.comparison(slug).label or slug
-        given = {kind: self.tasks} if kind == "task" else self.instances
-        return words.name(kind, slug, given)
-
-    def options(self, kind: str, slug: str) -> dict[str, Any]:
-        """The options of a named part, those with their default values too; {} for no part."""
-        given = {kind: self.tasks} if kind == "task" else self.instances
-        return words.options(kind, slug, given)
-
-    def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
-        """The name of the part that `slug` stands for, and its kind's own keywords, such as a
-        learner's exactness; {} for no part."""
-        return words.declaration(kind, slug, self.instances)
-
-    def stride(self, learner: str) -> int | None:
-        """Steps between two updates of a learner; None where it is no part of the catalogue."""
-        return words.stride(learner, self.instances)
+        return super().called(kind, slug)
 
     def marks(self, kind: str, slugs: Iterable[str]) -> dict[str, Mark]:
         """The look of each of these series, no two alike."""
         from orla.reports import style  # matplotlib, which tables do without
 
-        return style.marks(kind, slugs, self.instances)
+        return style.marks(kind, slugs, self)
 
     def present(self, frame: pd.DataFrame, kind: str) -> list[str]:
         """The values of a key column, in the order that their parts declare."""
@@ -193,7 +164,7 @@ class StudyFacts:
         if kind == "comparison":
             known = list(self.comparisons)
             return sorted(found, key=lambda c: (known.index(c) if c in known else len(known), c))
-        return words.ordered(kind, found, self.instances)
+        return self.ordered(kind, found)
 
     def names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
         """The values of a key column and the reader's name of each, in declared order."""

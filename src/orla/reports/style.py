@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 from orla.catalogue import Mark
 from orla.files import atomic
-from orla.reports import words
+from orla.reports.words import PartNames
 
 ONE_COLUMN_IN = 3.5
 TWO_COLUMNS_IN = 7.1
@@ -51,17 +51,15 @@ def house() -> Iterator[None]:
         yield
 
 
-def marks(
-    kind: str, slugs: Iterable[str], instances: words.Instances = words.NONE
-) -> dict[str, Mark]:
+def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     """The look of each series of a figure, no two alike (up to 55), in the order of their parts.
 
     A part with default options has the mark that it declares. Further instances of the part have
     a lighter colour and another marker and line. A series without a declared mark is grey.
     """
-    order = words.ordered(kind, slugs, instances)
-    given = {slug: words.mark(kind, slug, instances) for slug in order}
-    plain = [s for s in order if given[s] and not words.own_options(kind, s, instances)]
+    order = names.ordered(kind, slugs)
+    given = {slug: names.mark(kind, slug) for slug in order}
+    plain = [s for s in order if given[s] and not names.own_options(kind, s)]
     looks = {slug: given[slug] for slug in plain}
     for slug in order:
         if slug not in looks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +18,10 @@ _LINES_PER_FLOAT = 44
 _LONG = 12
 # Not the double backslash, because \raggedright redefines it in a p column.
 _END = r" \tabularnewline"
+# Half of the gap between columns, in points, where it is not the usual one.
+_GAPS = {"scriptsize": 1.5}
+# Long names of a user's own parts make a table too wide for the page: it is scaled to the width.
+_FITTED = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
 
 
 @dataclass(frozen=True)
@@ -81,13 +86,8 @@ class TableDocument:
     @property
     def groups(self) -> list[tuple[str, int]]:
         """Runs of columns that stand under one header, as (header, number of columns)."""
-        runs: list[tuple[str, int]] = []
-        for column in self.columns:
-            if runs and runs[-1][0] == column.group:
-                runs[-1] = (column.group, runs[-1][1] + 1)
-            else:
-                runs.append((column.group, 1))
-        return runs
+        headers = groupby(column.group for column in self.columns)
+        return [(header, len(list(columns))) for header, columns in headers]
 
     @property
     def has_groups(self) -> bool:
@@ -107,14 +107,6 @@ def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> N
         path.write_text(to_latex(table), encoding="utf-8")
     with atomic(Path(csv_path)) as path:
         table.data.to_csv(path, index=False, lineterminator="\n")
-
-
-# Half of the gap between columns, in points, where it is not the usual one.
-_GAPS = {"scriptsize": 1.5}
-
-
-# Long names of a user's own parts make a table too wide for the page: it is scaled to the width.
-_FITTED = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
 
 
 def to_latex(table: TableDocument) -> str:
@@ -137,7 +129,7 @@ def _narrowed(table: TableDocument) -> Iterator[TableDocument]:
             table,
             columns=[table.columns[c] for c in chosen],
             panels=[
-                Panel(panel.title, [tuple(row[c] for c in chosen) for row in panel.rows])
+                replace(panel, rows=[tuple(row[c] for c in chosen) for row in panel.rows])
                 for panel in table.panels
             ],
         )
@@ -189,18 +181,19 @@ def _header(table: TableDocument) -> list[str]:
     if table.has_groups:
         cells, rules, start = [], [], 1
         for title, width in table.groups:
-            cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}" if title else "")
-            cells += [""] * (width - 1 if not title else 0)
             if title:
+                cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}")
                 rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+            else:
+                cells += [""] * width
             start += width
         lines = [" & ".join(cells) + r" \\", " ".join(rules)]
     return lines + _lines(tuple(column.header for column in table.columns), table.columns)
 
 
 def _body(table: TableDocument, panels: list[Panel]) -> list[str]:
-    width = len(table.columns)
-    lines: list[str] = []
+    width, lines = len(table.columns), []
+    wraps = any(column.align.startswith("p") for column in table.columns)
     for i, panel in enumerate(panels):
         if i:
             lines.append(r"\addlinespace")
@@ -208,7 +201,7 @@ def _body(table: TableDocument, panels: list[Panel]) -> list[str]:
             title = rf"\textit{{{escape(panel.title)}}}"
             lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{title}}} \\")
         for j, row in enumerate(panel.rows):
-            if j and _wraps(table):
+            if j and wraps:
                 lines.append(r"\addlinespace")
             lines += _lines(row, table.columns)
     if not any(panel.rows for panel in panels):
@@ -237,10 +230,6 @@ def _cell(text: str, column: Column, small: bool) -> str:
     if column.align.startswith("p"):
         return rf"\raggedright {cell}"
     return rf"{{\scriptsize {cell}}}" if small else cell
-
-
-def _wraps(table: TableDocument) -> bool:
-    return any(column.align.startswith("p") for column in table.columns)
 
 
 def _height(row: tuple[str, ...]) -> int:

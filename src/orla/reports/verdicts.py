@@ -53,14 +53,6 @@ def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verd
     ]
 
 
-def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """The verdicts as dicts, in the order of the paper's claims; further ones follow."""
-    order = load().registrations
-    rank = {name: i for i, name in enumerate(order)}
-    rows = verdicts.to_dict("records")
-    return sorted(rows, key=lambda row: rank.get(row["registration"], len(order)))
-
-
 def verdict_estimate(row: dict[str, Any]) -> str:
     """A verdict's estimate and interval, two digits after the point."""
     return estimate(row["estimate"], row["low"], row["high"], digits=2)
@@ -96,14 +88,17 @@ def threshold(value: object) -> str:
 
 
 def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, Any], str]]:
-    """The verdicts in order, each with its reason; a cause that an earlier one gives is named.
+    """The verdicts in the order of the paper's claims, further ones last, each with its reason.
 
-    On simulated sessions the registration's words on what an outcome means are left out, because
-    they speak of recordings.
+    A cause that an earlier one gives is named. On simulated sessions the registration's words on
+    what an outcome means are left out, because they speak of recordings.
     """
+    order = load().registrations
+    rank = {name: i for i, name in enumerate(order)}
+    rows = verdicts.to_dict("records")
     given: dict[str, str] = {}
     found = []
-    for row in verdict_rows(verdicts):
+    for row in sorted(rows, key=lambda row: rank.get(row["registration"], len(order))):
         cause, meaning = reasons(row)
         first = given.setdefault(cause, row["title"]) if row["outcome"] == "untestable" else ""
         if cause and first and first != row["title"]:

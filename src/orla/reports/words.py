@@ -1,7 +1,6 @@
-"""Names of parts and values in reports, and their order.
+"""Names of parts and values in reports, and their order; and the glossary.
 
-Labels and orders come from what each part declares; ``instances`` are the parts that a config
-names itself: kind -> name -> specification.
+Labels and orders come from what each part declares.
 """
 
 from __future__ import annotations
@@ -9,9 +8,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
-from types import MappingProxyType
 from typing import Any
 
 from orla import catalogue
@@ -19,9 +18,6 @@ from orla.catalogue import Mark
 from orla.errors import OrlaError
 from orla.study.declared import Declared, declared
 from orla.study.plan import specified
-
-Instances = Mapping[str, Mapping[str, Any]]
-NONE: Instances = MappingProxyType({})
 
 # A verdict is shown by word and sign, never by colour alone.
 OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "untestable": "?"}
@@ -56,99 +52,117 @@ GLOSSARY = {
 }
 
 
-def found(
-    kind: str, slug: str, instances: Instances
-) -> tuple[Mapping[str, Any], dict[str, Any]] | None:
-    """The declaration of the part that a name stands for, and its options; None for no part.
-
-    Declarations are read from the file that `study.declared` keeps, because importing every part
-    takes seconds.
-    """
-    if kind not in catalogue.ROOMS:
-        return None
-    known = _declared(tuple(catalogue.plugin_folders()))
-    try:
-        options = specified(known, kind, slug, instances.get(kind, {}))
-    except OrlaError:
-        return None
-    return known[kind][options.pop("kind")], options
-
-
 @functools.cache
 def _declared(plugins: tuple[Path, ...]) -> Declared:
     return declared(plugins)
 
 
-def own_options(kind: str, slug: str, instances: Instances) -> dict[str, Any]:
-    """The options in which a named part differs from its part's defaults."""
-    this = found(kind, slug, instances)
-    if this is None:
-        return {}
-    part, options = this
-    return {k: value for k, value in options.items() if value != part["defaults"].get(k)}
+@dataclass(frozen=True, kw_only=True)
+class PartNames:
+    """Parts of a config as a reader knows them.
 
-
-def options(kind: str, slug: str, instances: Instances = NONE) -> dict[str, Any]:
-    """The options of a named part, those with their default values too; {} for no part."""
-    this = found(kind, slug, instances)
-    return {} if this is None else this[0]["defaults"] | this[1]
-
-
-def declaration(kind: str, slug: str, instances: Instances = NONE) -> Mapping[str, Any]:
-    """The name of the part that `slug` stands for, and its kind's own keywords; {} for no part."""
-    this = found(kind, slug, instances)
-    return {} if this is None else {"name": this[0]["name"], **this[0]["more"]}
-
-
-def stride(learner: str, instances: Instances = NONE) -> int | None:
-    """Steps between two updates, by the option that the learner declares; None if unknown."""
-    this = found("learner", learner, instances)
-    if this is None:
-        return None
-    part, options = this
-    option = part["more"]["stride"]
-    return int((part["defaults"] | options)[option]) if option else 1
-
-
-def mark(kind: str, slug: str, instances: Instances = NONE) -> Mark | None:
-    """The mark that a named part declares, where it does."""
-    this = found(kind, slug, instances)
-    return Mark.of(this[0]["mark"]) if this and this[0]["mark"] else None
-
-
-def name(kind: str, slug: str, instances: Instances = NONE) -> str:
-    """The name of a part or value in reports: its declared label, then options.
-
-    Options are named where they differ from their default and are not in the label; of a task the
-    label alone, or its own name where that is not its kind's. A learner's cadence comes last
-    ("exact RTRL, per step"). A value that is no part keeps its name, with a slash in a split
-    (80/20).
+    Attributes:
+        instances: parts that the config names itself: kind -> name -> specification.
+        tasks: task -> its kind and options.
     """
-    this = found(kind, slug, instances)
-    if this is None:
-        return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
-    part, options = this
-    if kind == "task" and slug != part["name"]:
-        return slug  # several tasks of a kind differ in options that no title has room for
-    shown = {field for _, field, _, _ in Formatter().parse(part["label"]) if field}
-    shown.add(part["more"].get("stride", ""))
-    filled = part["defaults"] | options
-    for option, of in part["lists"].items():
-        filled[option] = " + ".join(_entry(of, one) for one in filled.get(option, ()))
-    words = [part["label"].format_map(filled).strip()]
-    if kind == "task":
-        return words[0]
-    words += [
-        f"{_spoken(option)} {f'{value:g}' if isinstance(value, float) else value}"
-        for option, value in own_options(kind, slug, instances).items()
-        if option not in shown
-    ]
-    if kind == "architecture" and slug != part["name"] and words == [part["label"]]:
-        words = [f"{words[0]} ({slug})"]  # pretrained otherwise than the one of the same options
-    if kind == "learner":
-        steps = stride(slug, instances)
-        words.append("per step" if steps == 1 else f"per {steps} steps")
-    return ", ".join(words)
+
+    instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def _part(self, kind: str, slug: str) -> tuple[Mapping[str, Any], dict[str, Any]] | None:
+        """The declaration of the part that a name stands for, and its options; None for no part.
+
+        Declarations are read from the file that `study.declared` keeps, because importing every
+        part takes seconds.
+        """
+        if kind not in catalogue.ROOMS:
+            return None
+        known = _declared(tuple(catalogue.plugin_folders()))
+        named = self.tasks if kind == "task" else self.instances.get(kind, {})
+        try:
+            options = specified(known, kind, slug, named)
+        except OrlaError:
+            return None
+        return known[kind][options.pop("kind")], options
+
+    def own_options(self, kind: str, slug: str) -> dict[str, Any]:
+        """The options in which a named part differs from its part's defaults."""
+        part, options = self._part(kind, slug) or ({}, {})
+        return {k: value for k, value in options.items() if value != part["defaults"].get(k)}
+
+    def options(self, kind: str, slug: str) -> dict[str, Any]:
+        """The options of a named part, those with their default values too; {} for no part."""
+        part, options = self._part(kind, slug) or ({"defaults": {}}, {})
+        return part["defaults"] | options
+
+    def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
+        """The name of the part that `slug` stands for, and its kind's own keywords, such as a
+        learner's exactness; {} for no part."""
+        found = self._part(kind, slug)
+        return {"name": found[0]["name"], **found[0]["more"]} if found else {}
+
+    def stride(self, learner: str) -> int | None:
+        """Steps between two updates of a learner; None where it is no part of the catalogue."""
+        option = self.declaration("learner", learner).get("stride")
+        if option is None:
+            return None
+        return int(self.options("learner", learner)[option]) if option else 1
+
+    def mark(self, kind: str, slug: str) -> Mark | None:
+        """The mark that a named part declares, where it does."""
+        found = self._part(kind, slug)
+        return Mark.of(found[0]["mark"]) if found and found[0]["mark"] else None
+
+    def called(self, kind: str, slug: str) -> str:
+        """The name of a part or value in reports: its declared label, then options.
+
+        Options are named where they differ from their default and are not in the label; of a task
+        the label alone, or its own name where that is not its kind's. A learner's cadence comes
+        last ("exact RTRL, per step"). A value that is no part keeps its name, with a slash in a
+        split (80/20).
+        """
+        found = self._part(kind, slug)
+        if found is None:
+            return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
+        part, options = found
+        if kind == "task" and slug != part["name"]:
+            return slug  # several tasks of a kind differ in options that no title has room for
+        filled = part["defaults"] | options
+        for option, of in part["lists"].items():
+            filled[option] = " + ".join(_entry(of, one) for one in filled.get(option, ()))
+        label = part["label"].format_map(filled).strip()
+        if kind == "task":
+            return label
+        shown = {field for _, field, _, _ in Formatter().parse(part["label"])}
+        shown.add(part["more"].get("stride"))
+        words = [
+            f"{_spoken(option)} {f'{value:g}' if isinstance(value, float) else value}"
+            for option, value in self.own_options(kind, slug).items()
+            if option not in shown
+        ]
+        names = [label, *words]
+        if kind == "architecture" and slug != part["name"]:
+            named = self.instances.get(kind, {})
+            if names == [part["label"]] or list(named.values()).count(named.get(slug)) > 1:
+                names[-1] += f" ({slug})"  # pretrained otherwise than the one of the same options
+        if kind == "learner":
+            steps = self.stride(slug)
+            names.append("per step" if steps == 1 else f"per {steps} steps")
+        return ", ".join(names)
+
+    def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
+        """Names in the declared order of their parts; then other values, by decreasing number."""
+        names = PartNames(
+            instances=self.instances
+        )  # a task that is no kind has no place of its own
+
+        def place(slug: str) -> tuple:
+            if (found := names._part(kind, slug)) is None:
+                numbers = re.findall(r"\d+", slug)
+                return 1, -int(numbers[0]) if numbers else 0, 0, slug
+            return 0, found[0]["order"], self.stride(slug) if kind == "learner" else 0, slug
+
+        return sorted(set(slugs), key=place)
 
 
 def _spoken(option: str) -> str:
@@ -159,23 +173,10 @@ def _spoken(option: str) -> str:
 def _entry(kind: str, given: str | Mapping[str, Any]) -> str:
     """The name of one of a list of parts, with its own options in brackets."""
     if isinstance(given, str):
-        return name(kind, given)
-    first, *more = name(kind, given["kind"], {kind: {given["kind"]: given}}).split(", ")
+        return PartNames().called(kind, given)
+    names = PartNames(instances={kind: {given["kind"]: given}})
+    first, *more = names.called(kind, given["kind"]).split(", ")
     return f"{first} ({', '.join(more)})" if more else first
-
-
-def ordered(kind: str, slugs: Iterable[str], instances: Instances = NONE) -> list[str]:
-    """Names in the declared order of their parts; then other values, by decreasing number."""
-
-    def place(slug: str) -> tuple:
-        this = found(kind, slug, instances)
-        if this is None:
-            numbers = re.findall(r"\d+", slug)
-            return 1, -int(numbers[0]) if numbers else 0, 0, slug
-        steps = stride(slug, instances) if kind == "learner" else 0
-        return 0, this[0]["order"], steps, slug
-
-    return sorted(set(slugs), key=place)
 
 
 def data_in_words(labels: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,19 +21,13 @@ GIVEN = ("models", "horizon", "alignment", "profile")
 """Tables made from sweeps: a row a model; a model and horizon, observer, or place in a profile."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A difference between two learners of one setting: `minuend` minus `subtrahend`."""
+class Comparison(NamedTuple):
+    """A difference between two learners of one setting: what a reader calls it, and which learner
+    minus which."""
 
+    label: str
     minuend: str
     subtrahend: str
-    label: str = ""
-
-    def __post_init__(self) -> None:
-        if self.minuend == self.subtrahend:
-            raise OrlaError(
-                f'config: "comparisons" subtracts {self.minuend} from itself; name two learners'
-            )
 
 
 @dataclass(frozen=True)
@@ -73,9 +67,14 @@ class Settings:
     ) -> Settings:
         """From parts of a config: `statistics`, `comparisons` and `quantities`."""
         named = {
-            name: Comparison(*given["minus"], label=given.get("label", name))
+            name: Comparison(given.get("label", name), *given["minus"])
             for name, given in comparisons.items()
         }
+        for _, minuend, subtrahend in named.values():
+            if minuend == subtrahend:
+                raise OrlaError(
+                    f'config: "comparisons" subtracts {minuend} from itself; name two learners'
+                )
         return cls(**statistics, comparisons=named, quantities=quantities or {})
 
     def mean(self, values: np.ndarray) -> Interval:

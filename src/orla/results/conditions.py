@@ -1,8 +1,7 @@
 """Summaries of conditions over seeds: scores, measures of probes, observers, and selection."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,19 +9,9 @@ import pandas as pd
 from orla import catalogue
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import AT_END
-from orla.results.grids import side
-from orla.results.shared import Key
-from orla.results.summary import (
-    Sample,
-    Summary,
-    at_selected,
-    ends,
-    first,
-    lost,
-    mean,
-    seeds,
-    whether,
-)
+from orla.results.frames import COLUMN
+from orla.results.grids import Key, at_selected, side
+from orla.results.summary import Sample, Summary, ends, first, lost, mean, seeds, whether
 from orla.statistics.means import moments
 from orla.study.declared import declared
 from orla.study.keys import KEYS
@@ -43,7 +32,6 @@ class Conditions(Summary, name="conditions"):
         mean(
             "recovery_percent",
             "Mean held-out recovery",
-            "%",
             of=_RECOVERY,
             bootstrap="{}_percent",
             t95="t95_{}_percent",
@@ -51,23 +39,17 @@ class Conditions(Summary, name="conditions"):
         mean(
             "adapt_recovery_percent",
             "Mean recovery while adapting",
-            "%",
             of="recovery_adapt_percent",
             bootstrap="adapt_{}_percent",
             t95="adapt_t95_{}_percent",
         ),
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
         mean("r2_weighted", "Mean held-out R2, outputs weighted by variance"),
-        mean(
-            "update_ratio",
-            "Mean ratio ||dW_hh|| / ||dW_out|| of an update",
-            bootstrap="update_ratio_{}",
-        ),
+        mean("update_ratio", "Mean ratio ||dW_hh|| / ||dW_out||", bootstrap="update_ratio_{}"),
         whether("unreliable", "Whether recovery's denominator is too small in any seed."),
         mean(
-            "recovery_vs_rtrl_percent",
+            COLUMN,
             "Mean held-out recovery where that of full RTRL is 100",
-            "%",
             bootstrap="recovery_vs_rtrl_{}_percent",
         ),
     )
@@ -86,8 +68,8 @@ class Measured(Statistic, name="measured"):
         "sd": "Standard deviation over seeds (divisor n - 1).",
         "n_seeds": "Seeds with a finite value.",
         "n_diverged": "Seeds that diverged.",
-        **ends("t95_{}", "the 95 % t interval of the mean"),
-        **ends("t90_{}", "the 90 % t interval of the mean"),
+        **ends("t95_{}"),
+        **ends("t90_{}", "its 90 % t interval"),
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
@@ -104,8 +86,8 @@ class Measured(Statistic, name="measured"):
 
 def measures() -> list[str]:
     """Every score, and every column that a probe declares, once each."""
-    probes: Mapping[str, Mapping[str, Any]] = declared(catalogue.plugin_folders())["probe"]
-    columns = (name for probe in probes.values() for name in probe["more"].get("columns", ()))
+    probes = declared(catalogue.plugin_folders())["probe"].values()
+    columns = (name for probe in probes for name in probe["more"].get("columns", ()))
     return list(dict.fromkeys([*SCORES, *columns]))
 
 
@@ -122,11 +104,7 @@ class Learners(Summary, name="learners", needs=("alignment",)):
     cells = (
         seeds("cosine", "Seeds with a cosine."),
         lost(),
-        mean(
-            "cosine",
-            "Mean over seeds of the mean cosine of the two gradients over updates",
-            t95="cosine_t95_{}",
-        ),
+        mean("cosine", "Mean over seeds of the mean cosine over updates", t95="cosine_t95_{}"),
         mean("positive_share", "Mean over seeds of the share of updates with a cosine above 0"),
         mean(
             "norm_ratio",
@@ -138,7 +116,7 @@ class Learners(Summary, name="learners", needs=("alignment",)):
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         always = ("selected", "diverged", "carried_bytes")
-        more = ("cosine", "positive_share", "norm_ratio")
+        more = [cell.column for cell in self.cells]
         for one in at_selected(needed, more, always, tuple(self.keys)):
             yield one.grid.key, one.at_marked
 
@@ -150,37 +128,22 @@ class SelectionPrice(Summary, name="selection_price"):
     """
 
     cells = (
-        mean(
-            "recovery_validation_selected_percent",
-            "Mean recovery, rate chosen on validation",
-            "%",
-            of="validation",
-        ),
-        mean(
-            "recovery_test_selected_percent",
-            "Mean recovery, rate chosen on the held-out part",
-            "%",
-            of="test",
-        ),
-        mean(
-            "price_pp",
-            "Mean over seeds of the second minus the first",
-            "pp",
-            of="price",
-            bootstrap="{}_pp",
-        ),
+        mean("recovery_validation_selected_percent", "Mean recovery, rate chosen on validation"),
+        mean("recovery_test_selected_percent", "Mean recovery, rate chosen on the held-out part"),
+        mean("price_pp", "Mean over seeds of the second minus the first", bootstrap="{}_pp"),
         first("learning_rate", "Rate chosen on validation."),
         first("learning_rate_test", "Rate chosen on the held-out part."),
-        seeds("price", "Seeds that are finite at both rates."),
+        seeds("price_pp", "Seeds that are finite at both rates."),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        on_test = replace(AT_END, selected="selected_on_test")
         for one in at_selected(needed):
-            other = side(one.grid, replace(AT_END, selected="selected_on_test"))
-            if other is None:
+            if (other := side(one.grid, on_test)) is None:
                 continue
             both = np.stack([of.at_marked(_RECOVERY) for of in (one, other)])
             both[:, ~np.isfinite(both).all(0)] = np.nan
-            sample = {"validation": both[0], "test": both[1], "price": both[1] - both[0]}
-            sample |= {"learning_rate": [one.rate], "learning_rate_test": [other.rate]}
-            yield one.grid.key, sample.__getitem__
+            rates = [of.at_marked("learning_rate") for of in (one, other)]
+            values = (*both, both[1] - both[0], *rates)
+            columns = dict.fromkeys(cell.column for cell in self.cells)
+            yield one.grid.key, dict(zip(columns, values, strict=True)).__getitem__

@@ -1,18 +1,23 @@
 """Two learners of one setting and pair of sessions, seed by seed, at one estimand."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orla.results import shared
 from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
-from orla.results.grids import Grid, Side, grids, side
+from orla.results.grids import Grid, Key, Side, grids, side
 from orla.statistics import choice
+
+COMPARED = {
+    "comparison": "Name of the comparison in the config.",
+    "learner_full": "Learner that is subtracted from.",
+    "learner_immediate": "Learner that is subtracted.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +31,7 @@ class Contrast:
         immediate: the learner that is subtracted.
     """
 
-    key: shared.Key
+    key: Key
     seeds: np.ndarray
     full: Side
     immediate: Side
@@ -36,35 +41,41 @@ class Contrast:
         """Both learners."""
         return self.full, self.immediate
 
-    def difference(self, column: str) -> np.ndarray:
-        """Difference (seeds,) of a column at the chosen rates; NaN where one has no such value."""
-        return self.full.at_marked(column) - self.immediate.at_marked(column)
-
-    def either(self, mark: str) -> np.ndarray:
-        """Whether a column is true of either learner at its chosen rate, bool (seeds,)."""
-        first, second = (s.at_marked(mark) == 1 for s in self.sides)
-        return first | second
+    @property
+    def estimand(self) -> Estimand:
+        """The columns that are compared."""
+        return self.full.estimand
 
     def values(self, column: str) -> np.ndarray:
-        """A column's difference (seeds,); of a mark, whether it is true of either learner."""
-        marks = ("diverged", "unreliable")
-        return self.either(column) if column in marks else self.difference(column)
+        """Difference (seeds,) of a column at the chosen rates; of a mark, whether it is true of
+        either learner. NaN where a learner has no such value."""
+        first, second = (side.at_marked(column) for side in self.sides)
+        if column in ("diverged", "unreliable"):
+            return (first == 1) | (second == 1)
+        return first - second
 
     @property
     def gap(self) -> np.ndarray:
         """Difference of recovery (seeds,) in pp; NaN where a learner diverged."""
-        return self.difference(self.full.estimand.recovery)
+        return self.values(self.estimand.recovery)
 
     @property
     def gap_frozen(self) -> np.ndarray:
         """The same with diverged models scored as the frozen network, (seeds,)."""
-        first, second = (s.recovery_frozen[:, s.marked] for s in self.sides)
+        first, second = (side.recovery_frozen[:, side.marked] for side in self.sides)
         return first - second
 
-    @cached_property
-    def diverged(self) -> np.ndarray:
-        """Whether either learner diverged at its chosen rate, bool (seeds,)."""
-        return self.either("diverged")
+    def scores(self) -> dict[str, np.ndarray]:
+        """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""
+        columns = self.estimand
+        return {
+            "gap_pp": self.gap,
+            "r2_gap": self.values(columns.r2),
+            "error_gap": self.values(columns.error),
+            "recovery_full_percent": self.full.at_marked(columns.recovery),
+            "recovery_immediate_percent": self.immediate.at_marked(columns.recovery),
+            "diverged": self.values("diverged"),
+        }
 
     def resampled(self, draws: np.ndarray, frozen: bool = False) -> np.ndarray:
         """Mean gap in pp of each resample of seeds, (resamples,).
@@ -77,8 +88,12 @@ class Contrast:
             frozen: score diverged models as the frozen network.
         """
         first, second = (
-            choice.at_rates(s.recovery_frozen if frozen else s.recovery, draws, s.choices(draws))
-            for s in self.sides
+            choice.at_rates(
+                side.recovery_frozen if frozen else side.values(self.estimand.recovery),
+                draws,
+                side.choices(draws),
+            )
+            for side in self.sides
         )
         return choice.finite_means(first - second)
 
@@ -86,7 +101,7 @@ class Contrast:
 def contrasts(
     models: pd.DataFrame,
     settings: Settings,
-    names: Iterable[str] | None = None,
+    names: Collection[str] | None = None,
     estimands: Mapping[str, Estimand] = ESTIMANDS,
     **columns: Any,
 ) -> Iterator[Contrast]:
@@ -102,23 +117,18 @@ def contrasts(
     Raises:
         OrlaError: As in `grids`, or a condition is marked at several rates.
     """
-    by_setting: dict[tuple, dict[str, Grid]] = {}
+    ran: dict[tuple, dict[str, Grid]] = defaultdict(dict)
     for grid in grids(models, **columns):
-        setting = tuple((name, value) for name, value in grid.key.items() if name != "learner")
-        by_setting.setdefault(setting, {})[grid.key["learner"]] = grid
-    for setting in sorted(by_setting):
-        learners = by_setting[setting]
-        for name in settings.comparisons if names is None else names:
-            compared = settings.comparisons.get(name)
-            sides = (compared.minuend, compared.subtrahend) if compared else ()
-            if not sides or not set(sides) <= set(learners):
+        setting = tuple(item for item in grid.key.items() if item[0] != "learner")
+        ran[setting][grid.key["learner"]] = grid
+    for setting in sorted(ran):
+        for name, (_, *learners) in settings.comparisons.items():
+            if (names is not None and name not in names) or not set(learners) <= set(ran[setting]):
                 continue
-            seeds = np.intersect1d(*(learners[learner].seeds for learner in sides))
-            if not seeds.size:
-                continue
-            both = [learners[learner].of(seeds) for learner in sides]
-            key = dict(setting) | dict(zip(shared.COMPARED, (name, *sides), strict=True))
-            for estimand, named in estimands.items():
-                chosen = [side(grid, named) for grid in both]
-                if None not in chosen:
-                    yield Contrast(key | {"estimand": estimand}, seeds, *chosen)
+            both = [ran[setting][learner] for learner in learners]
+            seeds = np.intersect1d(*(grid.seeds for grid in both))
+            key = dict(setting) | dict(zip(COMPARED, (name, *learners), strict=True))
+            for estimand, scores in estimands.items():
+                sides = [side(grid.of(seeds), scores) for grid in both]
+                if None not in sides:
+                    yield Contrast(key | {"estimand": estimand}, seeds, *sides)

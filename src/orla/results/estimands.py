@@ -28,12 +28,6 @@ class Estimand:
     edge: str = "edge"
     price: tuple[str, str] = ("", "")
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns that a table of models must have; those of the loss may be missing."""
-        demanded = [self.selected, self.validation, self.recovery, self.error]
-        return [*demanded, self.frozen, self.edge]
-
 
 ESTIMANDS: dict[str, Estimand] = {
     "heldout": Estimand(

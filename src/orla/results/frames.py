@@ -1,12 +1,18 @@
-"""The wide tables of a study, from the long tables and traces of its conditions."""
+"""The wide tables of a study, with recovery measured against full RTRL: the score of tasks that
+have no undrifted reference."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from orla.results.against_rtrl import BEST, COLUMN, recovery_vs_best_rtrl, recovery_vs_rtrl
+from orla.errors import OrlaError
+from orla.results.grids import demand
 from orla.study import tidy
+from orla.study.keys import KEYS, SETTING
+
+COLUMN = "recovery_vs_rtrl_percent"
+BEST = {"adapt": "adapt_vs_best_rtrl_percent", "heldout": "heldout_vs_best_rtrl_percent"}
 
 
 def frames(
@@ -32,6 +38,56 @@ def frames(
     models = wide.pop("models")
     models[COLUMN] = recovery_vs_rtrl(models, exact)
     for part, column in BEST.items():
-        models[column] = recovery_vs_best_rtrl(models, exact, part)
+        models[column] = recovery_vs_rtrl(models, exact, part, best=True)
     along = tidy.traces(models, traces)
     return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
+
+
+def recovery_vs_rtrl(
+    models: pd.DataFrame, exact: Sequence[str], part: str = "heldout", best: bool = False
+) -> np.ndarray:
+    """Recovery where full RTRL's is 100 %, for each row of a table of models.
+
+    ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part; `rtrl` is the error of
+    full RTRL in the same setting and seed at its selected rate. Source: docs/protocol.md, Recovery.
+
+    Args:
+        models: One row a model, over all rates, with ``frozen_{part}_error`` and ``{part}_error``.
+        exact: Names of learners that are full RTRL; in a setting the first that ran there counts.
+        part: "heldout", or "adapt" for the errors while learning.
+        best: Whether full RTRL has one optimizer for all others of a setting, that of its lowest
+            mean validation error, so that optimizers are compared on one scale.
+
+    Returns:
+        (rows,) percent; NaN where full RTRL was not run, diverged, or is no better than the
+        frozen network.
+
+    Raises:
+        OrlaError: A column is missing, or RTRL has a seed twice at its selected rate.
+    """
+    errors = [f"frozen_{part}_error", f"{part}_error", *["validation_error"] * best]
+    demand(models, [*KEYS, "seed", "learning_rate", "selected", *errors])
+    setting = [key for key in SETTING if not (best and key == "optimizer")]
+    rtrl = models[models["selected"].astype(bool) & models["learner"].isin(exact)]
+    place = rtrl["learner"].map(list(exact).index)
+    rtrl = rtrl[place == place.groupby([rtrl[key] for key in setting]).transform("min")]
+    if best:
+        means = rtrl.groupby([*setting, "optimizer"], as_index=False)["validation_error"].mean()
+        first = means.sort_values([*setting, "validation_error"]).drop_duplicates(setting)
+        rtrl = rtrl.merge(first[[*setting, "optimizer"]], on=[*setting, "optimizer"])
+    for key, rates in rtrl.groupby(list(KEYS))["learning_rate"]:
+        if rates.nunique() > 1:
+            raise OrlaError(
+                f"{'/'.join(filter(None, key))}: selected marks {rates.nunique()} learning rates;"
+                " a condition has one"
+            )
+    at = [*setting, "seed"]
+    if (twice := rtrl[rtrl.duplicated(at)]).size:
+        raise OrlaError(
+            f"{'/'.join(filter(None, twice.iloc[0][setting]))}: seed {twice['seed'].iloc[0]} occurs"
+            " twice at the selected rate; give one row a model"
+        )
+    full = rtrl.set_index(at)[f"{part}_error"].reindex(pd.MultiIndex.from_frame(models[at]))
+    frozen, adapted = (models[f"{of}{part}_error"].to_numpy(float) for of in ("frozen_", ""))
+    denominator = frozen - full.to_numpy(float)
+    return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)

@@ -1,32 +1,26 @@
 """Summaries of two learners paired by seed: gaps, ratios of updates, and the points behind them."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from orla.results import shared
 from orla.results.base import Settings, Statistic
-from orla.results.contrasts import Contrast, contrasts
-from orla.results.estimands import AT_END, TEXT
-from orla.results.shared import Key
+from orla.results.contrasts import COMPARED, Contrast, contrasts
+from orla.results.estimands import AT_END, ESTIMANDS, TEXT
+from orla.results.grids import Key
 from orla.results.summary import Sample, Summary, ends, lost, mean, seeds, tested, whether
 from orla.statistics.bootstrap import ordering_interval
 from orla.study.keys import SETTING
 
-_ESTIMANDS = {"": AT_END}
 _GAP = AT_END.recovery
 _GAP_PP = "Mean over seeds of the difference of held-out recovery"
-_READ = ("r2_mean", "heldout_error", "update_ratio")
 
 
-def _paired(
-    models: pd.DataFrame, settings: Settings, names: Iterable[str] | None = None
-) -> Iterator[Contrast]:
-    """Both learners of each comparison at their selected rates."""
-    columns: dict[str, Any] = {"more": _READ, "needed": shared.MEASURES}
-    return contrasts(models, settings, names, _ESTIMANDS, **columns)
+def _paired(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
+    """Both learners of each comparison (or those of these names) at their selected rates."""
+    return contrasts(models, settings, names or None, {"": AT_END}, more=["update_ratio"])
 
 
 class Gaps(Summary, name="gaps"):
@@ -35,27 +29,18 @@ class Gaps(Summary, name="gaps"):
     A gap is over the seeds that both ran. Source: docs/protocol.md, Learners and cadence.
     """
 
-    keys = SETTING | shared.COMPARED
+    keys = SETTING | COMPARED
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
         lost("Seeds in which either learner diverged."),
-        mean("gap_pp", _GAP_PP, "pp", of=_GAP, bootstrap="{}_pp"),
+        mean("gap_pp", _GAP_PP, of=_GAP, bootstrap="{}_pp"),
         tested(_GAP),
         whether("unreliable", "Whether recovery's denominator is too small in any seed."),
-        mean(
-            "r2_gap",
-            "Mean over seeds of the difference of held-out R2 (mean over outputs)",
-            of="r2_mean",
-        ),
-        mean(
-            "error_gap",
-            "Mean over seeds of the difference of held-out mean squared error",
-            of="heldout_error",
-        ),
+        mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", of="r2_mean"),
+        mean("error_gap", "Mean difference of the held-out error", of="heldout_error"),
         mean(
             "adapt_gap_pp",
             "Mean over seeds of the difference of recovery while adapting",
-            "pp",
             of="recovery_adapt_percent",
             t95="adapt_t95_{}_pp",
         ),
@@ -71,13 +56,13 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
     keys = SETTING | {"horizon_steps": "Steps that the models adapted for."}
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
-        mean("gap_pp", _GAP_PP, "pp", of=_GAP, bootstrap="{}_pp", t95="t95_{}_pp"),
+        mean("gap_pp", _GAP_PP, of=_GAP, bootstrap="{}_pp", t95="t95_{}_pp"),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        models, of = needed.assign(selected=True), {"needed": ("selected", _GAP)}
-        of["by"] = (*self.keys, "learner")
-        paired = contrasts(models, settings, [settings.main], _ESTIMANDS, **of)
+        models, read = needed.assign(selected=True), {"needed": ("selected", _GAP)}
+        read["by"] = (*self.keys, "learner")
+        paired = contrasts(models, settings, [settings.main], {"": AT_END}, **read)
         return ((one.key, one.values) for one in paired)
 
 
@@ -89,16 +74,22 @@ class RatioGap(Summary, name="ratio_gap"):
         mean(
             "update_ratio",
             "Mean update ratio of the comparison's first learner",
-            of="ratio",
             bootstrap="update_ratio_{}",
         ),
-        mean("gap_pp", "Mean difference of held-out recovery", "pp", of="gap", bootstrap="{}_pp"),
-        seeds("gap", "Seeds with a finite ratio and gap."),
+        mean("gap_pp", "Mean difference of held-out recovery", bootstrap="{}_pp"),
+        seeds("gap_pp", "Seeds with a finite ratio and gap."),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired(needed, settings, [settings.main]):
+        for one in _paired(needed, settings, settings.main):
             yield one.key, _ratio_and_gap(one).__getitem__
+
+
+def _ratio_and_gap(one: Contrast) -> dict[str, np.ndarray]:
+    """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
+    both = np.stack([one.full.at_marked("update_ratio"), one.gap])
+    both[:, ~np.isfinite(both).all(0)] = np.nan
+    return {"update_ratio": both[0], "gap_pp": both[1]}
 
 
 class RatioGapOrder(Statistic, name="ratio_gap_order"):
@@ -118,66 +109,87 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        paired = _paired(models, settings, [settings.main])
-        points = [pd.DataFrame(one.key | _ratio_and_gap(one)) for one in paired]
+        paired = _paired(models, settings, settings.main)
+        points = [
+            pd.DataFrame(one.key | _ratio_and_gap(one) | {"seed": one.seeds}) for one in paired
+        ]
         rows = []
-        for key, group in shared.groups(pd.concat(points), list(self.keys)) if points else ():
-            ratio, gap = (
-                group.pivot(index="optimizer", columns="seed", values=of) for of in ("ratio", "gap")
+        for key, group in pd.concat(points).groupby(list(self.keys)) if points else ():
+            sides = group.pivot(
+                index="optimizer", columns="seed", values=["update_ratio", "gap_pp"]
             )
-            present = gap.notna().sum(axis=1)
+            present = sides["gap_pp"].notna().sum(axis=1)
             some = present.index[present > 0]
             if len(some) < 3:
                 continue
-            order = ordering_interval(
-                ratio.loc[some], gap.loc[some], resamples=settings.resamples, seed=settings.seed
-            )
+            x, y = (sides.loc[some, of] for of in ("update_ratio", "gap_pp"))
+            order = ordering_interval(x, y, resamples=settings.resamples, seed=settings.seed)
             numbers = (len(some), order.estimate, order.low, order.high, int(present[some].min()))
-            rows.append((*key.values(), *numbers))
+            rows.append((*key, *numbers))
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
 class SeedGaps(Statistic, name="seed_gaps"):
     """Every seed's difference of recovery, R2 and error at every estimand; diverged ones too."""
 
-    columns = (
-        SETTING
-        | shared.COMPARED
-        | {
-            "estimand": TEXT,
-            "seed": "Seed.",
-            "gap_pp": "Difference of recovery (pp).",
-            "r2_gap": "Difference of R2 (mean over outputs).",
-            "error_gap": "Difference of error.",
-            "recovery_full_percent": "Recovery of the learner that is subtracted from (%).",
-            "recovery_immediate_percent": "Recovery of the learner that is subtracted (%).",
-            "diverged": "Whether either learner diverged.",
-            "denominator": "Frozen minus reference error, of which recovery is a share.",
-        }
-    )
+    columns: ClassVar = {
+        **SETTING,
+        **COMPARED,
+        "estimand": TEXT,
+        "seed": "Seed.",
+        "gap_pp": "Difference of recovery (pp).",
+        "r2_gap": "Difference of R2 (mean over outputs).",
+        "error_gap": "Difference of error.",
+        "recovery_full_percent": "Recovery of the learner that is subtracted from (%).",
+        "recovery_immediate_percent": "Recovery of the learner that is subtracted (%).",
+        "diverged": "Whether either learner diverged.",
+        "denominator": "Frozen minus reference error, of which recovery is a share.",
+    }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        frames = []
+        parts = [pd.DataFrame(columns=list(self.columns))]
         for one in contrasts(models, settings):
-            full, immediate = one.sides
-            of_seeds = {
-                "seed": one.seeds,
-                "gap_pp": one.gap,
-                "r2_gap": one.difference(full.estimand.r2),
-                "error_gap": one.difference(full.estimand.error),
-                "recovery_full_percent": full.recovery[:, full.marked],
-                "recovery_immediate_percent": immediate.recovery[:, immediate.marked],
-                "diverged": one.diverged,
-                "denominator": full.denominator,
-            }
-            frames.append(pd.DataFrame(one.key | of_seeds))
-        empty = pd.DataFrame(columns=list(self.columns))
-        return pd.concat(frames, ignore_index=True) if frames else empty
+            seeds = {"seed": one.seeds, **one.scores(), "denominator": one.full.denominator}
+            parts.append(pd.DataFrame(one.key | seeds))
+        return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def _ratio_and_gap(one: Contrast) -> dict[str, np.ndarray]:
-    """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
-    ratio, gap = one.full.at_marked("update_ratio"), one.gap
-    finite = np.isfinite(ratio) & np.isfinite(gap)
-    both = {"ratio": np.where(finite, ratio, np.nan), "gap": np.where(finite, gap, np.nan)}
-    return {"seed": one.seeds, **both}
+class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps")):
+    """The gap over the seeds of a pair by every metric and freezing step, with 95 % t intervals."""
+
+    columns: ClassVar = {
+        **SETTING,
+        "comparison": COMPARED["comparison"],
+        "metric": 'What the gap is of: an estimand\'s recovery, "r2" or "error".',
+        "freezing_step": "Step after which weights were frozen; null for the estimand's own.",
+        "gap": "Mean over seeds of the first learner's measure minus the second's.",
+        **ends("{}", "its 95 % t interval"),
+        "unit": 'Unit of the gap: "pp", "R2" or "error".',
+    }
+
+    def table(
+        self, estimates: pd.DataFrame, horizon_gaps: pd.DataFrame, *, settings: Settings
+    ) -> pd.DataFrame:
+        end = next(iter(ESTIMANDS))  # weights frozen at the end, as the paper does
+        ended = estimates[estimates["estimand"] == end]
+        late = horizon_gaps.assign(comparison=settings.main)
+        late["freezing_step"] = late["horizon_steps"].astype(float)
+        recovery = "pp", "gap_pp", "t95_low_pp", "t95_high_pp"
+        rows = [
+            self._rows(estimates, estimates["estimand"], *recovery),
+            self._rows(ended, "r2", "R2", "r2_gap", "r2_t95_low", "r2_t95_high"),
+            self._rows(ended, "error", "error", "error_gap", "error_t95_low", "error_t95_high"),
+            self._rows(late, end, *recovery),
+        ]
+        order = [*SETTING, "comparison", "metric", "freezing_step"]
+        return pd.concat(rows, ignore_index=True).sort_values(
+            order, ignore_index=True, na_position="last", kind="stable"
+        )
+
+    def _rows(
+        self, rows: pd.DataFrame, metric: str | pd.Series, unit: str, gap: str, low: str, high: str
+    ) -> pd.DataFrame:
+        """Rows of one metric and unit, from the columns of these names."""
+        values = {"gap": rows[gap], "low": rows[low], "high": rows[high]}
+        step = rows.get("freezing_step", np.nan)
+        return rows.assign(metric=metric, unit=unit, freezing_step=step, **values)[[*self.columns]]

@@ -1,31 +1,39 @@
-"""The table of models as arrays: one grid of seeds and rates a condition."""
+"""The table of models as arrays: one grid of seeds and rates a condition.
+
+What all statistics have in common: a difference or mean is over the seeds in which all of its
+values are finite; `n_diverged` counts the seeds in which a model diverged. Without a finite seed an
+estimate is null; with fewer than two there is no interval (null) and no equivalence (p = 1).
+Intervals are 95 % percentile bootstraps over seeds, but t intervals where a column's name has t90
+or t95. Differences of recovery are in percentage points (pp).
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.results import shared
-from orla.results.estimands import ESTIMANDS, Estimand
+from orla.results.estimands import AT_END, ESTIMANDS, Estimand
 from orla.statistics import choice, resampling
+from orla.statistics.means import moments
 from orla.study.keys import KEYS
 
-NEEDED = list(
-    dict.fromkeys(
-        [
-            *("diverged", "updates"),
-            *(column for estimand in ESTIMANDS.values() for column in estimand.columns),
-            *("reference_error", "constant_error"),
-        ]
-    )
-)
-"""Columns of the table of models that the estimates need."""
+NEEDED = [
+    *("diverged", "unreliable", "selected_on_test", "updates", "reference_error", "constant_error"),
+    *(
+        getattr(estimand, column)
+        for estimand in ESTIMANDS.values()
+        for column in ("selected", "validation", "recovery", "error", "frozen", "edge")
+    ),
+]
+"""Columns that every table of models has, beside its keys, seed and learning rate."""
 
 _OPTIONAL = [estimand.r2 for estimand in ESTIMANDS.values() if estimand.r2]
+
+Key = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +47,7 @@ class Grid:
         values: column -> (seeds, rates); NaN for a model that was not run or has no such value.
     """
 
-    key: shared.Key
+    key: Key
     seeds: np.ndarray
     rates: np.ndarray
     values: dict[str, np.ndarray]
@@ -47,8 +55,8 @@ class Grid:
     def of(self, seeds: np.ndarray) -> "Grid":
         """The same for some of its seeds (n,), all of which it has."""
         rows = np.searchsorted(self.seeds, seeds)
-        kept = {name: array[rows] for name, array in self.values.items()}
-        return Grid(self.key, seeds, self.rates, kept)
+        values = {name: array[rows] for name, array in self.values.items()}
+        return Grid(self.key, seeds, self.rates, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,59 +75,54 @@ class Side:
 
     def values(self, column: str) -> np.ndarray:
         """A column of the grid (seeds, rates); NaN where there is no such column."""
-        if column not in self.grid.values:
-            return np.full((len(self.grid.seeds), len(self.grid.rates)), np.nan)
-        return self.grid.values[column]
+        shape = len(self.grid.seeds), len(self.grid.rates)
+        return self.grid.values.get(column, np.full(shape, np.nan))
 
     def at_marked(self, column: str) -> np.ndarray:
         """A column at the chosen rate, (seeds,); of the learning rate, that one for all."""
         if column == "learning_rate":
-            return np.full(len(self.grid.seeds), self.rate)
+            return np.full(len(self.grid.seeds), self.grid.rates[self.marked])
         return self.values(column)[:, self.marked]
 
-    @cached_property
-    def recovery(self) -> np.ndarray:
-        """Recovery (seeds, rates) in percent."""
-        return self.values(self.estimand.recovery)
+    def mean(self, column: str) -> float:
+        """Mean over the seeds in which a column is finite at the chosen rate."""
+        return finite_mean(self.at_marked(column))
 
-    @cached_property
+    @property
     def recovery_frozen(self) -> np.ndarray:
-        """The same with a diverged model scored as the frozen network, which recovers 0."""
+        """Recovery (seeds, rates) in percent, 0 of a diverged model: that of the frozen network."""
         lost = self.diverged & np.isfinite(self.denominator)[:, None]
-        return np.where(lost, 0.0, self.recovery)
+        return np.where(lost, 0.0, self.values(self.estimand.recovery))
 
-    @cached_property
+    @property
     def diverged(self) -> np.ndarray:
         """Which models diverged, bool (seeds, rates)."""
         return self.values("diverged") == 1
 
-    @cached_property
+    @property
     def denominator(self) -> np.ndarray:
         """Frozen minus reference error (seeds,): what recovery is a share of."""
         return self.at_marked(self.estimand.frozen) - self.at_marked("reference_error")
+
+    def meaning(self) -> dict[str, float]:
+        """What decides whether recovery has a meaning: arguments of `guards.has_meaning`."""
+        denominator = moments(self.denominator)
+        return {
+            "denominator": denominator.mean,
+            "denominator_se": denominator.standard_error,
+            "frozen_error": self.mean("frozen_heldout_error"),
+            "constant_error": self.mean("constant_error"),
+        }
 
     def choices(self, draws: np.ndarray) -> np.ndarray:
         """Rate that each resample (resamples, seeds) chooses, (resamples,)."""
         return choice.chosen_rates(self.values(self.estimand.validation), draws)
 
-    def other_rates(self, drawn: resampling.Draws) -> np.ndarray:
-        """Share of resamples that choose each rate, (rates,), 0 for the marked one."""
-        chosen = self.choices(drawn.different)
-        share = np.bincount(chosen, weights=drawn.share, minlength=len(self.rates))
-        share[self.marked] = 0.0
-        return share
+    def other_rate_share(self, drawn: resampling.Draws) -> float:
+        """Share of resamples that choose another rate than the marked one."""
+        return float(drawn.share[self.choices(drawn.different) != self.marked].sum())
 
     @property
-    def rate(self) -> float:
-        """The chosen rate."""
-        return float(self.rates[self.marked])
-
-    @property
-    def rates(self) -> np.ndarray:
-        """(rates,) in increasing order."""
-        return self.grid.rates
-
-    @cached_property
     def price(self) -> float:
         """Mean recovery at the rate that its error would choose, minus at the marked one (pp).
 
@@ -129,7 +132,7 @@ class Side:
         error, recovery = self.estimand.price
         on_test = int(choice.best_rate(self.values(error or self.estimand.error)))
         values = self.values(recovery or self.estimand.recovery)
-        return shared.finite_mean(values[:, on_test] - values[:, self.marked])
+        return finite_mean(values[:, on_test] - values[:, self.marked])
 
 
 def side(grid: Grid, estimand: Estimand) -> Side | None:
@@ -141,10 +144,21 @@ def side(grid: Grid, estimand: Estimand) -> Side | None:
     marked = np.flatnonzero((grid.values[estimand.selected] == 1).any(axis=0))
     if len(marked) > 1:
         raise OrlaError(
-            f"{shared.name_of(grid.key)}: {estimand.selected} marks {len(marked)} learning rates;"
+            f"{name_of(grid.key)}: {estimand.selected} marks {len(marked)} learning rates;"
             " a condition has one"
         )
     return Side(grid, estimand, int(marked[0])) if len(marked) else None
+
+
+def at_selected(
+    models: pd.DataFrame,
+    more: Iterable[str] = (),
+    needed: Sequence[str] = NEEDED,
+    by: Sequence[str] = tuple(KEYS),
+) -> Iterator[Side]:
+    """Each condition at its selected rate; for the arguments see `grids`."""
+    sides = (side(grid, AT_END) for grid in grids(models, more, needed, by))
+    return (one for one in sides if one is not None)
 
 
 def grids(
@@ -158,19 +172,19 @@ def grids(
     Args:
         models: The table.
         more: Further columns to read, where the table has them.
-        needed: Columns that it must have, beside its keys, seed and learning rate.
+        needed: Columns that it must have, beside `by`, seed and learning rate.
         by: The columns that tell conditions apart.
 
     Raises:
         OrlaError: The table lacks a column, or a row its condition; or a condition has a seed twice
             at one rate.
     """
-    shared.demand(models, [*by, "seed", "learning_rate", *needed])
+    known = (*by, "seed", "learning_rate")
+    demand(models, [*known, *needed])
     if models.empty:
         return
     number = models.groupby(list(by), sort=True).ngroup().to_numpy()
     names = dict.fromkeys([*needed, *_OPTIONAL, *more])
-    known = (*by, "seed", "learning_rate")
     columns = [name for name in names if name in models and name not in known]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
     order = np.lexsort((rate, seed, number))
@@ -186,10 +200,34 @@ def grids(
         if len(place) > 1 and (twice := np.diff(place) == 0).any():
             at = rows[1:][twice][0]
             raise OrlaError(
-                f"{shared.name_of(key)}: seed {seed[at]} occurs twice at the rate {rate[at]:g};"
+                f"{name_of(key)}: seed {seed[at]} occurs twice at the rate {rate[at]:g};"
                 " give one row a model"
             )
         values = np.full((len(columns), len(seeds) * len(rates)), np.nan)
         values[:, place] = data[:, start:end]
         shaped = values.reshape(len(columns), len(seeds), len(rates))
         yield Grid(key, seeds, rates, dict(zip(columns, shaped, strict=True)))
+
+
+def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:
+    """Refuse a table that lacks a column, or a row that does not say its condition.
+
+    A table without rows may have no columns of measures.
+    """
+    for name in wanted if len(models) else ():
+        lacks = f"lacks the column {name}" if name not in models else ""
+        if not lacks and name in (*KEYS, "seed") and models[name].isna().any():
+            lacks = f"has a row without {name}"
+        if lacks:
+            raise OrlaError(f"the table of models {lacks}; rebuild it with the sweeps rule")
+
+
+def finite_mean(values: np.ndarray) -> float:
+    """Mean of the finite values; NaN without any."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else np.nan
+
+
+def name_of(key: Key) -> str:
+    """A condition for a message: its values, joined by slashes."""
+    return "/".join(str(value) for value in key.values() if value != "")

@@ -35,40 +35,37 @@ def has_meaning(
 def reasons(
     *,
     updates: float,
-    price_pp: float,
     other_rate_share: float,
     margin_pp: float,
-    frozen_error: float,
-    constant_error: float,
-    denominator: float,
-    denominator_se: float,
+    price_pp: float = 0.0,
+    frozen_error: float = np.nan,
+    constant_error: float = np.nan,
+    denominator: float = np.inf,
+    denominator_se: float = np.nan,
 ) -> str:
-    """The reasons, joined by "; "; empty without any.
+    """The reasons, joined by "; "; empty without any. What is about recovery may be left out.
 
     Args:
         updates: the least number of updates of either learner.
-        price_pp: the larger selection price of either (pp).
         other_rate_share: the larger share of resamples that choose another rate.
         margin_pp: equivalence margin (pp).
+        price_pp: the larger selection price of either (pp).
         frozen_error, constant_error: held-out errors of the frozen network and of the best
             constant prediction.
         denominator, denominator_se: as in `denominator_fails`.
     """
-    found = []
-    if updates < LEAST_UPDATES:
-        found.append(f"fewer than {LEAST_UPDATES} updates: adapt for longer, or update more often")
-    if abs(price_pp) > margin_pp or other_rate_share > MOST_OTHER_RATES:
-        found.append("the choice of the rate failed: run more seeds, or a longer selection part")
-    if frozen_error > constant_error:
-        found.append(
-            "the frozen network is worse than predicting the mean: pretrain it for longer, or"
-            " choose a pair that drifts less"
-        )
-    if np.isnan(denominator):
-        found.append("recovery has no meaning without a reference: read the gap of the error")
-    elif denominator_fails(denominator, denominator_se):
-        found.append(
-            "recovery has no meaning, because the frozen network is about as good as the"
-            " reference: choose a pair that drifts more, or read the gap of the error"
-        )
-    return "; ".join(found)
+    unstable = abs(price_pp) > margin_pp or other_rate_share > MOST_OTHER_RATES
+    unreferenced = bool(np.isnan(denominator))
+    vague = not unreferenced and denominator_fails(denominator, denominator_se)
+    failing = {
+        f"fewer than {LEAST_UPDATES} updates: adapt for longer, or update more often": (
+            updates < LEAST_UPDATES
+        ),
+        "the choice of the rate failed: run more seeds, or a longer selection part": unstable,
+        "the frozen network is worse than predicting the mean: pretrain it for longer, or choose a"
+        " pair that drifts less": frozen_error > constant_error,
+        "recovery has no meaning without a reference: read the gap of the error": unreferenced,
+        "recovery has no meaning, because the frozen network is about as good as the reference:"
+        " choose a pair that drifts more, or read the gap of the error": vague,
+    }
+    return "; ".join(reason for reason, fails in failing.items() if fails)

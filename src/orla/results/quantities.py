@@ -1,18 +1,29 @@
-"""One row a named quantity of the config: its value over seeds or pairs, with its intervals."""
+"""Named quantities of the config: on one pair of sessions by seed, and over seeds or pairs."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from orla.errors import OrlaError
+from orla.results import guards
 from orla.results.base import Settings, Statistic
-from orla.results.quantity import Found, found_of
-from orla.results.shared import finite_mean
+from orla.results.estimands import ESTIMANDS
+from orla.results.grids import Grid, Side, finite_mean, grids, name_of, side
+from orla.results.summary import ends
+from orla.schema import nearest
 from orla.statistics import resampling
 from orla.statistics.bootstrap import rank_correlation
+from orla.statistics.choice import at_rates, finite_means
 from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.permutation import spearman_p
-from orla.study.quantities import PAIRS, SEEDS, Quantity, quantity_of
+from orla.study.keys import KEYS
+from orla.study.quantities import PAIRS, SEEDS, Quantity, Terms, quantity_of
+
+_KEYS = [name for name in KEYS if name != "pair"]
 
 
 class Quantities(Statistic, name="quantities"):
@@ -33,10 +44,8 @@ class Quantities(Statistic, name="quantities"):
         "sd": "Standard deviation over units; null for a correlation along units.",
         "standard_error": "Its standard error.",
         "dof": "Degrees of freedom of the standard error: units - 1.",
-        "t90_low": "Lower end of the 1 - 2 alpha t interval, 90 % at alpha 0.05.",
-        "t90_high": "Upper end of that interval.",
-        "t95_low": "Lower end of the 95 % t interval.",
-        "t95_high": "Upper end of that interval.",
+        **ends("t90_{}"),
+        **ends("t95_{}"),
         "permutation_p": "Two-sided permutation p of a correlation along seeds or pairs.",
         "n_pairs": "Pairs with a value; 1 for a task without pairs.",
         "n_without_meaning": "Pairs without one, because recovery has no meaning there.",
@@ -48,110 +57,234 @@ class Quantities(Statistic, name="quantities"):
         "the condition where it is largest, averaged over pairs.",
         "n_failing": "Pairs with guards, those without a value included.",
         "value_without_failing": "The value over the pairs without guards.",
-        "t90_low_without_failing": "Lower end of its 1 - 2 alpha t interval.",
-        "t90_high_without_failing": "Upper end of that interval.",
+        **ends("t90_{}_without_failing"),
         "alpha": "Level of each one-sided test.",
         "guards": "Reasons not to rely on the row, each with what to do; of pairs, each named.",
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        rows = [
-            _row(quantity_of(name, given), models, settings)
-            for name, given in settings.quantities.items()
-        ]
+        named = (quantity_of(*item) for item in settings.quantities.items())
+        rows = [_row(quantity, models, settings) for quantity in named]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
+@dataclass(frozen=True, eq=False)
+class _OfPair:
+    """A quantity on one pair of sessions, over the seeds that all of its conditions ran.
+
+    Attributes:
+        quantity, settings: what is computed, and with which resamples.
+        name: the pair; "" for a task without pairs.
+        sides: condition -> its models.
+    """
+
+    quantity: Quantity
+    settings: Settings
+    name: str
+    sides: Mapping[tuple[str, ...], Side]
+
+    def sums(self, terms: Terms, draws: np.ndarray | None = None) -> np.ndarray:
+        """The sum of each seed (seeds,), or of each resample's seeds (resamples, seeds)."""
+        total: Any = 0.0
+        for term in terms:
+            side = self.sides[_key(term.where)]
+            values = side.values(term.column)
+            values = np.abs(values) if term.absolute else values
+            chosen = (
+                values[:, side.marked]
+                if draws is None
+                else at_rates(values, draws, side.choices(draws))
+            )
+            total = total + term.times * chosen
+        return np.asarray(total)
+
+    def value(self, draws: np.ndarray | None = None) -> np.ndarray:
+        """The quantity with all seeds, or in each resample (resamples, seeds) of seeds and rates.
+
+        That along pairs is the mean of `y`.
+        """
+        x, y = (
+            [self.sums(terms, draws) for terms in side]
+            for side in (self.quantity.x, self.quantity.y)
+        )
+        if self.quantity.along in ("", PAIRS):
+            return finite_means(y[0])
+        if self.quantity.along == SEEDS:
+            return _correlation(x[0], y[0])
+        means = np.stack([finite_means(each) for each in y], -1)
+        order = np.stack([finite_means(each) for each in x], -1) if x else np.arange(len(y))
+        return _correlation(np.broadcast_to(order, means.shape), means)
+
+    def both(self, draws: np.ndarray | None = None) -> list[np.ndarray]:
+        """Sums of x and y of a correlation along seeds or pairs; see `sums`."""
+        return [self.sums(side[0], draws) for side in (self.quantity.x, self.quantity.y)]
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """(seeds,) the sum of each seed; along conditions a number where each of them has one."""
+        if self.quantity.along in ("", SEEDS, PAIRS):
+            return self.sums(self.quantity.y[0])
+        return np.sum([self.sums(t) for t in (*self.quantity.y, *self.quantity.x)], axis=0)
+
+    @property
+    def n_diverged(self) -> int:
+        """Seeds of which a model diverged."""
+        diverged = [side.diverged[:, side.marked] for side in self.sides.values()]
+        return int(np.any(diverged, axis=0).sum())
+
+    @cached_property
+    def other_rate_share(self) -> float:
+        """The largest share of resamples in which a condition chooses another rate."""
+        if len(self.values) < 2:
+            return np.nan
+        drawn = resampling.draws(len(self.values), self.settings.resamples, self.settings.seed)
+        return max(side.other_rate_share(drawn) for side in self.sides.values())
+
+    @property
+    def _of_recovery(self) -> list[Side]:
+        """The conditions whose recovery is a term."""
+        terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
+        return [self.sides[key] for key in dict.fromkeys(_key(term.where) for term in terms)]
+
+    @cached_property
+    def has_meaning(self) -> bool:
+        """Whether its recoveries, where it has some, say anything."""
+        meanings = [side.meaning() for side in self._of_recovery]
+        return not any(
+            guards.denominator_fails(m["denominator"], m["denominator_se"]) for m in meanings
+        )
+
+    @cached_property
+    def guards(self) -> str:
+        """Reasons not to rely on it; those about recovery where recovery is a term."""
+        sides = self.sides.values()
+        told = {
+            "updates": min(side.mean("updates") for side in sides),
+            "other_rate_share": self.other_rate_share,
+            "margin_pp": float(self.settings.margin_pp),
+        }
+        price = max(abs(side.price) for side in sides)
+        meanings = [side.meaning() | {"price_pp": price} for side in self._of_recovery]
+        texts = (guards.reasons(**told, **more) for more in meanings or [{}])
+        return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
+
+
+def _of_pairs(
+    quantity: Quantity, models: pd.DataFrame, settings: Settings
+) -> tuple[list[_OfPair], str]:
+    """The quantity on each pair, or what was not run.
+
+    Raises:
+        OrlaError: A column is not in the table of models, or as in `grids`.
+    """
+    for term in quantity.terms:
+        if term.column not in models:
+            raise OrlaError(
+                f"quantity {quantity.name}: the table of models has no column {term.column}; "
+                f"{nearest(term.column, models.columns)}"
+            )
+    wanted = {_key(term.where): term.where for term in quantity.terms}
+    read = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(wanted))]
+    if quantity.pair:
+        read = read[read["pair"] == quantity.pair]
+    by_pair: dict[str, dict[tuple, Grid]] = {}
+    for grid in grids(read, {term.column: None for term in quantity.terms}):
+        by_pair.setdefault(grid.key["pair"], {})[_key(grid.key)] = grid
+    for key, where in wanted.items():
+        if not by_pair or any(key not in run for run in by_pair.values()):
+            return [], f"{name_of(dict(where))} was not run: run it on every pair"
+    if quantity.unit == "seed" and len(by_pair) > 1:
+        return [], "several pairs were run: name one, or make the pair the unit"
+    found = []
+    for pair in sorted(by_pair):
+        run, sides = by_pair[pair], {}
+        seeds = set.intersection(*({*run[key].seeds} for key in wanted))
+        for key in wanted:
+            sides[key] = side(run[key].of(np.array(sorted(seeds))), ESTIMANDS[quantity.estimand])
+            if sides[key] is None:
+                raise OrlaError(f"{name_of(run[key].key)}: no rate is chosen; run the sweep again")
+        found.append(_OfPair(quantity, settings, pair, sides))
+    return found, ""
+
+
+def _key(where: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(where[name] for name in _KEYS)
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Rank correlations along the last axis; NaN where a value is missing."""
+    finite = (np.isfinite(x) & np.isfinite(y)).all(-1)
+    rho = rank_correlation(np.where(np.isfinite(x), x, 0.0), np.where(np.isfinite(y), y, 0.0))
+    return np.where(finite, rho, np.nan)
+
+
 def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-    row: dict[str, Any] = {"quantity": quantity.name, "alpha": settings.alpha}
-    row |= {name: getattr(quantity, name) for name in ("label", "scale", "unit", "estimand")}
-    found, missing = found_of(quantity, models, settings)
+    found, missing = _of_pairs(quantity, models, settings)
     pairs = [pair for pair in found if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
-    several = len(found) > 1
-    guards = [f"{p.name}: {p.guards}" if several else p.guards for p in found if p.guards]
-    row |= {
+    reasons = [f"{p.name}: {p.guards}" if len(found) > 1 else p.guards for p in found if p.guards]
+    row = {
+        "quantity": quantity.name,
+        **{name: getattr(quantity, name) for name in ("label", "scale", "unit", "estimand")},
         "n_pairs": len(pairs),
         "n_without_meaning": len(found) - len(pairs),
         "n_seeds": min((int(np.isfinite(p.values).sum()) for p in found), default=0),
         "n_diverged": sum(p.n_diverged for p in found),
         "n_failing": len(found) - len(sound),
-        "guards": missing or "; ".join(guards),
+        "alpha": settings.alpha,
+        "guards": missing or "; ".join(reasons),
     }
-    if not pairs:
-        return row
-    row["other_rate_share"] = finite_mean(np.array([p.other_rate_share for p in pairs]))
-    row |= _estimate(quantity, pairs, settings)
-    row |= {f"{n}_without_failing": np.nan for n in ("value", "t90_low", "t90_high")}
+    if pairs:
+        row["other_rate_share"] = finite_mean(np.array([p.other_rate_share for p in pairs]))
+        row |= _estimate(quantity, pairs, settings)
     if quantity.unit == "pair" and len(sound) > 1:
         again = _estimate(quantity, sound, settings)
         row |= {f"{n}_without_failing": again[n] for n in ("value", "t90_low", "t90_high")}
     return row
 
 
-def _estimate(quantity: Quantity, pairs: list[Found], settings: Settings) -> dict[str, Any]:
-    """Value, scatter, standard error and intervals over these pairs."""
-    if quantity.unit == "pair":
-        value, error = _over_pairs(quantity, pairs, settings)
-    else:
-        value, error = _over_seeds(quantity, pairs[0], settings)
+def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> dict[str, Any]:
+    """Value, scatter, standard error, intervals and permutation p over these pairs."""
+    how = settings.resamples, settings.seed
+    counts, resampled, sides = tuple(len(pair.values) for pair in pairs), np.empty(0), None
+    value = moments([pair.value() for pair in pairs])
+    if quantity.unit == "seed":
+        value = moments(pairs[0].values)
+        if quantity.along:
+            value = Moments(value.n, float(pairs[0].value()), np.nan)
+        if counts[0] > 1:
+            drawn = resampling.draws(counts[0], *how)
+            resampled = pairs[0].value(drawn.different)[drawn.index]
+    elif len(pairs) > 1:
+        nested = resampling.nested_draws(counts, *how)
+        drawn = list(zip(pairs, nested.different, strict=True))
+        if quantity.along == PAIRS:
+            each = [finite_means(np.array(pair.both(draws))) for pair, draws in drawn]
+            resampled = rank_correlation(*(nested.placed([e[i] for e in each]) for i in (0, 1)))
+        else:
+            resampled = resampling.nested_means(
+                nested, [pair.value(draws) for pair, draws in drawn]
+            )
+    if quantity.along == SEEDS:
+        sides = pairs[0].both()
+    elif quantity.along == PAIRS:
+        sides = np.array([[finite_mean(side) for side in pair.both()] for pair in pairs]).T
+        if len(pairs) > 1:
+            value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
+    error = float(np.fmax(value.standard_error, resampling.spread(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
-    names = "t90_low", "t90_high", "t95_low", "t95_high"
-    found = {"value": value.mean, "sd": value.sd, "standard_error": error, "dof": value.dof}
-    found |= dict(zip(names, (*narrow, *wide), strict=True))
-    return found | {"permutation_p": _permutation_p(quantity, pairs, settings)}
+    return {
+        "value": value.mean,
+        "sd": value.sd,
+        "standard_error": error,
+        "dof": value.dof,
+        **dict(zip((*ends("t90_{}"), *ends("t95_{}")), (*narrow, *wide), strict=True)),
+        "permutation_p": _permutation_p(*sides, settings) if sides is not None else np.nan,
+    }
 
 
-def _over_seeds(quantity: Quantity, one: Found, settings: Settings) -> tuple[Moments, float]:
-    seeds = len(one.values)
-    value = moments(one.values)
-    if quantity.along:
-        value = Moments(value.n, one.estimate, np.nan)
-    if seeds < 2:
-        return value, np.nan
-    drawn = resampling.draws(seeds, settings.resamples, settings.seed)
-    resampled = one.resampled(drawn.different)[drawn.index]
-    return value, float(np.fmax(value.standard_error, resampling.spread(resampled, value.n)))
-
-
-def _over_pairs(
-    quantity: Quantity, pairs: list[Found], settings: Settings
-) -> tuple[Moments, float]:
-    if len(pairs) < 2:
-        return moments([p.estimate for p in pairs]), np.nan
-    counts = tuple(len(pair.values) for pair in pairs)
-    nested = resampling.nested_draws(counts, settings.resamples, settings.seed)
-    if quantity.along == PAIRS:
-        rho, resampled = _along_pairs(pairs, nested)
-        value = Moments(len(pairs), rho, np.nan)
-    else:
-        value = moments([pair.estimate for pair in pairs])
-        each = [p.resampled(d) for p, d in zip(pairs, nested.different, strict=True)]
-        resampled = resampling.nested_means(nested, each)
-    return value, float(np.fmax(value.standard_error, resampling.spread(resampled, value.n)))
-
-
-def _along_pairs(pairs: list[Found], nested: resampling.NestedDraws) -> tuple[float, np.ndarray]:
-    """Correlation over pairs of their means of both sides, and that of each resample."""
-    sides = []
-    for side in (0, 1):
-        each = [p.side_means(side, d) for p, d in zip(pairs, nested.different, strict=True)]
-        table = np.full((len(pairs), max(map(len, each))), np.nan)
-        for row, means in zip(table, each, strict=True):
-            row[: len(means)] = means
-        sides.append(table[nested.pair, nested.seeds])
-    means = [[finite_mean(p.sides[side]) for p in pairs] for side in (0, 1)]
-    return float(rank_correlation(*means)), rank_correlation(*sides)
-
-
-def _permutation_p(quantity: Quantity, pairs: list[Found], settings: Settings) -> float:
-    if quantity.along == SEEDS:
-        x, y = pairs[0].sides
-    elif quantity.along == PAIRS:
-        x, y = (np.array([finite_mean(p.sides[side]) for p in pairs]) for side in (0, 1))
-    else:
-        return np.nan
+def _permutation_p(x: np.ndarray, y: np.ndarray, settings: Settings) -> float:
     known = np.isfinite(x) & np.isfinite(y)
     if known.sum() < 2:
         return np.nan

@@ -1,22 +1,82 @@
 """Summaries: means, intervals and counts of columns over the seeds of a condition or comparison."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.results import shared
 from orla.results.base import Settings, Statistic
-from orla.results.estimands import AT_END
-from orla.results.grids import Side, grids, side
-from orla.results.shared import Key
+from orla.results.grids import Key, at_selected
 from orla.statistics.equivalence import tost_from_moments
 from orla.statistics.means import Moments, moments, t_interval
 from orla.study.keys import KEYS
 
 # Column -> its values (seeds,), NaN where it is not measured.
 Sample = Callable[[str], np.ndarray]
+
+_INTERVALS = {
+    "t95": "its 95 % t interval",
+    "t90": "its 1 - 2 alpha t interval, 90 % at alpha 0.05",
+    "bootstrap": "its interval",
+}
+
+
+def _with_unit(column: str, text: str) -> str:
+    """A column's description with the unit that its name ends with."""
+    units = {"pp": " (pp).", "percent": " (%)."}
+    return text + units.get(column.rpartition("_")[2], ".")
+
+
+def ends(pattern: str, interval: str = "") -> dict[str, str]:
+    """Columns of the two ends of an interval, described.
+
+    Args:
+        pattern: their names, with {} for low and high.
+        interval: what interval it is; by default what the names say by t95 or t90.
+    """
+    named = (text for kind, text in _INTERVALS.items() if kind in pattern)
+    interval = interval or next(named, _INTERVALS["bootstrap"])
+    texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
+    names = {end: pattern.format(end) for end in texts}
+    return {names[end]: _with_unit(names[end], text) for end, text in texts.items()}
+
+
+TEST = {
+    "standard_error_pp": "Standard error of the mean (pp).",
+    "dof": "Degrees of freedom of the standard error: units - 1.",
+    **ends("t90_{}_pp"),
+    **ends("t95_{}_pp"),
+    "tost_p": "The larger p of the two one-sided t tests.",
+    "delta_star_pp": "Smallest margin at which the test passes (pp).",
+    "equivalent": "Whether the test passes at the margin.",
+    "margin_pp": "Equivalence margin (pp).",
+    "alpha": "Level of each one-sided test.",
+}
+"""Columns of `equivalence`."""
+
+
+def equivalence(gap: Moments, standard_error: float, settings: Settings) -> Key:
+    """t intervals and equivalence test of a mean gap, under the names `TEST`.
+
+    Args:
+        gap: Moments of the gaps of the units (pp).
+        standard_error: Of their mean (pp); it has `gap.dof` degrees of freedom.
+        settings: Margin and level.
+
+    Returns:
+        Without an interval the test does not pass: p is 1.
+    """
+    margin, alpha = float(settings.margin_pp), float(settings.alpha)
+    given = {"standard_error_pp": standard_error, "dof": gap.dof}
+    given |= {"margin_pp": margin, "alpha": alpha}
+    if gap.n < 2:
+        return dict.fromkeys(TEST, np.nan) | {"tost_p": 1.0, "equivalent": False} | given
+    test = tost_from_moments(gap.mean, standard_error, gap.dof, -margin, margin, alpha)
+    wide = t_interval(gap.mean, standard_error, gap.dof)
+    intervals = test.interval_low, test.interval_high, *wide
+    numbers = standard_error, gap.dof, *intervals, test.p, test.delta_star, test.equivalent
+    return dict(zip(TEST, (*numbers, margin, alpha), strict=True))
 
 
 class Cell(NamedTuple):
@@ -32,53 +92,9 @@ class Cell(NamedTuple):
     texts: dict[str, str]
     values: Callable[[np.ndarray, Settings], Iterable[Any]]
 
-
-def ends(pattern: str, interval: str = "its interval", unit: str = "") -> dict[str, str]:
-    """Columns of the two ends of an interval: `pattern` has {} for low and high."""
-    unit = f" ({unit})" if unit else ""
-    return {
-        pattern.format("low"): f"Lower end of {interval}{unit}.",
-        pattern.format("high"): f"Upper end of that interval{unit}.",
-    }
-
-
-ALPHA = "its 1 - 2 alpha t interval"
-T95 = "its 95 % t interval"
-TEST = {
-    "standard_error_pp": "Standard error of the mean (pp).",
-    "dof": "Degrees of freedom of the standard error: units - 1.",
-    **ends("t90_{}_pp", f"{ALPHA}, 90 % at alpha 0.05", "pp"),
-    **ends("t95_{}_pp", T95, "pp"),
-    "tost_p": "The larger p of the two one-sided t tests.",
-    "delta_star_pp": "Smallest margin at which the test passes (pp).",
-    "equivalent": "Whether the test passes at the margin.",
-    "margin_pp": "Equivalence margin (pp).",
-    "alpha": "Level of each one-sided test.",
-}
-"""Columns of `equivalence`."""
-
-
-def equivalence(gap: Moments, standard_error: float, settings: Settings) -> dict[str, Any]:
-    """t intervals and equivalence test of a mean gap, under the names `TEST`.
-
-    Args:
-        gap: Moments of the gaps of the units (pp).
-        standard_error: Of their mean (pp); it has `gap.dof` degrees of freedom.
-        settings: Margin and level.
-
-    Returns:
-        Without an interval the test does not pass: p is 1.
-    """
-    margin, alpha = float(settings.margin_pp), float(settings.alpha)
-    values = dict.fromkeys(TEST, np.nan) | {"tost_p": 1.0, "equivalent": False}
-    if gap.n >= 2:
-        test = tost_from_moments(gap.mean, standard_error, gap.dof, -margin, margin, alpha)
-        wide = t_interval(gap.mean, standard_error, gap.dof)
-        narrow = test.interval_low, test.interval_high
-        numbers = (standard_error, gap.dof, *narrow, *wide, test.p, test.delta_star)
-        values = dict(zip(TEST, (*numbers, test.equivalent), strict=False))
-    values |= {"standard_error_pp": standard_error, "dof": gap.dof}
-    return values | {"margin_pp": margin, "alpha": alpha}
+    def made(self, sample: Sample, settings: Settings) -> Key:
+        """The columns of one row, from the columns of its sample."""
+        return dict(zip(self.texts, self.values(sample(self.column), settings), strict=True))
 
 
 def tested(column: str) -> Cell:
@@ -91,27 +107,28 @@ def tested(column: str) -> Cell:
     return Cell(column, TEST, values)
 
 
-def mean(name: str, text: str, unit: str = "", of: str = "", **intervals: str) -> Cell:
+def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
     """The mean of a column's finite values, with intervals.
 
     Args:
-        name: Column of the mean.
+        name: Column of the mean; where it ends with _pp or _percent this is its unit.
         text: What the mean is.
-        unit: Its unit.
         of: Column that is read, where it has another name.
-        intervals: Kind -> pattern of the columns of its ends: `bootstrap` or `t95`.
+        intervals: Kind -> pattern of the columns of its ends: `bootstrap`, `t95`, or `t90` for that
+            of 1 - 2 alpha.
     """
-    words = {"bootstrap": "its interval", "t95": T95}
-    texts = {name: f"{text} ({unit})." if unit else f"{text}."}
+    texts = {name: _with_unit(name, text)}
     for kind, pattern in intervals.items():
-        texts |= ends(pattern, words[kind], unit)
+        texts |= ends(pattern, _INTERVALS[kind])
 
     def values(sample: np.ndarray, settings: Settings) -> list[float]:
         over_seeds = moments(sample)
         numbers = [over_seeds.mean]
         for kind in intervals:
             bootstrap = settings.mean(sample) if kind == "bootstrap" else None
-            numbers += [bootstrap.low, bootstrap.high] if bootstrap else over_seeds.interval()
+            level = 0.95 if kind == "t95" else 1 - 2 * settings.alpha
+            low_high = (bootstrap.low, bootstrap.high) if bootstrap else over_seeds.interval(level)
+            numbers += low_high
         return numbers
 
     return Cell(of or name, texts, values)
@@ -156,20 +173,8 @@ class Summary(Statistic):
 
     def table(self, needed: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
-            [key[name] for name in self.keys]
-            + [v for c in self.cells for v in c.values(sample(c.column), settings)]
+            {name: key[name] for name in self.keys}
+            | {c: v for cell in self.cells for c, v in cell.made(sample, settings).items()}
             for key, sample in self.samples(needed, settings)
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
-
-
-def at_selected(
-    models: pd.DataFrame,
-    more: Iterable[str] = (),
-    needed: Sequence[str] = shared.MEASURES,
-    by: Sequence[str] = tuple(KEYS),
-) -> Iterator[Side]:
-    """Each condition at its selected rate; for the arguments see `grids.grids`."""
-    for grid in grids(models, more, needed, by):
-        if (one := side(grid, AT_END)) is not None:
-            yield one

@@ -47,6 +47,17 @@ class NestedDraws:
     seeds: np.ndarray
     different: tuple[np.ndarray, ...]
 
+    def placed(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """Values of a statistic in each place of each resample, (resamples, pairs).
+
+        Args:
+            values: for each pair (different,) the statistic in each of `different`.
+        """
+        table = np.full((len(values), max(map(len, values))), np.nan)
+        for row, one in zip(table, values, strict=True):
+            row[: len(one)] = one
+        return table[self.pair, self.seeds]
+
 
 @lru_cache(maxsize=64)
 def draws(n: int, resamples: int, seed: int) -> Draws:
@@ -79,17 +90,12 @@ def nested_means(nested: NestedDraws, values: Sequence[np.ndarray]) -> np.ndarra
 
     Args:
         nested: the resamples.
-        values: for each pair (different,) its statistic in each of `nested.different`. A place
-            whose value is NaN is left out of the mean.
+        values: see `NestedDraws.placed`. A place whose value is NaN is left out of the mean.
 
     Returns:
         (resamples,) means; NaN where every place is NaN.
     """
-    width = max(len(one) for one in values)
-    table = np.full((len(values), width), np.nan)
-    for row, one in zip(table, values, strict=True):
-        row[: len(one)] = one
-    placed = table[nested.pair, nested.seeds]
+    placed = nested.placed(values)
     finite = np.isfinite(placed)
     if finite.all():
         return placed.mean(axis=1)

@@ -7,18 +7,17 @@ not adapted again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import torch
 
 from orla import catalogue
-from orla.architectures.base import Parameters
+from orla.engine.network import network_of
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
 from orla.programs.store import say
@@ -29,12 +28,16 @@ from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
 from orla.study import tidy
 from orla.study.declared import declared
-from orla.study.job import architecture_of, study_of
 from orla.study.keys import KEYS
 from orla.study.plan import parts_of
 from orla.study.pretraining import Pretraining, pretrain
+from orla.study.run import run_of
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
+
+T = TypeVar("T")
+# A condition's long table, and its traces.
+Result = tuple[pd.DataFrame, dict[str, np.ndarray]]
 
 # Of a job, what its sweep is given.
 _SETTINGS = ("learning_rates", "growth", "horizons", "stable_windows")
@@ -45,41 +48,31 @@ _DECIDING = (
 )
 
 
-@dataclass(frozen=True)
-class Episodes:
-    """The episodes of a stream: cut from the streams of two sessions, or drawn by a task.
+class Episodes(dict[str, Episode]):
+    """The episodes of a stream by split: cut from a pair of sessions, or drawn by a task.
 
-    Attributes:
-        task: the task's specification.
-        file: the streams of a pair of sessions; None for a task that draws its own.
-        seeds: streams that such a task draws, one a seed.
+    Args:
+        task: The task's specification.
+        file: The streams of a pair of sessions; None for a task that draws its own.
+        seeds: Streams that such a task draws, one a seed.
     """
 
-    task: Mapping[str, Any]
-    file: str | None
-    seeds: int
-    _cut: dict[str, Episode] = field(default_factory=dict)
+    def __init__(self, task: Mapping[str, Any], file: str | None, seeds: int) -> None:
+        self.task, self.seeds, self.files = task, seeds, [file] if file else []
 
-    @property
-    def inputs(self) -> list[str]:
-        """The files that the episodes are made from."""
-        return [self.file] if self.file else []
-
-    def __getitem__(self, split: str) -> Episode:
-        if split not in self._cut:
-            task = catalogue.make("task", self.task)
-            self._cut[split] = (
-                task.cut(Streams.load(self.file), split)
-                if self.file
-                else task.episode(split, range(self.seeds))
-            )
-        return self._cut[split]
+    def __missing__(self, split: str) -> Episode:
+        task = catalogue.make("task", self.task)
+        if self.files:
+            self[split] = task.cut(Streams.load(*self.files), split)
+        else:
+            self[split] = task.episode(split, range(self.seeds))
+        return self[split]
 
 
 def write_networks(
     asked: Mapping[str, Any],
     episodes: Episodes,
-    path: Path | str,
+    path: str,
     compute: Mapping[str, Any],
     device: torch.device | str = "cpu",
 ) -> None:
@@ -89,38 +82,33 @@ def write_networks(
         asked: ``network`` (specification), ``name``, ``precision``, ``seeds``, ``split`` (any of
             the stream's: all have one pretraining part), ``settings`` of pretraining, and ``parts``
             of the catalogue that it depends on, as (kind, name).
-        episodes: the stream's.
-        path: the safetensors file; one of the same pretraining that stands there is left.
-        compute: the config's settings of computation.
-        device: where to compute.
+        episodes: The stream's.
+        path: The safetensors file; one of the same pretraining that stands there is left.
+        compute: The config's settings of computation.
+        device: Where to compute.
 
     Raises:
-        OrlaError: as in `pretraining.pretrain`, or the episode has no pretraining part.
+        OrlaError: As in `pretraining.pretrain`, or the episode has no pretraining part.
     """
-    path, episode = Path(path), episodes[asked["split"]]
+    episode = episodes[asked["split"]]
     if episode.pretraining is None:
         raise OrlaError(
             f"{path}: this episode has nothing to pretrain on; give its conditions the start fresh"
         )
-    source = collect.collect(
+    source = _source(
         "orla.study.pretraining",
-        *(f for kind, name in asked["parts"] for f in files_of(kind, name)),
-        *files_of("loss", episode.loss),
-        dataset=episode.dataset,
-        seeds=list(range(asked["seeds"])),
+        parts=asked["parts"],
+        episode=episode,
+        seeds=asked["seeds"],
         keys={"architecture": asked["name"], "precision": asked["precision"]},
         config={"network": asked["network"], "pretraining": asked["settings"]}
         | {"compute": dict(compute)},
     )
-    if path.exists():
-        try:
-            if _same(networks.provenance(path), path, source, episodes.inputs):
-                return
-        except OrlaError as error:
-            say(f"pretrained again: {error}")
+    if _kept(path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"):
+        return
     with cost.phase("pretraining"):
         trained, curves = pretrain(
-            architecture_of(asked["network"], episode),
+            network_of(asked["network"], episode.n_in, episode.n_out),
             episode.pretraining,
             range(asked["seeds"]),
             Pretraining(**asked["settings"]),
@@ -129,8 +117,8 @@ def write_networks(
             device,
             compute["batch_models"],
         )
-    write_table(curves, path.with_suffix(".parquet"), source, episodes.inputs)
-    networks.save(trained, path, source, episodes.inputs)
+    write_table(curves, Path(path).with_suffix(".parquet"), source, episodes.files)
+    networks.save(trained, path, source, episodes.files)
 
 
 def adapt(
@@ -148,54 +136,58 @@ def adapt(
     """Adapt every condition, and write the tables of all of them as one.
 
     Args:
-        jobs: path of a condition's result, without a suffix, -> its job (`plan.Plan.job`).
-        episodes: those of the conditions' stream.
-        networks_file: the pretrained networks; None where no condition starts from any.
-        table: the tidy table of all conditions.
-        traces: errors by window of the conditions' models (.npz), in the order of `jobs`.
-        compute: the config's settings of computation.
-        plugins: folders of plug-ins.
-        memory_mb: what the job may take; None for no limit.
-        device: where to compute.
+        jobs: Path of a condition's result, without a suffix, -> its job (`plan.Plan.job`).
+        episodes: Those of the conditions' stream.
+        networks_file: The pretrained networks; None where no condition starts from any.
+        table: The tidy table of all conditions.
+        traces: Errors by window of the conditions' models (.npz), in the order of `jobs`.
+        compute: The config's settings of computation.
+        plugins: Folders of plug-ins.
+        memory_mb: What the job may take; None for no limit.
+        device: Where to compute.
 
     Raises:
-        OrlaError: as in `sweep.sweep`, `job.study_of` and `networks.load`.
+        OrlaError: As in `sweep.sweep`, `run.run_of` and `networks.load`.
     """
-    parts = declared(plugins)
-    inputs = [*episodes.inputs, *([networks_file] if networks_file else [])]
+    parts, inputs = declared(plugins), [*episodes.files, *filter(None, [networks_file])]
     tables: dict[str, pd.DataFrame] = {}
     arrays: dict[str, np.ndarray] = {}
     baselines: dict[str, Mapping[str, np.ndarray]] = {}
     for i, (path, job) in enumerate(jobs.items()):
-        keys, episode = job["keys"], episodes[job["keys"]["split"]]
-        source = collect.collect(
+        keys, episode, seeds = job["keys"], episodes[job["keys"]["split"]], job["seeds"]
+        source = _source(
             "orla.study.sweep",
-            "orla.study.job",
-            *(f for kind, name in parts_of(job, parts) for f in files_of(kind, name)),
-            *files_of("loss", episode.loss),
-            dataset=episode.dataset,
+            parts=parts_of(job, parts),
+            episode=episode,
+            seeds=seeds,
             keys=dict(keys),
-            seeds=list(range(job["seeds"])),
             config={"job": dict(job), "compute": dict(compute)},
         )
-        result = _kept(path, source, inputs)
+        result = _kept(f"{path}.parquet", _read, source, inputs, "adapted")
         say(f"{i + 1} of {len(jobs)}: {path}" + (", kept" if result else ""))
         if result is None:
-            run = study_of(
+            trained, start = None, catalogue.make("start", job["start"])
+            if networks_file and start.part.more["pretrained"]:
+                wanted = {name: keys[name] for name in ("architecture", "precision")}
+                trained = networks.load(networks_file, seeds, expect=wanted)
+            baseline = baselines.get(str(job["start"]))
+            if baseline and len(baseline["frozen_trace"]) < seeds:
+                baseline = None
+            run = run_of(
                 job,
                 episode,
-                _starting(job, networks_file),
+                trained,
                 most=compute["batch_models"],
                 memory_mb=memory_mb,
                 device=device,
-                baseline=_long_enough(baselines.get(str(job["start"])), job["seeds"]),
+                baseline=baseline,
             )
             baselines[str(job["start"])] = run.baseline
             swept = sweep(run, **{name: job[name] for name in _SETTINGS})
             source["batch_models"] = run.batch_models
             write_arrays(swept.traces, f"{path}.npz", source, inputs)
             write_table(swept.table, f"{path}.parquet", source, inputs)
-            result = _read(path)
+            _, result = _read(f"{path}.parquet")
         tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
     source = merge.merged({path: long.attrs["provenance"] for path, long in tables.items()})
@@ -209,63 +201,57 @@ def conditions(
     """The long table and the traces of each condition of what `adapt` wrote.
 
     Args:
-        table: the tidy table of all conditions.
-        arrays: their traces.
-        expected: the keys of each condition, in their order.
+        table: The tidy table of all conditions.
+        arrays: Their traces.
+        expected: The keys of each condition, in their order.
 
     Raises:
-        OrlaError: the table holds other conditions.
+        OrlaError: The table holds other conditions.
     """
     groups = dict(iter(table.groupby(list(KEYS), sort=False, observed=True)))
     for i, (keys, wanted) in enumerate(zip_longest(groups, (tuple(e.values()) for e in expected))):
         if keys != wanted:
             raise OrlaError(f"holds {keys} in place of {wanted}; delete it and run again")
         ending = f" {i}"
-        own = {n.removesuffix(ending): a for n, a in arrays.items() if n.endswith(ending)}
-        yield groups[keys].reset_index(drop=True), own
+        traces = {n.removesuffix(ending): a for n, a in arrays.items() if n.endswith(ending)}
+        yield groups[keys].reset_index(drop=True), traces
 
 
-def _starting(job: Mapping[str, Any], file: str | None) -> Parameters | None:
-    """The pretrained networks of a job; None where its start takes none."""
-    if not file or not catalogue.make("start", job["start"]).part.more["pretrained"]:
-        return None
-    wanted = {name: job["keys"][name] for name in ("architecture", "precision")}
-    return networks.load(file, job["seeds"], expect=wanted)
+def _source(
+    *modules: str, parts: Iterable[tuple[str, str]], episode: Episode, seeds: int, **entries: Any
+) -> dict[str, Any]:
+    """The provenance of a result that is made of an episode by modules and parts."""
+    parts = [*parts, ("loss", episode.loss)]
+    files = [file for kind, name in parts for file in files_of(kind, name)]
+    data = {"dataset": episode.dataset, "seeds": list(range(seeds))}
+    return collect.collect(*modules, *files, **data, **entries)
 
 
-def _long_enough(
-    baseline: Mapping[str, np.ndarray] | None, seeds: int
-) -> Mapping[str, np.ndarray] | None:
-    return baseline if baseline and len(baseline["frozen_trace"]) >= seeds else None
-
-
-def _read(path: str) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    return read_table(f"{path}.parquet"), read_arrays(f"{path}.npz")[0]
+def _read(path: str) -> tuple[Mapping[str, Any], Result]:
+    """A condition's provenance, and its long table and traces."""
+    table = read_table(path)
+    return table.attrs["provenance"], (table, read_arrays(path.removesuffix("parquet") + "npz")[0])
 
 
 def _kept(
-    path: str, source: Mapping[str, Any], inputs: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, np.ndarray]] | None:
-    """A condition's kept result; None where it is absent, damaged or of something else."""
-    if not Path(f"{path}.parquet").exists():
-        return None
-    try:
-        result = _read(path)
-    except OrlaError as error:
-        say(f"adapted again: {error}")
-        return None
-    same = _same(result[0].attrs["provenance"], f"{path}.parquet", source, inputs)
-    return result if same else None
-
-
-def _same(
-    provenance: Mapping[str, Any],
-    path: str | Path,
+    path: str,
+    read: Callable[[str], tuple[Mapping[str, Any], T]],
     source: Mapping[str, Any],
     inputs: Sequence[str],
-) -> bool:
-    """Whether a file was made of what is asked."""
+    verb: str,
+) -> T | None:
+    """What `read` finds in a kept file beside its provenance.
+
+    None where the file is absent, damaged or made of something else than is asked.
+    """
+    if not Path(path).exists():
+        return None
+    try:
+        provenance, result = read(path)
+    except OrlaError as error:
+        say(f"{verb} again: {error}")
+        return None
     asked = json.loads(json.dumps({**source, "inputs": digest.inputs(path, inputs)}))
-    if provenance["code"]["files"] != asked["code"]["files"]:
-        return False
-    return all(provenance.get(name) == asked.get(name) for name in _DECIDING)
+    same = provenance["code"]["files"] == asked["code"]["files"]
+    same &= all(provenance.get(name) == asked.get(name) for name in _DECIDING)
+    return result if same else None

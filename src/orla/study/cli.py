@@ -49,7 +49,8 @@ def _fits() -> list[str]:
 
     configs = [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]
     asked = {question for config in configs for question in fitting.questions(plan_of(config))}
-    return sorted(fitting.digest(q) for q in asked if fitting.answer(q) is None)
+    answers = zip(asked, fitting.answers(asked), strict=True)
+    return sorted(fitting.digest(q) for q, refusal in answers if refusal is None)
 
 
 def _lines(value: Any, depth: int = 3) -> str:

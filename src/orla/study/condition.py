@@ -1,13 +1,16 @@
-"""One condition: its key columns, its paths, and what it is measured by."""
+"""One condition: its key columns, its paths and its measures; and conditions in jobs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orla.study.keys import DEFAULTS, KEYS
 
 # Values of a condition whose block names none; they are left out of its path.
 SILENT = {"precision": "float64", **DEFAULTS}
+# About as much as a job adapts, in models, so that the jobs of a study end together.
+_MODELS_A_JOB = 500
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,35 @@ class Condition:
 def chain(name: str) -> tuple[str, ...]:
     """The interventions of a chain, FIRST+SECOND, the first one first."""
     return () if name == DEFAULTS["intervention"] else tuple(name.split("+"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The conditions that one job adapts: of one chapter, stream, network, precision and split.
+
+    Attributes:
+        chapter: the target that runs them.
+        path: of the part's result below the results folder, without a suffix.
+        conditions: in the order of the plan.
+    """
+
+    chapter: str
+    path: str
+    conditions: tuple[Condition, ...]
+
+
+def parted(chapters: Mapping[Condition, str], costs: Mapping[Condition, int]) -> Iterable[Part]:
+    """Every condition in one part, given its chapter and about its cost in models."""
+    groups: dict[tuple[str, str], list[Condition]] = {}
+    for c, chapter in chapters.items():
+        stem = f"{c.domain}/adaptation/{c.architecture}/{c.precision}/{c.split}-{chapter}"
+        groups.setdefault((chapter, stem), []).append(c)
+    for (chapter, stem), group in groups.items():
+        # The costliest first, each to the part of least cost.
+        loads = [0] * -(-sum(costs[c] for c in group) // _MODELS_A_JOB)
+        place: dict[Condition, int] = {}
+        for c in sorted(group, key=costs.__getitem__, reverse=True):
+            place[c] = loads.index(min(loads))
+            loads[place[c]] += costs[c]
+        for i in sorted({*place.values()}):
+            yield Part(chapter, f"{stem}-{i}", tuple(c for c in group if place[c] == i))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from orla import schema
-from orla.errors import OrlaError
+from orla.errors import OrlaError, naming
 from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
@@ -35,12 +34,6 @@ def checked(given: Mapping[str, Any]) -> Plan:
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
         raise OrlaError('config: "plugins" must be a list of folders')
-    for folder in plugins:
-        if not Path(folder).is_dir():
-            raise OrlaError(
-                f'config: "plugins" has {folder}, which is no folder; mend the path (it leads to '
-                f"{Path(folder).resolve()})"
-            )
     parts = declared(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
@@ -56,33 +49,19 @@ def checked(given: Mapping[str, Any]) -> Plan:
     _check_comparisons(plan)
     _check_quantities(plan)
     _check_assumed(plan)
-    _check_truth(config)
     check_fit(plan)
     return plan
 
 
 def _with_sources(tasks: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
     """The tasks, of which each that reads files says where they come from."""
-    known = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
+    kinds = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
     return {
-        name: {"source": known[name]["defaults"]["source"], **spec}
-        if known[name]["needs_files"]
+        name: {"source": kinds[name]["defaults"]["source"], **spec}
+        if kinds[name]["needs_files"]
         else spec
         for name, spec in tasks.items()
     }
-
-
-def _check_truth(config: Mapping[str, Any]) -> None:
-    """Refuse made-up studies that could not be made or judged, before anything is computed."""
-    truth, alpha = config["truth"], config["statistics"]["alpha"]
-    if truth["studies"] and alpha > HIGHEST_ALPHA:
-        raise OrlaError(
-            f'config: made-up studies are judged by registrations, whose "alpha" is at most '
-            f'{HIGHEST_ALPHA}, and "statistics.alpha" is {alpha}; '
-            "lower it, or set truth.studies to 0"
-        )
-    for part, steps in truth["steps"].items():
-        _check_whole_windows(f"truth.steps.{part}", steps, WINDOW, "change it")
 
 
 def _check_strides(plan: Plan) -> None:
@@ -94,8 +73,7 @@ def _check_strides(plan: Plan) -> None:
                 f" {window}; make the window a multiple of that"
             )
         for probe in c.probes:
-            for option in ("stride", "kept"):
-                steps = plan.probe_steps(probe, option)
+            for steps in (plan.steps("probe", probe, option) for option in ("stride", "kept")):
                 if steps % window:
                     raise OrlaError(
                         f"config: {probe} measures every {steps} steps and a window of {c.task} has"
@@ -104,22 +82,30 @@ def _check_strides(plan: Plan) -> None:
 
 
 def _check_parts(plan: Plan) -> None:
-    """Refuse a synthetic task whose parts are no whole windows, before its streams are drawn."""
-    for task in dict.fromkeys(c.task for c in plan.conditions):
-        given = plan.declaration("task", task)["defaults"] | plan.spec("task", task)
-        lengths = {name: given.get(name) for name in ("pretraining", "adapt", "heldout", "window")}
-        if None in lengths.values():
-            continue
-        window = lengths.pop("window")
-        for name, steps in lengths.items():
-            _check_whole_windows(f"tasks.{task}.{name}", steps, window, "change one of them")
+    """Refuse synthetic tasks and made-up studies whose parts are no whole windows, or no studies.
 
-
-def _check_whole_windows(place: str, steps: int, window: int, mend: str) -> None:
-    if steps % window:
+    A made-up study is judged by a registration, whose alpha is bounded.
+    """
+    truth, alpha = plan.config["truth"], plan.config["statistics"]["alpha"]
+    if truth["studies"] and alpha > HIGHEST_ALPHA:
         raise OrlaError(
-            f'config: "{place}" is {steps} steps, no multiple of the window of {window}; {mend}'
+            f'config: made-up studies are judged by registrations, whose "alpha" is at most '
+            f'{HIGHEST_ALPHA}, and "statistics.alpha" is {alpha}; '
+            "lower it, or set truth.studies to 0"
         )
+    lengths = [(f"truth.steps.{part}", steps, WINDOW) for part, steps in truth["steps"].items()]
+    for task in dict.fromkeys(c.task for c in plan.conditions):
+        window = plan.option("task", task, "window")
+        for part in ("pretraining", "adapt", "heldout"):
+            steps = plan.option("task", task, part)
+            if None not in (steps, window):
+                lengths.append((f"tasks.{task}.{part}", steps, window))
+    for place, steps, window in lengths:
+        if steps % window:
+            raise OrlaError(
+                f'config: "{place}" is {steps} steps, no multiple of the window of {window}; '
+                "change one of them"
+            )
 
 
 def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
@@ -129,48 +115,39 @@ def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
     schema.validate(own, keys, "grid= in the class of an optimizer")
     for optimizer in plan.config["grids"]:
         plan.check("optimizer", optimizer, "grids")
-    _check_rates('config: "grids.{}.{}"', plan.config["grids"])
-    _check_rates('grid= in the class of optimizer {}, "{}"', own)
+    for place, grids in (
+        ('config: "grids.{}.{}"', plan.config["grids"]),
+        ('grid= in the class of optimizer {}, "{}"', own),
+    ):
+        for optimizer, cadences in grids.items():
+            for cadence, values in cadences.items():
+                with naming(place.format(optimizer, cadence)):
+                    rates.grid(values)
     for condition in plan.conditions:
         plan.grid(condition)
-
-
-def _check_rates(place: str, grids: Mapping[str, Mapping[str, list[float]]]) -> None:
-    for optimizer, cadences in grids.items():
-        for cadence, values in cadences.items():
-            try:
-                rates.grid(list(values))
-            except OrlaError as error:
-                text = str(error).removeprefix("grids: ")
-                raise OrlaError(f"{place.format(optimizer, cadence)}: {text}") from None
 
 
 def _check_horizons(plan: Plan) -> None:
     chosen, conditions = plan.config["horizons"], plan.conditions
     for task in chosen["tasks"]:
         listed("horizons.tasks", task, plan.config["tasks"])
-        if task not in {c.task for c in conditions}:
+        here = [c for c in conditions if c.task == task]
+        if not here:
             raise OrlaError(
                 f'config: "horizons.tasks" has {task}, on which no condition runs; set horizons: '
                 "{tasks: []}, or name a task that is run"
             )
-        splits = sorted({c.split for c in conditions if c.task == task})
-        listed("horizons.split", chosen["split"], splits)
-        run = {c.learner for c in conditions if (c.split, c.task) == (chosen["split"], task)}
+        listed("horizons.split", chosen["split"], sorted({c.split for c in here}))
+        run = sorted({c.learner for c in here if c.split == chosen["split"]})
         for learner in chosen["learners"]:
             where = f", of which no condition runs on {task}, {chosen['split']}"
-            listed("horizons.learners", learner, sorted(run), where)
+            listed("horizons.learners", learner, run, where)
         window = plan.window(task)
         for step in chosen["steps"]:
-            if step % window:
+            if step % window or step < 2 * window:
                 raise OrlaError(
-                    f'config: "horizons.steps" has {step}, no multiple of the window of {task} '
-                    f"({window}); round it"
-                )
-            if step < 2 * window:
-                raise OrlaError(
-                    f'config: "horizons.steps" has {step}, one window of {task}; give two at '
-                    "least, to learn on and to choose the rate by"
+                    f'config: "horizons.steps" has {step}; give multiples of the window of {task} '
+                    f"({window}), two windows at least: to learn on, and to choose the rate by"
                 )
 
 
@@ -204,9 +181,8 @@ def _check_quantities(plan: Plan) -> None:
         quantity = quantity_of(name, given)
         place = f'config: "quantities.{name}"'
         for term in quantity.terms:
-            run = [c for c in plan.conditions if term.where.items() <= c.keys.items()]
-            if quantity.pair:
-                run = [c for c in run if c.pair == quantity.pair]
+            where = term.where | ({"pair": quantity.pair} if quantity.pair else {})
+            run = [c for c in plan.conditions if where.items() <= c.keys.items()]
             if not run:
                 told = ", ".join(term.where.values())
                 raise OrlaError(f"{place} needs a condition that is not run: {told}; add it")
@@ -244,23 +220,18 @@ def settled(config: Mapping[str, Any]) -> dict[str, Any]:
     for section in ("tasks", "networks"):
         given = config.get(section)
         gone = {n for n, v in given.items() if v is None} if isinstance(given, Mapping) else set()
-        if gone:
-            _take_out(kept, section, gone)
+        if gone and "conditions" in kept:
+            blocks = [(block, block.get(section, [])) for block in kept["conditions"]]
+            kept["conditions"] = [
+                {**block, section: [name for name in names if name not in gone]}
+                for block, names in blocks
+                if not names or not gone.issuperset(names)
+            ]
+        if section == "networks":
+            of = kept.get("pretraining", {}).get("of", {})
+            for name in gone & of.keys():
+                del of[name]
     return kept
-
-
-def _take_out(config: dict[str, Any], section: str, gone: set[str]) -> None:
-    blocks = []
-    for block in config.get("conditions", []):
-        named = block.get(section, [])
-        left = [name for name in named if name not in gone]
-        if left or not named:
-            blocks.append({**block, section: left})
-    if blocks or "conditions" in config:
-        config["conditions"] = blocks
-    of = config.get("pretraining", {}).get("of", {})
-    for name in gone if section == "networks" else ():
-        of.pop(name, None)
 
 
 def _sorted(values: Any, name: str = "") -> Any:

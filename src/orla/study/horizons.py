@@ -10,7 +10,7 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.study import rates, scores
 from orla.study.measurement import Batch, Measurement, Measures
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.study.tidy import Rows
 from orla.tasks.episode import Episode
 
@@ -28,7 +28,7 @@ class Horizons(Measurement):
 
     horizons: Sequence[int] = ()
 
-    def points(self, run: Study) -> list[int]:
+    def points(self, run: ConditionRun) -> list[int]:
         check(run, self.horizons)
         return [step for h in self.horizons for step in (cut(run.episode, h), h)]
 
@@ -48,24 +48,24 @@ class Horizons(Measurement):
             errors[Horizons, horizon] = np.stack(each, 1)
         return errors
 
-    def rows(self, run: Study, done: Mapping[int, Measures]) -> Iterator[Rows]:
+    def rows(self, run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
         if not self.horizons:
             return
-        errors = [{i: m[Horizons, h] for i, m in done.items()} for h in self.horizons]
-        validation = [{i: both[:, 0] for i, both in of.items()} for of in errors]
-        best = [rates.best(by_rate) for by_rate in validation]
-        frozen, reference = (
+        by_rate = [
+            {i: measures[Horizons, h] for i, measures in done.items()} for h in self.horizons
+        ]
+        validation = [{i: errors[:, 0] for i, errors in each.items()} for each in by_rate]
+        best = [rates.best(errors) for errors in validation]
+        errors = np.stack([each[i] for i, each in zip(best, by_rate, strict=True)], 1)
+        chosen, heldout = np.moveaxis(errors, 2, 0)  # (seeds, horizons) each
+        before = (
             run.baseline[f"{name}_error"][:, None] for name in ("frozen_heldout", "reference")
         )
-        chosen, heldout = (
-            np.stack([of[i][:, part] for i, of in zip(best, errors, strict=True)], 1)
-            for part in (0, 1)
-        )
-        edges = [rates.on_edge(by_rate) for by_rate in validation]
+        frozen, reference = before
         measures = {
             "recovery_heldout_percent": scores.recovery_percent(frozen, heldout, reference),
             "validation_error": chosen,
-            "edge": np.broadcast_to(edges, chosen.shape),
+            "edge": np.broadcast_to([rates.on_edge(errors) for errors in validation], chosen.shape),
         }
         at = np.arange(run.seeds)[:, None], [rates.half_decade(i) for i in best]
         for measure, values in measures.items():
@@ -84,7 +84,7 @@ def cut(episode: Episode, horizon: int) -> int:
     return max(windows, 1) * episode.window
 
 
-def check(run: Study, horizons: Sequence[int]) -> None:
+def check(run: ConditionRun, horizons: Sequence[int]) -> None:
     """Refuse a horizon that does not fit.
 
     Raises:

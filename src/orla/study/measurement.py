@@ -9,7 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from orla.engine.loop import Adaptation, Moments
-from orla.study.study import Scores, Study
+from orla.study import scores
+from orla.study.run import ConditionRun
+from orla.study.scores import Scores
 from orla.study.tidy import Rows
 
 # Of the seeds at one rate, (seeds, ...) each. Entries whose key is a string are measures of models,
@@ -43,7 +45,7 @@ class Batch:
         measures: what was measured of them before.
     """
 
-    run: Study
+    run: ConditionRun
     seed: np.ndarray
     adapt: Moments
     whole: Moments
@@ -55,9 +57,8 @@ class Batch:
         """Scores on a part of `whole` by weights frozen at step `at`; computed once."""
         key = at, part.start, part.stop
         if key not in self._scores:
-            frozen = self.result.snapshots.get(at)
-            if frozen is None:
-                frozen = self.result.state.params, self.result.state.network
+            last = self.result.state.params, self.result.state.network
+            frozen = self.result.snapshots.get(at, last)
             self._scores[key] = self.run.frozen_scores(*frozen, self.whole, part, since=at)
         return self._scores[key]
 
@@ -67,7 +68,7 @@ class Measurement:
 
     choices: ClassVar[tuple[Choice, ...]] = ()
 
-    def points(self, run: Study) -> list[int]:
+    def points(self, run: ConditionRun) -> list[int]:
         """Steps of the adapt part, multiples of the window, after which snapshots are needed.
 
         Raises:
@@ -79,9 +80,57 @@ class Measurement:
         """Measures (models,) of a batch, and arrays (models, ...) for later."""
         return {}
 
-    def finish(self, run: Study, done: Mapping[int, Measures]) -> None:
+    def finish(self, run: ConditionRun, done: Mapping[int, Measures]) -> None:
         """Add to the measures of each rate, {number: measures}, when the grid is finished."""
 
-    def rows(self, run: Study, done: Mapping[int, Measures]) -> Iterator[Rows]:
+    def rows(self, run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
         """Further rows of the long table, beside one a model for each measure."""
         yield from ()
+
+
+class Errors(Measurement):
+    """Errors on the selection part, while adapting, and held out, with their recovery.
+
+    A model that diverged has none but the selection part's, and that one only where it diverged
+    after the part and not on it.
+    """
+
+    choices = (
+        Choice("validation_error", mark="selected", edge="edge"),
+        Choice("heldout_error", mark="selected_on_test"),
+    )
+
+    def points(self, run: ConditionRun) -> list[int]:
+        return [run.episode.selection_cut]
+
+    def of_batch(self, batch: Batch) -> Measures:
+        run, errors, cut = batch.run, batch.result.errors, batch.run.episode.selection_cut
+        validation, _ = batch.frozen_scores(cut, slice(cut, run.steps))
+        heldout, further = batch.frozen_scores(run.steps, run.heldout)
+        adapted = scores.adapted_mean(errors, scores.by_models(batch.adapt, "scored"))
+        step = scores.diverged_steps(errors, heldout)
+        diverged = step >= 0
+        lost = diverged & (step < cut) | ~(validation <= scores.DIVERGED_ABOVE)
+        frozen = {name: values[batch.seed] for name, values in run.baseline.items()}
+        reference = frozen["reference_error"]
+        measured = {
+            "validation": np.where(lost, np.nan, validation),
+            "adapt": np.where(diverged, np.nan, adapted),
+            "heldout": np.where(diverged, np.nan, heldout),
+        }
+        baseline = ("frozen_heldout", "frozen_adapt", "reference", "constant")
+        return {
+            "diverged": diverged,
+            "diverged_step": step,
+            **{f"{part}_error": error for part, error in measured.items()},
+            **{f"{name}_error": frozen[f"{name}_error"] for name in baseline},
+            **{
+                f"recovery_{part}_percent": scores.recovery_percent(
+                    frozen[f"frozen_{part}_error"], error, reference
+                )
+                for part, error in measured.items()
+            },
+            **{name: np.where(diverged, np.nan, score) for name, score in further.items()},
+            "unreliable": scores.unreliable(frozen["frozen_heldout_error"], reference),
+            "updates": np.full(len(step), errors.shape[1] // run.loop.learner.stride),
+        }

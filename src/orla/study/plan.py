@@ -7,7 +7,7 @@ is imported, so that Snakemake can read it quickly.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -15,8 +15,9 @@ from typing import Any
 
 from orla.errors import OrlaError
 from orla.schema import nearest
-from orla.study.condition import SILENT, Condition, chain
+from orla.study.condition import SILENT, Condition, Part, chain, parted
 from orla.study.declared import Declared
+from orla.study.keys import KEYS
 
 # Kind of part -> the section of a config that names instances of it.
 SECTIONS = {
@@ -28,39 +29,16 @@ SECTIONS = {
     "start": "starts",
     "probe": "probes",
 }
+# List of a block -> kind of the parts that it names; a chain of interventions is several.
+NAMED = {section: kind for kind, section in SECTIONS.items()} | {"observers": "learner"}
 # Key column -> the list of a block with its values; pairs follow from the tasks.
-_LISTS = {
-    "task": "tasks",
-    "architecture": "networks",
-    "learner": "learners",
-    "optimizer": "optimizers",
-    "precision": "precisions",
-    "split": "splits",
-    "intervention": "interventions",
-    "start": "starts",
-}
+_LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
 # The variant of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"
 # The target that runs a block of conditions which names none.
 HEADLINE = "headline"
-# A model of an exact learner takes as long as so many others; and a job adapts about as many
-# models, so that the jobs of a study end together.
-_EXACT_COST, _MODELS_A_JOB = 20, 500
-
-
-@dataclass(frozen=True)
-class Part:
-    """The conditions that one job adapts: of one chapter, stream, network, precision and split.
-
-    Attributes:
-        chapter: the target that runs them.
-        path: of the part's result below the results folder, without a suffix.
-        conditions: in the order of the plan.
-    """
-
-    chapter: str
-    path: str
-    conditions: tuple[Condition, ...]
+# A model of an exact learner takes as long as so many others.
+_EXACT_COST = 20
 
 
 def specified(
@@ -106,20 +84,23 @@ class Plan:
         """The declaration of the part that a name stands for."""
         return self.declared[kind][self.spec(kind, name)["kind"]]
 
+    def option(self, kind: str, name: str, option: str) -> Any:
+        """An option of what a name stands for; its default, or None, where it is not given."""
+        default = self.declaration(kind, name)["defaults"].get(option)
+        return self.spec(kind, name).get(option, default)
+
+    def steps(self, kind: str, name: str, declared: str = "stride") -> int:
+        """Steps of the option that a learner or probe declares as its `declared`; 0 without one.
+
+        They are between two updates of a learner, or between two looks ("stride") or two kept
+        states ("kept") of a probe.
+        """
+        option = self.declaration(kind, name)["more"][declared]
+        return self.option(kind, name, option) if option else 0
+
     def stride(self, learner: str) -> int:
         """Steps between two updates of a learner."""
-        declared, spec = self.declaration("learner", learner), self.spec("learner", learner)
-        option = declared["more"]["stride"]
-        return spec.get(option, declared["defaults"][option]) if option else 1
-
-    def probe_steps(self, probe: str, declared: str) -> int:
-        """Steps of an option that a probe declares: `stride` of its looks, `kept` of its state.
-
-        0 where it has none.
-        """
-        given, spec = self.declaration("probe", probe), self.spec("probe", probe)
-        option = given["more"][declared]
-        return spec.get(option, given["defaults"].get(option)) if option else 0
+        return self.steps("learner", learner) or 1
 
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""
@@ -139,14 +120,10 @@ class Plan:
         own = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
         grids = self.config["grids"].get(condition.optimizer, own)
         if cadence not in grids:
-            also = (
-                ""
-                if condition.optimizer in self.config["grids"]
-                else ", or declare grid= in the class"
-            )
+            named = condition.optimizer in self.config["grids"]
             raise OrlaError(
                 f'config: "grids.{condition.optimizer}" has no rates for an update each {cadence};'
-                f' add "{cadence}"{also}'
+                f' add "{cadence}"' + ("" if named else ", or declare grid= in the class")
             )
         return list(grids[cadence])
 
@@ -177,63 +154,36 @@ class Plan:
     @cached_property
     def mentions(self) -> dict[Condition, list[int]]:
         """Each condition, and the blocks of the config that mention it."""
-        found: dict[tuple[str, ...], Condition] = {}
-        blocks: dict[tuple[str, ...], list[int]] = {}
+        found: dict[tuple[str, ...], tuple[Condition, list[int]]] = {}
         for i, block in enumerate(self.config["conditions"]):
             for condition in self._block(i, block):
                 key = tuple(condition.keys.values())
-                old = found.get(key, condition)
-                found[key] = replace(
+                old, blocks = found.get(key, (condition, []))
+                merged = replace(
                     condition,
                     seeds=max(old.seeds, condition.seeds),
                     observers=tuple(dict.fromkeys((*old.observers, *condition.observers))),
                     probes=tuple(dict.fromkeys((*old.probes, *condition.probes))),
                 )
-                blocks.setdefault(key, []).append(i)
-        return {condition: blocks[key] for key, condition in found.items()}
-
-    def chapter(self, condition: Condition) -> str:
-        """The target that runs a condition: that of the first block that mentions it."""
-        block = self.config["conditions"][self.mentions[condition][0]]
-        return block.get("chapter", HEADLINE)
+                found[key] = merged, [*blocks, i]
+        return dict(found.values())
 
     @cached_property
-    def chapters(self) -> list[str]:
-        """The chapters of the study's conditions, in the order of their first mention."""
-        return list(dict.fromkeys(self.chapter(condition) for condition in self.conditions))
+    def chapters(self) -> dict[Condition, str]:
+        """The target that runs each condition: that of the first block that mentions it."""
+        blocks = self.config["conditions"]
+        return {
+            c: blocks[first].get("chapter", HEADLINE) for c, (first, *_) in self.mentions.items()
+        }
 
     @cached_property
     def parts(self) -> list[Part]:
         """Every condition in one part, parts of about equal cost."""
-        groups: dict[tuple[str, ...], list[Condition]] = {}
-        for c in self.conditions:
-            key = (self.chapter(c), c.domain, c.architecture, c.precision, c.split)
-            groups.setdefault(key, []).append(c)
-        return [
-            Part(
-                chapter,
-                f"{domain}/adaptation/{network}/{precision}/{split}-{chapter}-{i}",
-                tuple(part),
-            )
-            for (chapter, domain, network, precision, split), group in groups.items()
-            for i, part in enumerate(self._packed(group))
-        ]
-
-    def _packed(self, group: list[Condition]) -> list[list[Condition]]:
-        """A group's conditions in parts: the costliest first, each to the part of least cost."""
-        costs = {c: self._cost(c) for c in group}
-        loads = [0] * -(-sum(costs.values()) // _MODELS_A_JOB)
-        place: dict[Condition, int] = {}
-        for c in sorted(group, key=costs.__getitem__, reverse=True):
-            place[c] = loads.index(min(loads))
-            loads[place[c]] += costs[c]
-        parts = [[c for c in group if place[c] == i] for i in range(len(loads))]
-        return [part for part in parts if part]
-
-    def _cost(self, condition: Condition) -> int:
-        """Models of a condition's first grid, those of exact learners by their cost."""
-        models = condition.seeds * len(self.grid(condition))
-        return models * (_EXACT_COST if self.exact(condition.learner) else 1)
+        costs = {
+            c: c.seeds * len(self.grid(c)) * (_EXACT_COST if self.exact(c.learner) else 1)
+            for c in self.conditions
+        }
+        return list(parted(self.chapters, costs))
 
     def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
         self._check_names(f"conditions[{i}]", block)
@@ -258,14 +208,10 @@ class Plan:
                     at = f'config: "{place}.{key}"'
                     raise OrlaError(f"{at}: {name} is a kind; give it a name under {key}")
                 listed(f"{place}.{key}", name, self.config[key])
-        kinds = {"learners": "learner", "observers": "learner", "optimizers": "optimizer"}
-        kinds |= {"starts": "start", "probes": "probe"}
-        for key, kind in kinds.items():
-            for name in block.get(key, ()):
-                self.check(kind, name, f"{place}.{key}")
-        for name in block.get("interventions", ()):
-            for one in chain(name):
-                self.check("intervention", one, f"{place}.interventions")
+        for key, kind in NAMED.items():
+            for name in block.get(key, ()) if key not in ("tasks", "networks") else ():
+                for one in chain(name) if key == "interventions" else (name,):
+                    self.check(kind, one, f"{place}.{key}")
         for task, split in product(block["tasks"], block["splits"]):
             listed(f"{place}.splits", split, self.variants(task), f" for {task}")
 
@@ -278,22 +224,19 @@ class Plan:
 
     def variants(self, task: str) -> list[str]:
         """Names of a task's episodes."""
-        own = self.declaration("task", task)["variants"]
-        if own:
-            return list(own)
-        return [*self._parts(task)["splits"], STATIONARY]
+        named = self.declaration("task", task)["variants"]
+        return list(named) if named else [*self._cut(task)["splits"], STATIONARY]
 
     def window(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
-        spec, declared = self.spec("task", task), self.declaration("task", task)
-        if declared["needs_files"]:
-            return self._parts(task)["cut"]
-        return spec.get("window", declared["defaults"].get("window", 1))
+        if self.declaration("task", task)["needs_files"]:
+            return self._cut(task)["cut"]
+        return self.option("task", task, "window") or 1
 
-    def _parts(self, task: str) -> dict[str, Any]:
+    def _cut(self, task: str) -> dict[str, Any]:
         """How a task's recordings are cut into parts."""
         default = self.declaration("task", task)["defaults"]["parts"]
-        return default | self.spec("task", task).get("parts", {})
+        return default | self.option("task", task, "parts")
 
     def horizons(self, condition: Condition) -> list[int]:
         """Steps after which a condition's models are scored as well."""
@@ -312,13 +255,10 @@ class Plan:
         They are the network's, and those of an optimizer that the config names; the module of
         pretraining imports the one that it takes by default.
         """
-        named = {"architecture": self.spec("architecture", network)}
-        settings = self.pretraining(network)
-        if "optimizer" in settings:
-            named["optimizer"] = settings["optimizer"]
-        return [
-            part for kind, spec in named.items() for part in parts_in(kind, spec, self.declared)
-        ]
+        named = [("architecture", self.spec("architecture", network))]
+        if optimizer := self.pretraining(network).get("optimizer"):
+            named.append(("optimizer", optimizer))
+        return parts_in(named, self.declared)
 
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
@@ -353,17 +293,20 @@ def parts_of(job: Mapping[str, Any], declared: Declared) -> list[tuple[str, str]
     named += [("learner", spec) for spec in job["observers"].values()]
     named += [("intervention", spec) for spec in job["interventions"]]
     named += [("probe", spec) for spec in job["probes"]]
-    return sorted({part for kind, spec in named for part in parts_in(kind, spec, declared)})
+    return sorted({*parts_in(named, declared)})
 
 
 def parts_in(
-    kind: str, given: str | Mapping[str, Any], declared: Declared
-) -> Iterator[tuple[str, str]]:
-    """(kind, name or short form) of a part, and of the parts that its options are lists of."""
-    if isinstance(given, str):
-        yield kind, given
-        return
-    yield kind, given["kind"]
-    for option, of in declared[kind][given["kind"]]["lists"].items():
-        for one in given.get(option, ()):
-            yield from parts_in(of, one, declared)
+    named: Iterable[tuple[str, str | Mapping[str, Any]]], declared: Declared
+) -> list[tuple[str, str]]:
+    """(kind, name or short form) of parts, and of those that their options are lists of."""
+    found = []
+    for kind, given in named:
+        if isinstance(given, str):
+            found.append((kind, given))
+            continue
+        found.append((kind, given["kind"]))
+        lists = declared[kind][given["kind"]]["lists"]
+        inner = [(of, one) for option, of in lists.items() for one in given.get(option, ())]
+        found += parts_in(inner, declared)
+    return found

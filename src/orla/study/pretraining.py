@@ -112,15 +112,19 @@ def pretrain(
             f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
             " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
         )
-    learner = TBPTT(architecture, window=settings.window, update_every=settings.window)
-    optimizer = catalogue.make("optimizer", settings.optimizer)
-    frozen = [_Frozen(tuple(settings.frozen))] if settings.frozen else []
-    numbers = np.asarray(seeds)
-    groups = list(batches(len(numbers), batch_models))
+    groups = list(batches(len(seeds), batch_models))
     passes = settings.max_epochs * len(groups)
-    loop = Loop(learner, optimizer, loss, interventions=frozen, segment=span, passes=passes)
+    loop = Loop(
+        TBPTT(architecture, window=settings.window, update_every=settings.window),
+        catalogue.make("optimizer", settings.optimizer),
+        loss,
+        interventions=[_Frozen(tuple(settings.frozen))] if settings.frozen else [],
+        segment=span,
+        passes=passes,
+    )
     fresh = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
-    trainers = []
+    trained: list[Parameters] = []
+    curves: list[pd.DataFrame] = []
     with progress.bar(passes, f"pretraining {len(seeds)} networks", "epoch") as bar:
         for index, count in groups:
             whole = moments(stream, index, dtype, device)
@@ -129,64 +133,56 @@ def pretrain(
                 for part in (slice(0, learning), slice(learning, None))
             ]
             params = chosen(fresh, torch.as_tensor(index, device=device))
-            trainer = _Trainer(loop, settings, params, numbers[index], count)
-            for _ in range(settings.max_epochs):
-                trainer.epoch(*parts)
-                progress.advance(bar, 1)
-                if trainer.done:
-                    break
-            trainers.append(trainer)
-    _refuse_diverged(np.concatenate([t.best_error[: t.count] for t in trainers]), seeds)
-    curve = pd.concat([rows for t in trainers for rows in t.epochs])
-    curve = curve.sort_values("epoch", kind="stable", ignore_index=True)
+            best, curve = _trained(loop, settings, params, *parts, bar)
+            trained.append({name: p[:count] for name, p in best.items()})
+            curve = curve[curve["seed"] < count]
+            curves.append(curve.assign(seed=np.asarray(seeds)[index][curve["seed"]]))
+    curve = pd.concat(curves).sort_values("epoch", kind="stable", ignore_index=True)
     lowest = curve.groupby("seed")["validation_error"].transform("min")
     curve["best"] = curve["validation_error"] == lowest
-    best = {k: torch.cat([t.best[k][: t.count] for t in trainers]).cpu() for k in fresh}
-    return best, curve
-
-
-def _refuse_diverged(errors: np.ndarray, seeds: Sequence[int]) -> None:
-    for seed, error in zip(seeds, errors, strict=True):
+    for seed, error in curve.groupby("seed")["validation_error"].min().items():
         if not error <= scores.DIVERGED_ABOVE:
             raise OrlaError(
                 f"pretraining: the network of seed {seed} diverged: its lowest validation error is"
                 f" {error:.3g}; lower pretraining.learning_rate"
             )
+    return {k: torch.cat([best[k] for best in trained]).cpu() for k in fresh}, curve
 
 
-class _Trainer:
-    """Epochs of one batch, of which the first `count` are no copies; each network stops early."""
+def _trained(
+    loop: Loop,
+    settings: Pretraining,
+    params: Parameters,
+    learning: Moments,
+    validation: Moments,
+    bar: Any,
+) -> tuple[Parameters, pd.DataFrame]:
+    """The best weights and the curve of one batch; each network stops early.
 
-    def __init__(
-        self, loop: Loop, settings: Pretraining, params: Parameters, seeds: np.ndarray, count: int
-    ) -> None:
-        self.loop, self.settings, self.seeds, self.count = loop, settings, seeds, count
-        self.params, self.best = params, {k: p.clone() for k, p in params.items()}
-        self.rates = params["W_out"].new_full((len(seeds),), settings.learning_rate)
-        self.best_error = np.full(len(seeds), np.inf)
-        self.stale = np.zeros(len(seeds), dtype=int)
-        self.optimizer_state = None
-        self.epochs: list[pd.DataFrame] = []
-
-    @property
-    def done(self) -> bool:
-        return bool((self.stale >= self.settings.patience).all())
-
-    def epoch(self, part: Moments, validation: Moments) -> None:
-        active = self.stale < self.settings.patience
-        state = self.loop.start(self.params, optimizer=self.optimizer_state)
-        errors = self.loop.run(state, self.rates, part).errors
-        self.params, self.optimizer_state = state.params, state.optimizer
-        network = self.loop.learner.architecture
-        outputs = forward.outputs_of(network, state.params, state.network, validation)
-        error = scores.mean_error(self.loop.loss, outputs, validation, slice(None))
-        learned = scores.adapted_mean(errors, scores.by_models(part, "scored"))
-        better = active & (error < self.best_error)
-        self.best_error = np.where(better, error, self.best_error)
-        self.stale = np.where(better, 0, self.stale + 1)
-        keep = torch.as_tensor(better, device=self.rates.device)
-        for name, p in self.best.items():
-            p[keep] = self.params[name][keep]
-        rows = {"seed": self.seeds, "epoch": len(self.epochs), "training_error": learned}
-        counted = active & (np.arange(len(active)) < self.count)
-        self.epochs.append(pd.DataFrame({**rows, "validation_error": error})[counted])
+    The curve's seed is the place in the batch.
+    """
+    best = {name: p.clone() for name, p in params.items()}
+    rates = params["W_out"].new_full((len(params["W_out"]),), settings.learning_rate)
+    lowest, stale = np.full(len(rates), np.inf), np.zeros(len(rates), dtype=int)
+    optimizer, epochs = None, []
+    for epoch in range(settings.max_epochs):
+        active = stale < settings.patience
+        if not active.any():
+            break
+        state = loop.start(params, optimizer=optimizer)
+        errors = loop.run(state, rates, learning).errors
+        params, optimizer = state.params, state.optimizer
+        architecture = loop.learner.architecture
+        outputs = forward.outputs_of(architecture, params, state.network, validation)
+        error, _ = scores.scored(loop.loss, outputs, validation)
+        better = active & (error < lowest)
+        lowest = np.where(better, error, lowest)
+        stale = np.where(better, 0, stale + 1)
+        keep = torch.as_tensor(better, device=rates.device)
+        for name, p in best.items():
+            p[keep] = params[name][keep]
+        learned = scores.adapted_mean(errors, scores.by_models(learning, "scored"))
+        rows = {"seed": np.arange(len(rates)), "epoch": epoch, "training_error": learned}
+        epochs.append(pd.DataFrame({**rows, "validation_error": error})[active])
+        progress.advance(bar, 1)
+    return best, pd.concat(epochs)

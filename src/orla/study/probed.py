@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from orla.learners.base import Learner
 from orla.probes.base import Probe
 from orla.study import rates
 from orla.study.measurement import Batch, Measurement, Measures
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.study.tidy import Rows
 
 # What a probe calls the gradient of the learner that drives.
 _DRIVER = "own"
 
 
-@dataclass(frozen=True)
 class Probed(Measurement):
     """The `columns`, `observed` and `profiles` that the probes of a condition declare.
 
@@ -43,27 +42,23 @@ class Probed(Measurement):
                 measured[Probed, name] = profile[name]
         return measured
 
-    def rows(self, run: Study, done: Mapping[int, Measures]) -> Iterator[Rows]:
-        of_parts = run.loop.optimizer, run.dtype
-        carried = {name: carried_bytes(one, *of_parts) for name, one in _watched(run).items()}
-        seed = np.arange(run.seeds)
-        observing = [(probe, more["observed"]) for probe, more in _declared(run)]
-        for i, (probe, names) in ((i, one) for i in sorted(done) for one in observing if one[1]):
-            for gradient in carried:
-                if gradient == _DRIVER and run.keys["learner"] in run.loop.observers:
-                    continue  # the driver watches itself
-                diverged = done[i]["diverged"]
-                values = {name: done[i][name] for name in ("diverged", "selected")}
-                values["carried_bytes"] = np.full(run.seeds, carried[gradient])
-                for name in names:
-                    value = done[i][Probed, probe.reference, gradient, name]
-                    values[name] = np.where(diverged, np.nan, value)
-                called = (
-                    run.keys["learner"] if g == _DRIVER else g for g in (gradient, probe.reference)
-                )
-                observer, against = called
+    def rows(self, run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
+        seed, learner, optimizer = np.arange(run.seeds), run.keys["learner"], run.loop.optimizer
+        carried = {n: carried_bytes(one, optimizer, run.dtype) for n, one in _watched(run).items()}
+        if learner in run.loop.observers:
+            del carried[_DRIVER]  # the driver watches itself
+        name_of = {_DRIVER: learner}
+        for i, (probe, more) in product(sorted(done), _declared(run)):
+            measures, rate = done[i], rates.half_decade(i)
+            for gradient, size in carried.items() if more["observed"] else ():
+                values = {name: measures[name] for name in ("diverged", "selected")}
+                values["carried_bytes"] = np.full(run.seeds, size)
+                for name in more["observed"]:
+                    value = measures[Probed, probe.reference, gradient, name]
+                    values[name] = np.where(measures["diverged"], np.nan, value)
+                pair = [name_of.get(one, one) for one in (gradient, probe.reference)]
                 for name, value in values.items():
-                    yield Rows(name, seed, rates.half_decade(i), value, observer, against)
+                    yield Rows(name, seed, rate, value, *pair)
         [best] = [i for i in done if done[i]["selected"].any()]
         for name in (name for _, more in _declared(run) for name in more["profiles"]):
             for one in np.flatnonzero(~done[best]["diverged"]):
@@ -72,11 +67,11 @@ class Probed(Measurement):
                 yield Rows(name, one, rates.half_decade(best), value, index=index)
 
 
-def _declared(run: Study) -> list[tuple[Probe, Mapping]]:
+def _declared(run: ConditionRun) -> list[tuple[Probe, Mapping]]:
     """The probes that declare measures, each with its declarations."""
     return [(probe, probe.part.more) for probe in run.loop.probes if probe.part]
 
 
-def _watched(run: Study) -> dict[str, Learner]:
+def _watched(run: ConditionRun) -> dict[str, Learner]:
     """Each gradient of an update: the driver's, then those of the observers."""
     return {_DRIVER: run.loop.learner, **run.loop.observers}

@@ -77,17 +77,15 @@ def quantity_of(name: str, given: Mapping[str, Any]) -> Quantity:
     """
     place = f'config: "quantities.{name}"'
     at, rank = dict(given.get("at", {})), given.get("rank", {})
-    pair, unit = at.pop("pair", ""), given.get("unit", "seed")
-    along = rank.get("along", "")
-    if isinstance(along, str):
-        key, values = along, [{}]
-        if (along == PAIRS and unit != "pair") or (along == SEEDS and unit != "seed"):
-            raise OrlaError(f"{place}: a rank along {along} has unit: {along[:-1]}; correct one")
-        if along and "with" not in rank:
-            raise OrlaError(f'{place}: a rank along {along} needs "with"; add its other side')
-    else:
-        [(key, names)] = along.items()
-        values = [{key: one} for one in names]
+    pair, unit, along = at.pop("pair", ""), given.get("unit", "seed"), rank.get("along", "")
+    values: list[Mapping[str, str]] = [{}]
+    if isinstance(along, Mapping):
+        [(along, names)] = along.items()
+        values = [{along: one} for one in names]
+    elif along in (PAIRS, SEEDS) and along != f"{unit}s":
+        raise OrlaError(f"{place}: a rank along {along} has unit: {along[:-1]}; correct one")
+    elif along and "with" not in rank:
+        raise OrlaError(f'{place}: a rank along {along} needs "with"; add its other side')
     if pair and unit == "pair":
         raise OrlaError(f"{place}: with unit pair all pairs count; remove at.pair")
 
@@ -103,20 +101,20 @@ def quantity_of(name: str, given: Mapping[str, Any]) -> Quantity:
         unit=unit,
         estimand=given.get("estimand", "heldout"),
         pair=pair,
-        along=key,
+        along=along,
         y=sums(given["sum"]),
         x=sums(rank["with"]) if "with" in rank else (),
     )
 
 
 def _term(place: str, at: Mapping[str, str], given: Mapping[str, Any]) -> Term:
-    own = dict(given)
-    if {"plus", "minus"} <= own.keys():
+    where = SILENT | dict(at) | dict(given)
+    if {"plus", "minus"} <= where.keys():
         raise OrlaError(f"{place}: a term has both plus and minus; write two terms")
-    sign, column = (1.0, own.pop("plus")) if "plus" in own else (-1.0, own.pop("minus"))
-    times, absolute = sign * own.pop("times", 1.0), own.pop("absolute", False)
-    where = SILENT | dict(at) | own
-    for key in KEYS:
-        if key not in where and key != "pair":
+    sign, column = (1.0, where["plus"]) if "plus" in where else (-1.0, where["minus"])
+    keys = [key for key in KEYS if key != "pair"]
+    for key in keys:
+        if key not in where:
             raise OrlaError(f'{place}: the term of {column} names no {key}; add it under "at"')
-    return Term(column, times, absolute, {key: where[key] for key in KEYS if key != "pair"})
+    times, absolute = where.get("times", 1.0), where.get("absolute", False)
+    return Term(column, sign * times, absolute, {key: where[key] for key in keys})

@@ -21,7 +21,7 @@ def index_of(rate: float) -> int:
     index = round(2 * math.log10(rate)) if rate > 0 else 0
     if rate <= 0 or not math.isclose(half_decade(index), rate, rel_tol=1e-9):
         raise OrlaError(
-            f"grids: {rate:g} is not a half-decade learning rate; write 1e-k or 3e-k such as 0.0003"
+            f"{rate:g} is not a half-decade learning rate; write 1e-k or 3e-k such as 0.0003"
         )
     return index
 
@@ -31,7 +31,7 @@ def grid(rates: Sequence[float]) -> list[int]:
     indices = sorted(index_of(rate) for rate in rates)
     if not indices or indices != list(range(indices[0], indices[0] + len(indices))):
         listed = ", ".join(f"{rate:g}" for rate in rates)
-        raise OrlaError(f"grids: [{listed}] has holes or repeats; list neighbouring half decades")
+        raise OrlaError(f"[{listed}] has holes or repeats; list neighbouring half decades")
     return indices
 
 

@@ -13,6 +13,8 @@ from orla.tasks.stream import Stream
 # A model whose error is above this has diverged.
 DIVERGED_ABOVE = 1e6
 UNRELIABLE_BELOW = 0.05
+# Mean error (models,), and the loss's further scores (models,) by column.
+Scores = tuple[np.ndarray, dict[str, np.ndarray]]
 
 
 def by_models(moments: Moments, name: str) -> Tensor | None:
@@ -22,33 +24,23 @@ def by_models(moments: Moments, name: str) -> Tensor | None:
     return moments[name].transpose(0, 1) if moments["x"].dim() == 3 else moments[name]
 
 
-def mean_error(loss: Loss, outputs: Tensor, moments: Moments, part: slice) -> np.ndarray:
-    """Mean error (models,) over the scored steps of `part` of a stream."""
+def scored(loss: Loss, outputs: Tensor, moments: Moments, part: slice = slice(None)) -> Scores:
+    """Mean error on a part of a stream, and the loss's own scores, such as R2."""
     some = {name: m[part] for name, m in moments.items()}
-    y, scored = by_models(some, "y"), by_models(some, "scored")
-    return loss.mean(outputs[:, part], y, scored).double().cpu().numpy()
-
-
-def further(loss: Loss, outputs: Tensor, moments: Moments, part: slice) -> dict[str, np.ndarray]:
-    """The loss's own scores (models,) on `part` of a stream, such as R2."""
-    some = {name: m[part] for name, m in moments.items()}
-    return loss.scores(outputs[:, part], by_models(some, "y"), by_models(some, "scored"))
+    given = outputs[:, part], by_models(some, "y"), by_models(some, "scored")
+    return loss.mean(*given).double().cpu().numpy(), loss.scores(*given)
 
 
 def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
-    """Mean error of the best constant outputs on a stream's scored steps.
+    """Mean error of the best constant outputs on a stream's scored steps, in float64.
 
-    Of shape (1,), or (seeds,) where each has a stream of its own. Computed in float64.
+    Of shape (1,), or (seeds,) where each has a stream of its own.
     """
-    lead = (None,) if not stream.own else ()
+    lead = () if stream.own else (None,)
     Y = stream.Y[lead]
-    scored = np.ones(Y.shape[:2], bool) if stream.scored is None else stream.scored[lead]
-    return np.array(
-        [
-            loss.constant_error(torch.as_tensor(y[counted]), n_out)
-            for y, counted in zip(Y, scored, strict=True)
-        ]
-    )
+    masks = np.ones(Y.shape[:2], bool) if stream.scored is None else stream.scored[lead]
+    each = (torch.as_tensor(y[mask]) for y, mask in zip(Y, masks, strict=True))
+    return np.array([loss.constant_error(targets, n_out) for targets in each])
 
 
 def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
@@ -59,14 +51,14 @@ def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
 
 
 def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.ndarray:
-    """Means of errors (models, steps) over whole windows, (models, steps // window).
+    """Means of errors (models, steps) over the scored steps of whole windows, (models, windows).
 
     scored: bool (models, steps) or (steps,), None where every step counts; a window without a
     scored step is NaN.
     """
-    windows = values.shape[1] // window
 
     def cut(array: np.ndarray) -> np.ndarray:
+        windows = array.shape[1] // window
         return array[:, : windows * window].reshape(len(array), windows, window)
 
     if scored is None:
@@ -74,6 +66,11 @@ def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.n
     counts = cut(torch.broadcast_to(scored, values.shape).cpu().numpy()).sum(2)
     with np.errstate(invalid="ignore"):
         return cut(values).sum(2) / counts
+
+
+def adapted_mean(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:
+    """Mean error (models,) over the scored steps that were adapted to."""
+    return window_means(errors, scored, errors.shape[1])[:, 0]
 
 
 def recovery_percent(frozen: np.ndarray, adapted: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -99,11 +96,3 @@ def diverged_steps(errors: np.ndarray, heldout: np.ndarray) -> np.ndarray:
     bad = ~(errors <= DIVERGED_ABOVE)
     steps = np.where(bad.any(1), bad.argmax(1), -1)
     return np.where((steps < 0) & ~(heldout <= DIVERGED_ABOVE), errors.shape[1], steps)
-
-
-def adapted_mean(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:
-    """Mean error (models,) over the scored steps that were adapted to."""
-    if scored is None:
-        return errors.mean(1)
-    counts = torch.broadcast_to(scored, errors.shape).sum(1).cpu().numpy()
-    return errors.sum(1) / counts

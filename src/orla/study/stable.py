@@ -19,12 +19,15 @@ from orla.programs import compiling
 from orla.study import rates, scores
 from orla.study.batches import in_batches
 from orla.study.measurement import Batch, Choice, Measurement, Measures
-from orla.study.study import Scores, Study
+from orla.study.run import ConditionRun
+from orla.study.scores import Scores
 
 # Before the name of each further score of the loss.
 PREFIX = "stable_"
 # Step -> parameters and network states of a batch of models, frozen there.
 Frozen = Mapping[int, tuple[Parameters, Tensor]]
+# Key of the numbers of all networks frozen before the held-out part: (models, steps, numbers).
+_FROZEN = ("frozen",)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Stable(Measurement):
     stable_everywhere: bool = False
     choices = (Choice("validation_stable_error", mark="selected_stable", edge="edge_stable"),)
 
-    def points(self, run: Study) -> list[int]:
+    def points(self, run: ConditionRun) -> list[int]:
         return self._ends(run, run.episode.selection_cut) + self._ends(run, run.steps)
 
     def of_batch(self, batch: Batch) -> Measures:
@@ -52,59 +55,60 @@ class Stable(Measurement):
         known = {cut: batch.frozen_scores(cut, selecting)}
         error, _ = means(run, frozen, batch.whole, selecting, known)
         lost = np.isnan(batch.measures["validation_error"])
+        last = [_flat(run, *snapshots[at]) for at in self._ends(run, run.steps)]
         return {
             "validation_stable_error": np.where(lost, np.nan, error),
-            **{
-                (Stable, at, name): values.cpu().numpy()
-                for at in self._ends(run, run.steps)
-                for name, values in {**snapshots[at][0], "": snapshots[at][1]}.items()
-            },
+            _FROZEN: torch.stack(last, 1).cpu().numpy(),
         }
 
-    def finish(self, run: Study, done: Mapping[int, Measures]) -> None:
-        numbers = [i for i in sorted(done) if self.stable_everywhere or i not in _beaten(done)]
-        seed = np.tile(np.arange(run.seeds), len(numbers))
-        columns = list(run.loss.columns())
-        names = ["heldout_stable_error", *(PREFIX + name for name in columns)]
-        together = {
-            key: np.concatenate([done[i][key] for i in numbers])
-            for key in done[numbers[0]]
-            if key in ("heldout_error", *columns) or key[0] is Stable
+    def finish(self, run: ConditionRun, done: Mapping[int, Measures]) -> None:
+        beaten = set() if self.stable_everywhere else _beaten(done)
+        scored = sorted(done.keys() - beaten)
+        columns, ends = list(run.loss.columns()), self._ends(run, run.steps)
+        given = {
+            key: np.concatenate([done[i][key] for i in scored])
+            for key in (_FROZEN, "heldout_error", *columns)
         }
+        seed = np.tile(np.arange(run.seeds), len(scored))
 
         def score(index: np.ndarray) -> dict[str, np.ndarray]:
-            part = {key: values[index] for key, values in together.items()}
-            frozen = {
-                at: (
-                    {
-                        k[2]: run.tensor(v)
-                        for k, v in part.items()
-                        if k[:2] == (Stable, at) and k[2]
-                    },
-                    run.tensor(part[Stable, at, ""]),
-                )
-                for at in self._ends(run, run.steps)
+            numbers = given[_FROZEN][index]
+            frozen = {at: _unflat(run, numbers[:, i]) for i, at in enumerate(ends)}
+            last = given["heldout_error"][index], {name: given[name][index] for name in columns}
+            whole = run.whole(seed[index])
+            error, further = means(run, frozen, whole, run.heldout, {run.steps: last})
+            return {
+                "heldout_stable_error": error,
+                **{PREFIX + name: further[name] for name in columns},
             }
-            known = {run.steps: (part["heldout_error"], {name: part[name] for name in columns})}
-            error, further = means(run, frozen, run.whole(seed[index]), run.heldout, known)
-            return dict(zip(names, (error, *(further[name] for name in columns)), strict=True))
 
-        scored = in_batches(len(seed), run.batch_models, score)
-        of_rate = {name: iter(np.split(values, len(numbers))) for name, values in scored.items()}
-        baseline = (run.baseline[f"{name}_error"] for name in ("frozen_heldout", "reference"))
-        frozen, reference = baseline
-        for i in sorted(done):
-            for key in [key for key in done[i] if key[0] is Stable]:
-                del done[i][key]
-            lost = done[i]["diverged"] | (i not in numbers)
-            for name in names:
-                done[i][name] = np.where(lost, np.nan, next(of_rate[name]) if i in numbers else 0.0)
-            done[i]["recovery_stable_percent"] = scores.recovery_percent(
-                frozen, done[i]["heldout_stable_error"], reference
+        found = in_batches(len(seed), run.batch_models, score)
+        frozen, reference = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
+        for i, measures in done.items():
+            del measures[_FROZEN]
+            for name, values in found.items():
+                by_rate = dict(zip(scored, np.split(values, len(scored)), strict=True))
+                measures[name] = np.where(measures["diverged"], np.nan, by_rate.get(i, np.nan))
+            measures["recovery_stable_percent"] = scores.recovery_percent(
+                frozen, measures["heldout_stable_error"], reference
             )
 
-    def _ends(self, run: Study, stop: int) -> list[int]:
+    def _ends(self, run: ConditionRun, stop: int) -> list[int]:
         return ends(stop, run.episode.window, self.stable_windows)
+
+
+def _flat(run: ConditionRun, params: Parameters, state: Tensor) -> Tensor:
+    """All numbers (models, numbers) of some networks and their states."""
+    return torch.cat([*(params[name].flatten(1) for name in run.networks), state], 1)
+
+
+def _unflat(run: ConditionRun, numbers: np.ndarray) -> tuple[Parameters, Tensor]:
+    """The parameters and states that `_flat` joined."""
+    shapes = {name: p.shape[1:] for name, p in run.networks.items()}
+    split = np.split(numbers, np.cumsum([shape.numel() for shape in shapes.values()]), 1)
+    *params, state = (run.tensor(np.ascontiguousarray(part)) for part in split)
+    each = zip(shapes.items(), params, strict=True)
+    return {name: part.reshape(-1, *shape) for (name, shape), part in each}, state
 
 
 def _beaten(done: Mapping[int, Measures]) -> set[int]:
@@ -122,7 +126,7 @@ def ends(stop: int, window: int, windows: int) -> list[int]:
 
 
 def means(
-    run: Study, frozen: Frozen, whole: Moments, part: slice, known: Mapping[int, Scores]
+    run: ConditionRun, frozen: Frozen, whole: Moments, part: slice, known: Mapping[int, Scores]
 ) -> Scores:
     """Mean scores on a part of the streams `whole`, over the steps at which weights are frozen.
 
@@ -143,7 +147,9 @@ def means(
     return np.mean(errors, axis=0), further
 
 
-def _one_by_one(run: Study, frozen: Frozen, whole: Moments, part: slice) -> dict[int, Scores]:
+def _one_by_one(
+    run: ConditionRun, frozen: Frozen, whole: Moments, part: slice
+) -> dict[int, Scores]:
     """Scores by freezing step; the program that scores the batch elsewhere serves here too."""
     return {
         at: run.frozen_scores(params, state, whole, part, since=at)
@@ -151,35 +157,29 @@ def _one_by_one(run: Study, frozen: Frozen, whole: Moments, part: slice) -> dict
     }
 
 
-def _together(run: Study, frozen: Frozen, whole: Moments, part: slice) -> dict[int, Scores]:
+def _together(run: ConditionRun, frozen: Frozen, whole: Moments, part: slice) -> dict[int, Scores]:
     """The same in one run of all networks; without a program the time is that of its operations.
 
     Each network begins at its own step, and its stream is filled up with zeros, not scored.
     """
-    networks = list(frozen.values())
-    models, steps = len(networks[0][1]), part.stop - min(frozen)
-    params = {name: torch.cat([p[name] for p, _ in networks]) for name in networks[0][0]}
+    params, states = zip(*frozen.values(), strict=True)
+    models, steps = len(states[0]), part.stop - min(frozen)
+    joined = {name: torch.cat([p[name] for p in params]) for name in params[0]}
+
+    def of_each(name: str, at: int) -> Tensor:
+        entries = whole[name][at : part.stop]
+        if whole["x"].dim() == 2:
+            entries = entries[:, None].expand(-1, models, *entries.shape[1:])
+        return torch.cat([entries, entries.new_zeros(steps - len(entries), *entries.shape[1:])])
+
     streams: Moments = {
-        name: torch.cat(
-            [_of_each(whole, name, slice(at, part.stop), models, steps) for at in frozen], 1
-        )
+        name: torch.cat([of_each(name, at) for at in frozen], 1)
         for name in ("x", "starts")
         if name in whole
     }
-    state = torch.cat([network for _, network in networks])
-    outputs = run.outputs(params, state, streams).split(models)
+    outputs = run.outputs(joined, torch.cat(states), streams).split(models)
     stream = {name: m[part] for name, m in whole.items()}
-    scored = {}
-    for at, of_step in zip(frozen, outputs, strict=True):
-        last = of_step[:, part.start - at : part.stop - at]
-        error = scores.mean_error(run.loss, last, stream, slice(None))
-        scored[at] = error, scores.further(run.loss, last, stream, slice(None))
-    return scored
-
-
-def _of_each(whole: Moments, name: str, part: slice, models: int, steps: int) -> Tensor:
-    """Entries (steps, models, ...) of a part of a stream, zeros after its end."""
-    entries = whole[name][part]
-    if whole["x"].dim() == 2:
-        entries = entries[:, None].expand(-1, models, *entries.shape[1:])
-    return torch.cat([entries, entries.new_zeros(steps - len(entries), *entries.shape[1:])])
+    return {
+        at: scores.scored(run.loss, of_step[:, part.start - at : part.stop - at], stream)
+        for at, of_step in zip(frozen, outputs, strict=True)
+    }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,17 +12,13 @@ import pandas as pd
 
 from orla import progress
 from orla.study import rates, scores, tidy
-from orla.study.batches import in_batches, moments
-from orla.study.errors import Errors
+from orla.study.batches import in_batches
 from orla.study.horizons import Horizons
-from orla.study.measurement import Batch, Choice, Measurement, Measures
+from orla.study.measurement import Batch, Choice, Errors, Measurement, Measures
 from orla.study.probed import Probed
+from orla.study.run import ConditionRun
 from orla.study.stable import Stable
-from orla.study.study import Study
 from orla.study.tidy import Rows
-
-MEASUREMENTS: tuple[type[Measurement], ...] = (Errors, Stable, Horizons, Probed)
-"""What a sweep measures, in the order of its columns; a later one may read what an earlier did."""
 
 _TRACE = ("trace",)
 
@@ -45,7 +41,14 @@ class Sweep:
         return tidy.wide([self.table])
 
 
-def sweep(run: Study, learning_rates: Sequence[float], growth: int, **options: Any) -> Sweep:
+def sweep(
+    run: ConditionRun,
+    learning_rates: Sequence[float],
+    growth: int,
+    horizons: Sequence[int] = (),
+    stable_windows: int = 10,
+    stable_everywhere: bool = False,
+) -> Sweep:
     """Adapt every seed at every rate, growing the grid until the choices of a rate are interior.
 
     The best rate has the lowest mean error on the selection part, the last share of the adapt part:
@@ -56,12 +59,14 @@ def sweep(run: Study, learning_rates: Sequence[float], growth: int, **options: A
         run: Networks, data and condition.
         learning_rates: Neighbouring half-decade rates to begin with.
         growth: Half decades that the grid may grow by on each side.
-        options: Fields of the measurements: `horizons`, `stable_windows`, `stable_everywhere`.
+        horizons, stable_windows, stable_everywhere: Options of `Horizons` and `Stable`.
 
     Raises:
         OrlaError: The grid is no half-decade grid, or a horizon does not fit.
     """
-    first, asked = rates.grid(learning_rates), measurements(**options)
+    first = rates.grid(learning_rates)
+    # In the order of their columns; a later one may read what an earlier one measured.
+    asked = [Errors(), Stable(stable_windows, stable_everywhere), Horizons(horizons), Probed()]
     points = sorted({step for one in asked for step in one.points(run)})
     choices = [choice for one in asked for choice in one.choices]
     done: dict[int, Measures] = {}
@@ -72,11 +77,11 @@ def sweep(run: Study, learning_rates: Sequence[float], growth: int, **options: A
             if done:
                 bar.total += run.steps * run.seeds
             done |= _measure(run, todo, asked, points, bar)
-            wanted = [
+            wanted = (
                 rates.missing_neighbour(_by_rate(done, choice), first, growth)
                 for choice in choices
                 if choice.edge
-            ]
+            )
             # One at a time: the next may change which rate is the best for the other choice.
             todo = [index for index in wanted if index is not None][:1]
     for one in asked:
@@ -96,60 +101,42 @@ def sweep(run: Study, learning_rates: Sequence[float], growth: int, **options: A
     )
 
 
-def measurements(**options: Any) -> list[Measurement]:
-    """The measurements with these options, {field of one of them: value}."""
-    taken = {field.name for one in MEASUREMENTS for field in fields(one)}
-    if unknown := set(options) - taken:
-        raise TypeError(f"a sweep has no option {', '.join(sorted(unknown))}")
-    return [
-        one(**{f.name: options[f.name] for f in fields(one) if f.name in options})
-        for one in MEASUREMENTS
-    ]
-
-
 def _by_rate(done: Mapping[int, Measures], choice: Choice) -> dict[int, np.ndarray]:
     return {index: measures[choice.by] for index, measures in done.items()}
 
 
 def _measure(
-    run: Study, indices: Sequence[int], asked: list[Measurement], points: list[int], bar: Any
+    run: ConditionRun,
+    indices: Sequence[int],
+    asked: list[Measurement],
+    points: list[int],
+    bar: Any,
 ) -> dict[int, Measures]:
     """Measures of all seeds at the rates numbered `indices`."""
     # Models are ordered by rate, then seed; `by_rate` below relies on it.
-    rate = np.repeat([rates.half_decade(i) for i in indices], run.seeds)
+    rate = run.tensor(np.repeat([rates.half_decade(i) for i in indices], run.seeds))
     seed = np.tile(np.arange(run.seeds), len(indices))
 
     def measure(index: np.ndarray) -> Measures:
-        count = len(np.unique(index))
-
-        def on_segment(steps: int) -> None:
-            progress.advance(bar, steps * count)
-
-        batch = _adapted(run, seed[index], rate[index], points, on_segment)
+        seeds, count = seed[index], len(np.unique(index))
+        adapt = run.moments(run.episode.adapt, seeds)
+        result = run.loop.run(
+            run.loop.start(run.batch(seeds), seeds=seeds.tolist()),
+            rate[index],
+            adapt,
+            snapshots=points,
+            on_segment=lambda steps: progress.advance(bar, steps * count),
+        )
+        scored = scores.by_models(adapt, "scored")
+        trace = scores.window_means(result.errors, scored, run.episode.window)
+        batch = Batch(run, seeds, adapt, run.whole(seeds), result, {_TRACE: trace})
         for one in asked:
             batch.measures.update(one.of_batch(batch))
         return batch.measures
 
-    joined = in_batches(len(rate), run.batch_models, measure)
+    joined = in_batches(len(seed), run.batch_models, measure)
     by_rate = {k: v.reshape(len(indices), run.seeds, *v.shape[1:]) for k, v in joined.items()}
     return {i: {k: v[j] for k, v in by_rate.items()} for j, i in enumerate(indices)}
-
-
-def _adapted(
-    run: Study,
-    seed: np.ndarray,
-    rate: np.ndarray,
-    points: list[int],
-    on_segment: Callable[[int], None],
-) -> Batch:
-    """The models of these seeds and rates after the adapt part, with their error by window."""
-    adapt = moments(run.episode.adapt, seed, run.dtype, run.device)
-    state = run.loop.start(run.batch(seed), seeds=seed.tolist())
-    rates_of = run.tensor(rate)
-    result = run.loop.run(state, rates_of, adapt, snapshots=points, on_segment=on_segment)
-    scored = scores.by_models(adapt, "scored")
-    trace = scores.window_means(result.errors, scored, run.episode.window)
-    return Batch(run, seed, adapt, run.whole(seed), result, {_TRACE: trace})
 
 
 def _mark(done: dict[int, Measures], choices: Sequence[Choice]) -> None:
@@ -164,7 +151,7 @@ def _mark(done: dict[int, Measures], choices: Sequence[Choice]) -> None:
                 measures[choice.edge] = np.full(shape, edge)
 
 
-def _rows(run: Study, done: Mapping[int, Measures]) -> Iterator[Rows]:
+def _rows(run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
     """A row a model for every measure of models, rate after rate."""
     numbers = sorted(done)
     rate = np.array([rates.half_decade(i) for i in numbers])[:, None]

@@ -1,4 +1,4 @@
-"""Parts from outside of the package, tried for one update before anything runs."""
+"""Parts made as a job makes them, and those from outside of the package tried for one update."""
 
 from __future__ import annotations
 
@@ -16,16 +16,66 @@ from orla.architectures.rnn import RNN
 from orla.catalogue.options import lists_of_parts
 from orla.engine import optimizing
 from orla.engine.loop import Loop
+from orla.engine.network import network_of
 from orla.errors import OrlaError, told
+from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
+from orla.optimizers.sgd import SGD
 from orla.starts.base import Start
 from orla.study.batches import initial_parameters, started
+from orla.study.plan import NAMED
+from orla.study.pretraining import check_frozen
 
 # Numbers of a network's sensitivities above which it is not tried, which would take seconds.
 _MOST = 2**24
 
 # For optimizers and starts, which take every network.
 _SMALL = RNN(hidden=4, n_in=3, n_out=2)
+
+
+def refusal(asked: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """The first refusal of a question (`fitting.Question`); None where there is none."""
+    made: dict[str, dict[str, Any]] = {key: {} for key in NAMED}
+    outside: list[type] = []
+    for key, kind in NAMED.items():
+        for name, spec in asked.get(key, {}).items():
+            try:
+                made[key][name] = _made(kind, spec, made["networks"])
+                if "frozen" in asked:
+                    check_frozen(made[key][name], asked["frozen"])
+            except OrlaError as error:
+                return "frozen" if "frozen" in asked else key, name, str(error)
+            outside += from_outside(kind, spec)
+    try:
+        loops = [
+            Loop(
+                learner,
+                SGD(),
+                SquaredError(),
+                observers=made["observers"],
+                interventions=[*made["interventions"].values()],
+                probes=[*made["probes"].values()],
+                segment=learner.stride,
+            )
+            for learner in made["learners"].values()
+        ]
+        if outside:
+            tries = ((try_loop, loops), (try_optimizer, made["optimizers"].values()))
+            with in_one_line(outside):
+                for tried, parts in (*tries, (try_start, made["starts"].values())):
+                    for part in parts:
+                        tried(part)
+    except OrlaError as error:
+        return "", "", str(error)
+    return None
+
+
+def _made(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architecture]) -> Any:
+    if kind == "architecture":
+        # The data tell how many inputs and outputs there are; an axis of one would broadcast.
+        return network_of(spec, 3, 2)
+    context = {"architecture": next(iter(networks.values()))} if kind == "learner" else {}
+    return catalogue.make(kind, spec, **context)
 
 
 def from_outside(kind: str, given: str | Mapping[str, Any]) -> Iterator[type]:
@@ -62,10 +112,9 @@ def try_loop(loop: Loop) -> None:
     if network.state_size * network.parameter_count() > _MOST:
         return
     drawn = torch.Generator().manual_seed(0)
-    shapes = {"x": network.n_in, "y": network.n_out}
     moments = {
         name: torch.randn(loop.segment, n, generator=drawn, dtype=torch.float64)
-        for name, n in shapes.items()
+        for name, n in (("x", network.n_in), ("y", network.n_out))
     }
     loop.run(loop.start(_two(network)), _rates(), moments)
 

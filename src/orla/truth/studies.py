@@ -12,10 +12,10 @@ import torch
 from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.engine.loop import loop_of
-from orla.study.job import architecture_of
+from orla.engine.network import network_of
 from orla.study.keys import DEFAULTS
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.study import Study
+from orla.study.run import ConditionRun
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -46,12 +46,13 @@ def models(
     seeds = np.concatenate([np.arange(s * pairs * each, (s + 1) * pairs * each) for s in studies])
     task = catalogue.make("task", {**worlds.WORLDS[world], **steps, "networks": each})
     episode = task.episode("shift", seeds.tolist())
-    architecture = architecture_of(worlds.NETWORK, episode)
-    loss = catalogue.make("loss", episode.loss)
-    settings = Pretraining(**worlds.PRETRAINING)
-    most = min(worlds.BATCH, len(seeds))
     pretrained, _ = pretrain(
-        architecture, episode.pretraining, seeds.tolist(), settings, loss, batch_models=most
+        network_of(worlds.NETWORK, episode.n_in, episode.n_out),
+        episode.pretraining,
+        seeds.tolist(),
+        Pretraining(**worlds.PRETRAINING),
+        catalogue.make("loss", episode.loss),
+        batch_models=min(worlds.BATCH, len(seeds)),
     )
     chosen = {
         worlds.IMMEDIATE: np.arange(len(seeds)),
@@ -59,50 +60,33 @@ def models(
     }
     frames = []
     for learner, index in chosen.items():
-        study = _study(world, learner, episode, pretrained, index)
-        swept = sweep(study, worlds.RATES, worlds.GROWTH, stable_everywhere=True).frames["models"]
+        run = _run(world, learner, _of_seeds(episode, index), pretrained, index)
+        swept = sweep(run, worlds.RATES, worlds.GROWTH, stable_everywhere=True).frames["models"]
         frames.append(_by_pair(swept, seeds[index], pairs, each))
     return pd.concat(frames, ignore_index=True)
 
 
-def _study(
+def _run(
     world: str, learner: str, episode: Episode, networks: Parameters, index: np.ndarray
-) -> Study:
-    keys = {
-        "task": world,
-        "pair": "",
-        "architecture": worlds.NETWORK["kind"],
-        "learner": learner,
-        "optimizer": worlds.OPTIMIZER,
-        "precision": "float64",
-        "split": "shift",
-        **DEFAULTS,
-    }
+) -> ConditionRun:
+    keys = {"task": world, "pair": "", "architecture": worlds.NETWORK["kind"], "learner": learner}
+    keys |= {"optimizer": worlds.OPTIMIZER, "precision": "float64", "split": "shift", **DEFAULTS}
     job = {"network": worlds.NETWORK, "learner": learner, "optimizer": worlds.OPTIMIZER}
     loss = catalogue.make("loss", episode.loss)
-    loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
-    return Study(
+    return ConditionRun(
         keys=keys,
         networks={name: p[torch.as_tensor(index)] for name, p in networks.items()},
-        episode=_of_seeds(episode, index),
-        loop=loop,
+        episode=episode,
+        loop=loop_of(job, episode.n_in, episode.n_out, loss, episode.window),
         batch_models=min(worlds.BATCH, len(index)),
     )
 
 
 def _of_seeds(episode: Episode, index: np.ndarray) -> Episode:
     """The episode with the streams of some of its seeds."""
-
-    def some(stream: Stream) -> Stream:
-        return Stream(stream.X[index], stream.Y[index])
-
-    return replace(
-        episode,
-        pretraining=None,
-        adapt=some(episode.adapt),
-        heldout=some(episode.heldout),
-        reference=some(episode.reference),
-    )
+    streams = {name: getattr(episode, name) for name in ("adapt", "heldout", "reference")}
+    some = {name: Stream(stream.X[index], stream.Y[index]) for name, stream in streams.items()}
+    return replace(episode, pretraining=None, **some)
 
 
 def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:

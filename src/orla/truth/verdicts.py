@@ -68,7 +68,7 @@ def verdicts(
 ) -> pd.DataFrame:
     """One row a study: `outcome`, `reason`, `gap_pp` and `between_sd_pp`."""
     full = worlds.FULL if control.planted_pp is None else worlds.AGAIN
-    compared = base.Comparison(full, worlds.IMMEDIATE)
+    compared = base.Comparison("", full, worlds.IMMEDIATE)
     settings = replace(settings, comparisons={_COMPARISON: compared}, main=_COMPARISON)
     chosen = sides(control, models, networks)
     numbers = sorted(chosen["study"].unique())

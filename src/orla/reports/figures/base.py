@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,9 +15,9 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Part
 from orla.reports import style
+from orla.reports.numbers import count, span
 from orla.reports.study import StudyFacts
-
-Paths = Sequence[Path | str]
+from orla.study.keys import KEYS
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Selection:
         rows: what is drawn.
         title: what a reader calls their condition, for the heading of the figure.
         keys: the key columns that they have in common.
-        more: what else the figure needs, by names of its own.
+        more: what else the plot or the caption needs, by names of its own.
     """
 
     rows: pd.DataFrame
@@ -48,21 +49,32 @@ class Selection:
 class Figure(Part, ABC):
     """A figure of the report. Its class statement names it, its title (label) and chapter.
 
-    A subclass gives `select`, `plot` and `words`; the other methods are made of these.
+    A subclass gives `select`, `plot`, `caption` and `seen`. The parameters of its `select` are the
+    names of the results that it needs.
 
-    declares:
-        needs: the results that `select` is given, in that order.
+    Attributes:
+        caption: a template. Its fields are the names in `Selection.more`, and {title}; {n}, how
+            many seeds a condition has; {main}, the main comparison; {margin}, of equivalence.
+        by: columns; `seen` says something of the rows of each of their values.
     """
 
     kind: ClassVar[str] = "figure"
     declares: ClassVar[Mapping[str, Any]] = {"needs": ()}
+    caption: ClassVar[str] = ""
+    by: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **declared: Any) -> None:
+        if "name" in declared:
+            names = [*signature(cls.select).parameters]
+            declared["needs"] = tuple(name for name in names if name not in ("self", "study"))
+        super().__init_subclass__(**declared)
 
     @abstractmethod
     def select(self, *frames: pd.DataFrame, study: StudyFacts) -> Selection | None:
         """What is drawn, or None (or no rows) where the study ran nothing of it.
 
         Args:
-            *frames: one frame a name in ``needs``; each has its key columns, and may be empty.
+            *frames: results, each a parameter of its name; they may be empty.
             study: names, comparisons and data of the study.
         """
 
@@ -71,10 +83,27 @@ class Figure(Part, ABC):
         """The figure of a selection that has rows, without heading."""
 
     @abstractmethod
-    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
-        """The caption of such a selection, and in words what one sees."""
+    def seen(self, rows: pd.DataFrame) -> str:
+        """The numbers that a reader sees of these rows, in words."""
 
-    def render(self, *frames: pd.DataFrame, paths: Paths, study: StudyFacts) -> Caption | None:
+    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
+        """Caption and alternative text: "SGD, 80/20: what is seen; LARS, 80/20: ..."."""
+        rows, counts = selection.rows, pd.Series()
+        if "n_seeds" in rows:
+            counts = rows["n_seeds"]
+        elif "seed" in rows:
+            counts = rows.groupby([key for key in KEYS if key in rows])["seed"].nunique()
+        fields = {"title": selection.title, "n": span(counts, count)} | selection.more
+        fields |= {"main": study.words(study.main), "margin": f"±{study.margin_pp:g} pp"}
+        items = (
+            f"{', '.join(map(study.called, self.by, values))}: {self.seen(part)}"
+            for values, part in rows.groupby(list(self.by), sort=False)
+        )
+        return self.caption.format_map(fields), f"{self.part.label}. {'; '.join(items)}."
+
+    def render(
+        self, *frames: pd.DataFrame, study: StudyFacts, paths: Sequence[Path | str] = ()
+    ) -> Caption | None:
         """Select once, save the figure under each path (.pdf, .png) and answer its caption.
 
         Where nothing ran the files only say so, and there is no caption.
@@ -95,15 +124,3 @@ class Figure(Part, ABC):
             return None
         caption, alt = self.words(selection, study)
         return Caption(self.part.label, facts.prefix + caption, alt)
-
-    def draw(self, *frames: pd.DataFrame, paths: Paths, study: StudyFacts) -> None:
-        """Save the figure under each path; arguments as in `render`."""
-        self.render(*frames, paths=paths, study=study)
-
-    def describe(self, *frames: pd.DataFrame, study: StudyFacts) -> Caption | None:
-        """Title, caption and alternative text; None where nothing ran."""
-        return self.render(*frames, paths=(), study=study)
-
-    def ran(self, *frames: pd.DataFrame, study: StudyFacts) -> bool:
-        """Whether the study ran anything that it shows; the page leaves it out where not."""
-        return self.describe(*frames, study=study) is not None

@@ -1,4 +1,4 @@
-"""Functions of all figures: the condition that is drawn, plots by facet, marks and their keys."""
+"""What figures share: the condition that is drawn, plots by facet, intervals, keys and lists."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 from orla.catalogue import Mark
 from orla.reports import style
-from orla.reports.estimates import FEW_POINTS
 from orla.reports.figures.base import Selection
-from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 
@@ -28,10 +26,14 @@ Share = Literal["all", "row", "column", "plot"]
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
+# The paper's numbers; where colours mean something, in another one.
+PAPERS = {"color": style.RING, "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
 _DOT = {"markeredgecolor": style.INK, "markeredgewidth": 0.4}
+# Characters of titles that fit beside each other over a whole page.
+_TITLES = 88
 
 
-def where(frame: pd.DataFrame, keys: Mapping[str, Any]) -> pd.DataFrame:
+def where(frame: pd.DataFrame, **keys: Any) -> pd.DataFrame:
     """The rows that have these values in these columns."""
     for name, value in keys.items():
         frame = frame[frame[name] == value]
@@ -66,7 +68,7 @@ def most(
     same = dict(zip(by, sizes.idxmax(), strict=True))
     last = [study.called(kind, same[kind]) for kind in ("learner", "optimizer") if kind in same]
     title = ", ".join([study.title_of(same, frame), *last])
-    return Selection(study.arrange(where(frame, same)), title, same)
+    return Selection(study.arrange(where(frame, **same)), title, same)
 
 
 def facets(
@@ -86,31 +88,30 @@ def facets(
     """A plot for each column (and row); a few columns abreast, further ones below.
 
     Args:
-        columns, rows: what stands for each, and its title.
+        columns, rows: what stands for each, and its title; a long one is broken at a comma.
         row_in: height of a row of plots (inches), or of each.
         around_in: height of all around them.
         x, y: which plots share this axis.
-        xlabel: under the lowest plots.
-        ylabel: at the left of all.
+        xlabel, ylabel: under the lowest plots, and at the left of all.
         wrap: columns abreast.
-        width_in: of the figure; one column of text for one plot, else two, where it is left out.
-        cells: the rows and columns that have data; a line of plots without any is left out. All
-            stand there where it is left out.
+        width_in: of the figure; by default one column of text for one plot, else two.
+        cells: the (row, column) with data, by default all; a line of plots without is left out.
 
     Returns:
         The figure, and its plots by column, or by (row, column) where there are rows.
     """
     names, lines = list(columns), []
     alone = len(names) == 1 and not rows
-    width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
     for at in range(0, len(names), wrap):
         block = names[at : at + wrap]
         some = [r for r in rows or [None] if cells is None or any((r, c) in cells for c in block)]
         lines += [(block, row, row == some[0], row == some[-1]) for row in some]
     heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for _, row, _, _ in lines]
+    width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
+    abreast = min(len(names), wrap)
     figure, grid = plt.subplots(
         len(lines),
-        min(len(names), wrap),
+        abreast,
         figsize=(width_in, around_in + sum(heights)),
         height_ratios=heights,
         squeeze=False,
@@ -122,7 +123,7 @@ def facets(
         for axes in line[len(block) :]:
             axes.remove()
         if rows:
-            row_title(line[len(block) - 1], rows[row])
+            _row_title(line[len(block) - 1], rows[row])
         for column, axes in zip(block, line, strict=False):
             plots[(row, column) if rows else column] = axes
             groups = {"all": (), "row": (row,), "column": ("", column), "plot": ("", row, column)}
@@ -131,16 +132,47 @@ def facets(
                 if other is not axes:
                     getattr(axes, f"share{axis}")(other)
             lowest = bottom and (x != "all" or names.index(column) + wrap >= len(names))
-            axes.set_title(columns[column] if top else "")
+            axes.set_title(_broken(columns[column], _TITLES // abreast) if top else "")
             axes.set_ylabel(ylabel if len(lines) == 1 and axes is line[0] else "")
             axes.set_xlabel(xlabel if lowest else "")
             axes.tick_params("x", which="both", labelbottom=x in ("row", "plot") or lowest)
-            axes.tick_params(
-                "y", which="both", labelleft=y in ("column", "plot") or axes is line[0]
-            )
+            left = y in ("column", "plot") or axes is line[0]
+            axes.tick_params("y", which="both", labelleft=left)
     if ylabel and len(lines) > 1:
         figure.supylabel(ylabel, fontsize=style.FONT_PT)
     return figure, plots
+
+
+def panels(
+    rows: pd.DataFrame, study: StudyFacts, column: str, line: str = "", **layout: Any
+) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+    """`facets` by the values of one key column of the rows, or of two; each plot with its rows."""
+    kinds = [kind for kind in (line, column) if kind]
+    cells = set(rows[kinds].itertuples(index=False, name=None)) if line else None
+    figure, plots = facets(
+        *(study.names(rows, kind) for kind in kinds[::-1]), cells=cells, **layout
+    )
+    each = []
+    for values, axes in plots.items():
+        keys = zip(kinds, values if line else [values], strict=True)
+        each.append((axes, where(rows, **dict(keys))))
+        if each[-1][1].empty:
+            say(axes, "not run")
+    return figure, each
+
+
+def titled(
+    groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any
+) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+    """`facets` of titles and the rows of each; each plot with its rows."""
+    figure, plots = facets(dict(enumerate(title for title, _ in groups)), **layout)
+    return figure, [(plots[i], rows) for i, (_, rows) in enumerate(groups)]
+
+
+def single(**layout: Any) -> tuple[Canvas, Axes]:
+    """A figure of one plot, laid out as `facets`."""
+    figure, plots = facets({"": ""}, **layout)
+    return figure, plots[""]
 
 
 def say(axes: Axes, text: str) -> None:
@@ -148,45 +180,28 @@ def say(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=style.INK)
 
 
-def row_title(axes: Axes, text: str) -> None:
+def _row_title(axes: Axes, text: str) -> None:
     """The title of a row of plots, at its right edge."""
-    axes.annotate(
-        text.replace(", ", ",\n"),
-        (1.03, 0.5),
-        xycoords="axes fraction",
-        rotation=270,
-        va="center",
-        ha="left",
-        multialignment="center",
-        annotation_clip=False,
-    )
+    at = {"xycoords": "axes fraction", "rotation": 270, "va": "center", "ha": "left"}
+    text = text.replace(", ", ",\n")
+    axes.annotate(text, (1.03, 0.5), multialignment="center", annotation_clip=False, **at)
 
 
-def broken(title: str) -> str:
-    """A title in two lines, parted at its first comma."""
-    return title.replace(", ", ",\n", 1)
+def _broken(title: str, fits: int) -> str:
+    long = max(map(len, title.split("\n"))) > fits
+    return title.replace(", ", ",\n", 1) if long else title
 
 
-def span(values: pd.Series, digits: int = 1, signed: bool = False) -> str:
-    """Smallest to largest value; "diverged" where none is finite."""
-    values = values.dropna()
-    if values.empty:
-        return "diverged"
-    low, high = (number(end, digits, signed) for end in (values.min(), values.max()))
-    return low if low == high else f"{low} to {high}"
+def row_labels(axes: Axes, labels: Collection[str]) -> None:
+    """A name at the left for each row of a plot, from the top."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.7)
+    axes.tick_params(axis="y", length=0)
 
 
-def count_range(counts: pd.Series | Sequence[int]) -> str:
-    """Smallest to largest of some whole numbers."""
-    low, high = int(min(counts)), int(max(counts))
-    return str(low) if low == high else f"{low} to {high}"
-
-
-def points(axes: Axes, x: float, seeds: pd.DataFrame, column: str) -> None:
-    """The seeds beside a dot at x, where there are few of them."""
-    values = seeds[column].dropna()
-    if len(values) <= FEW_POINTS:
-        dots(axes, np.full(len(values), x + 0.25), values)
+def beside(names: Collection[str], apart: float) -> dict[str, float]:
+    """A shift for each series, so that the intervals of one place do not hide each other."""
+    return {name: apart * (i - (len(names) - 1) / 2) for i, name in enumerate(names)}
 
 
 def dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
@@ -195,26 +210,55 @@ def dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
 
 
 def bars(
-    axes: Axes, x: Any, y: Any, low: Any, high: Any, look: Mark, across: bool = False, **more: Any
+    axes: Axes,
+    rows: pd.DataFrame | Mapping[str, Any],
+    x: Any,
+    y: Any,
+    ends: Sequence[Any],
+    look: Mark,
+    across: bool = False,
+    **more: Any,
 ) -> None:
-    """Dots with their intervals (none where an end is missing); across draws these lying.
+    """Dots with their intervals, none where an end is missing.
 
     Args:
         axes: takes them.
-        x, y: where they are; numbers or arrays.
-        low, high: ends of the intervals, on the x axis if across, else on the y axis.
+        rows: what the columns are of.
+        x, y: where they are; columns, or numbers.
+        ends: low and high, of y, or of x if across; columns, or numbers.
         look: colour and marker.
         across: whether intervals lie.
         **more: of `Axes.errorbar`.
     """
-    value, low, high = (
-        np.atleast_1d(np.asarray(v, float)) for v in (x if across else y, low, high)
+    x, y, low, high = (
+        np.atleast_1d(np.asarray(rows[given] if isinstance(given, str) else given, float))
+        for given in (x, y, *ends)
     )
-    ends = np.clip([value - low, high - value], 0, None)
-    ends[:, ~np.isfinite(ends).all(axis=0)] = np.nan
+    value = x if across else y
+    away = np.clip([value - low, high - value], 0, None)
+    away[:, ~np.isfinite(away).all(axis=0)] = np.nan
     given = {"color": look.color, "marker": look.marker, "linestyle": "none", "capsize": 2}
-    given |= {"elinewidth": 1.2, "xerr" if across else "yerr": ends} | _DOT | more
+    given |= {"elinewidth": 1.2, "xerr" if across else "yerr": away} | _DOT | more
     axes.errorbar(x, y, **given)
+
+
+def margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
+    """The band of the equivalence margin with a line at zero; what the legend says of it."""
+    band = axes.axvspan if vertical else axes.axhspan
+    band(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
+    style.zero_line(axes, vertical)
+    return swatch(f"margin ±{study.margin_pp:g} pp")
+
+
+def papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
+    """Whether numbers that the paper gives of a condition are of a row of the main comparison."""
+    fits = study.paper(row, study.main) is not None
+    return fits and all(row[name] == value for name, value in condition.items())
+
+
+def looks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:
+    """The look of each value of a key column, in declared order."""
+    return study.marks(kind, study.present(rows, kind))
 
 
 def key(label: str, look: Mark | None = None, **more: Any) -> Line2D:
@@ -224,13 +268,18 @@ def key(label: str, look: Mark | None = None, **more: Any) -> Line2D:
 
 
 def keys_of(
-    kind: str, looks: Mapping[str, Mark], study: StudyFacts, lines: bool = False, **more: Any
+    kind: str, marks: Mapping[str, Mark], study: StudyFacts, lines: bool = False, **more: Any
 ) -> list[Line2D]:
     """A mark of the legend for each part, with its line where lines are drawn."""
     return [
         key(study.called(kind, name), look, **{"linestyle": look.line if lines else "none"} | more)
-        for name, look in looks.items()
+        for name, look in marks.items()
     ]
+
+
+def seed_key() -> Line2D:
+    """The mark of the legend for `dots`."""
+    return key("seed", marker="o", markersize=3, color=style.QUIET)
 
 
 def swatch(label: str) -> Patch:

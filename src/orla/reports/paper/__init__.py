@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -39,26 +39,25 @@ _RECOVERIES = ("headtohead", "text", "heldout", "lstm_structure")
 _GAPS = ("precision_best", "text")
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """One number of the paper.
 
     Attributes:
         value: the number, in percent or percentage points, or None where the paper only has words.
         text: the paper's words, where it gives no single number.
+        configuration: machine and precision, a key of "configurations" in paper.yaml.
+        place: section, table or figure of the paper.
         low, high: its 95 % interval, or None where it prints none.
         learning_rate: the rate it calls best, or None.
-        configuration: a key of ``Paper.configurations`` (machine and precision).
-        place: section, table or figure of the paper.
     """
 
     value: float | None
     text: str | None
-    low: float | None
-    high: float | None
-    learning_rate: float | None
     configuration: str
     place: str
+    low: float | None = None
+    high: float | None = None
+    learning_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,8 @@ class Paper:
     @property
     def tables(self) -> list[str]:
         """The names that ``table`` takes."""
-        return [
-            name
-            for name, file in self.document.items()
-            if isinstance(file, dict) and "rows" in file
-        ]
+        files = self.document.items()
+        return [name for name, file in files if isinstance(file, dict) and "rows" in file]
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """The rows of a table or figure, one a condition; what the paper lacks is absent.
@@ -114,18 +110,12 @@ class Paper:
 
     def claim_of(self, registration: str) -> dict[str, Any] | None:
         """The claim that a registration tests, or None."""
-        found = (claim for claim in self.claims if claim.get("registration") == registration)
-        return next(found, None)
+        return next((c for c in self.claims if c.get("registration") == registration), None)
 
     @property
     def remarks(self) -> list[str]:
         """Where the paper disagrees with itself or leaves a thing open, a sentence or two each."""
         return [remark["text"] for remark in self.document["remarks"]]
-
-    @property
-    def configurations(self) -> dict[str, str]:
-        """What each configuration (machine and precision) was."""
-        return self.document["configurations"]
 
     @property
     def headline(self) -> dict[str, Any]:
@@ -144,9 +134,9 @@ class Paper:
 
         The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.
         """
-        wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}
-        rows = [row for name in _RECOVERIES for row in self.table(name)]
+        rows = (row for name in _RECOVERIES for row in self.table(name))
         rows = [row for row in rows if learner in (row.get("learner"), row.get("beside"))]
+        wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}
         return _preferred(rows, "recovery", "percent", precision, wanted)
 
     def gap(
@@ -187,30 +177,24 @@ def _preferred(
     rows: list[dict[str, Any]], name: str, unit: str, precision: str, wanted: dict[str, str]
 ) -> Number | None:
     wanted = {"task": "recordings"} | wanted
-    rows = [row for row in rows if wanted.items() <= row.items()]
-    rows = [row for row in rows if f"{name}_{unit}" in row or f"{name}_text" in row]
+    names = {f"{name}_{unit}", f"{name}_text"}
+    rows = [row for row in rows if wanted.items() <= row.items() and names & row.keys()]
     for configuration in _PREFERENCE.get(precision, ()):
         for row in rows:
             if row.get("configuration") == configuration:
-                return Number(
-                    value=row.get(f"{name}_{unit}"),
-                    text=row.get(f"{name}_text"),
-                    low=row.get(f"low_{unit}"),
-                    high=row.get(f"high_{unit}"),
-                    learning_rate=row.get("learning_rate"),
-                    configuration=configuration,
-                    place=row["place"],
-                )
+                columns = (f"low_{unit}", f"high_{unit}", "learning_rate")
+                number, text = row.get(f"{name}_{unit}"), row.get(f"{name}_text")
+                more = (row.get(column) for column in columns)
+                return Number(number, text, configuration, row["place"], *more)
     return None
 
 
 @cache
 def load() -> Paper:
     """Read the paper's numbers from the package."""
-    found = sorted(files(__package__).iterdir(), key=lambda file: file.name)
     read = {
         file.name.removesuffix(".yaml"): yaml.safe_load(file.read_text(encoding="utf-8"))
-        for file in found
+        for file in sorted(files(__package__).iterdir(), key=lambda file: file.name)
         if file.name.endswith(".yaml")
     }
     return Paper(read.pop("paper") | read)

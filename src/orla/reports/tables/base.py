@@ -1,51 +1,117 @@
-"""The base class of tables: parts that make a document from the results that they need."""
+"""The base class of tables: a declaration of rows, panels, cells and notes, which `build` reads."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
 from orla.catalogue import Part
+from orla.reports.cells import Cell, Line, Row
+from orla.reports.estimates import guard_notes
 from orla.reports.study import StudyFacts
-from orla.reports.table import TableDocument
+from orla.reports.table import Panel, TableDocument
+from orla.reports.tables.shared import mark_notes, twin, without_blank
 
 
-class Table(Part, ABC):
-    """A table of the report. Its class statement names it, its title (label) and chapter.
+class Contents(NamedTuple):
+    """What a table shows: the rows it is of, its panels, and the rows of the .csv twin."""
+
+    rows: pd.DataFrame
+    panels: list[Panel]
+    records: list[Row]
+
+
+class Table(Part):
+    """A table of the report, by default a panel a condition and a line a row of a result.
+
+    Its class statement names it, its title (label) and chapter. It gives `says` and `cells`, and
+    what else is not usual.
 
     declares:
         needs: the results that `build` is given, in that order.
         paper: the table of the paper whose rows it shows, run or not.
+
+    Attributes:
+        says: the caption.
+        papers: what the caption adds in a study that reproduces the paper.
+        cells: the columns.
+        optional: headers or groups of columns that are left out where no line has a number there.
+        by: what sets panels apart beside the condition, such as learner.
+        layout: further fields of the document.
+        empty: whether a study without any line shows the table.
     """
 
     kind: ClassVar[str] = "table"
     declares: ClassVar[Mapping[str, Any]] = {"needs": (), "paper": ""}
+    says: ClassVar[str] = ""
+    papers: ClassVar[str] = ""
+    cells: ClassVar[Sequence[Cell]] = ()
+    optional: ClassVar[Collection[str]] = ()
+    by: ClassVar[tuple[str, ...]] = ()
+    layout: ClassVar[Mapping[str, Any]] = {}
+    empty: ClassVar[bool] = True
 
-    @abstractmethod
+    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+        """The rows to show, of the results that the table needs; each may be empty."""
+        return needed[0]
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        """A title and its rows for each panel."""
+        for title, _, group in study.groups(rows, *self.by):
+            yield title, group.to_dict("records")
+
+    def lines(self, rows: list[Row]) -> list[Row]:
+        """A panel's lines, by default a row each."""
+        return rows
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        """A row of the .csv twin, where cells do not give rows of their own."""
+        return row
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        """The columns, where they depend on the rows."""
+        return self.cells
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        """The caption, where it depends on the rows."""
+        return self.says + (self.papers if study.reproduces else "")
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        """What stands under the table: by default what its marks mean."""
+        return mark_notes(contents.panels) + guard_notes(contents.records, contents.panels)
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin."""
+        return twin(contents.records, contents.rows, study)
+
+    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+        """Whether the page shows the table."""
+        return self.empty or bool(contents.panels)
+
     def build(self, *needed: pd.DataFrame, study: StudyFacts) -> TableDocument:
-        """The table, from the results it needs.
-
-        Args:
-            *needed: one frame a name in ``needs``; each has its key columns, and may be empty.
-            study: names, comparisons and data of the study.
-        """
-
-    def document(self, study: StudyFacts, caption: str, **given: Any) -> TableDocument:
-        """A document with this table's name and title; its caption says SIMULATED where it holds.
-
-        Args:
-            study: names, comparisons and data of the study.
-            caption: what it shows.
-            **given: further fields of `TableDocument`; ``data`` says of which tasks it is.
-        """
-        study = study.of(given.get("data", pd.DataFrame()))
+        """The table, from the results it needs; its caption says SIMULATED where it holds."""
+        rows = self.rows(*needed, study=study)
+        cells = self.columns(rows, study)
+        contents = Contents(rows, [], [])
+        nothing = needed and all(frame.empty for frame in needed)
+        for title, group in () if nothing else self.panels(rows, study):
+            lines = [Line(study, row) for row in self.lines(group)]
+            texts = [tuple(cell.text(line) for cell in cells) for line in lines]
+            contents.panels.append(Panel(title, texts))
+            numbers = [one.record for line in lines for cell in cells for one in cell.numbers(line)]
+            contents.records.extend(numbers or (self.record(row, study) for row in group))
+        data = self.data(contents, study)
+        facts = study.of(data)
         return TableDocument(
             slug=self.part.name,
             title=self.part.label,
-            caption=study.prefix + caption,
-            simulated=study.simulated,
-            **given,
+            caption=facts.prefix + self.caption(rows, study),
+            simulated=facts.simulated,
+            **without_blank([cell.column for cell in cells], contents.panels, self.optional),
+            notes=self.notes(contents, study, *needed),
+            data=data,
+            ran=self.ran(contents, study),
+            **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )

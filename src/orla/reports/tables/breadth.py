@@ -1,14 +1,21 @@
-"""Tables of the paper's breadth: learners, optimizers, networks and tasks, each beside ours."""
+"""Tables of learners, optimizers, networks and tasks: each beside the paper's, and their cost."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import VS_RTRL, BesidePaper, Measure, errors
+from orla.reports.alignment import against_exact, ordered, references
+from orla.reports.beside import VS_RTRL, ByPapersRow, Measure, errors
+from orla.reports.cells import Row, called, cell, counted, ends, value
 from orla.reports.comparison import ADAPTS
+from orla.reports.numbers import MISSING, memory, number, powers
 from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
 from orla.study.keys import SETTING
 
 _PARTS = "adapt", "heldout"
@@ -17,12 +24,11 @@ _CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=T
 
 
 class HeadToHead(
-    BesidePaper,
+    ByPapersRow,
     name="headtohead",
     label="Head to head",
     chapter="breadth",
     order=10,
-    needs=("heldout",),
     paper="headtohead",
 ):
     """Every row of the paper's comparison of learners across tasks."""
@@ -39,12 +45,11 @@ class HeadToHead(
 
 
 class Optimizers(
-    BesidePaper,
+    ByPapersRow,
     name="optimizers",
     label="Optimizers of immediate derivatives",
     chapter="breadth",
     order=20,
-    needs=("heldout",),
     paper="optimizers",
 ):
     """Recovery by optimizer, ours and the paper's."""
@@ -57,12 +62,11 @@ class Optimizers(
 
 
 class DecayGrid(
-    BesidePaper,
+    ByPapersRow,
     name="decay_grid",
     label="Decay of the trace",
     chapter="breadth",
     order=30,
-    needs=("heldout",),
     paper="decay_grid",
 ):
     """Recovery by decay and optimizer, ours and the paper's."""
@@ -75,9 +79,9 @@ class DecayGrid(
         "immediate derivatives with Adam as 100."
     )
 
-    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
-        keys = load().document[self.part.more["paper"]]["hundred"]
+        keys = load().document["decay_grid"]["hundred"]
         hundred = models[(models[list(keys)] == pd.Series(keys)).all(axis=1)]
         reached = hundred.set_index(at).reindex(pd.MultiIndex.from_frame(models[at]))
         recovered = {}
@@ -90,12 +94,11 @@ class DecayGrid(
 
 
 class Architectures(
-    BesidePaper,
+    ByPapersRow,
     name="architectures",
     label="Architectures on sine",
     chapter="breadth",
     order=40,
-    needs=("heldout",),
     paper="architectures",
 ):
     """Recovery by network, ours and the paper's."""
@@ -108,7 +111,7 @@ class Architectures(
         ADAPTS,
     )
 
-    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models, with by how much the error differs from the frozen network's (%)."""
         errors = {part: models[f"{part}_error"] / models[f"frozen_{part}_error"] for part in _PARTS}
         changes = {f"{part}_change_percent": 100.0 * (e - 1) for part, e in errors.items()}
@@ -116,13 +119,7 @@ class Architectures(
 
 
 class Multilayer(
-    BesidePaper,
-    name="multilayer",
-    label="Depth",
-    chapter="breadth",
-    order=50,
-    needs=("heldout",),
-    paper="multilayer",
+    ByPapersRow, name="multilayer", label="Depth", chapter="breadth", order=50, paper="multilayer"
 ):
     """Errors by number of layers, ours and the paper's."""
 
@@ -131,20 +128,14 @@ class Multilayer(
 
 
 class Horizon(
-    BesidePaper,
-    name="horizon",
-    label="Delay",
-    chapter="breadth",
-    order=60,
-    needs=("heldout",),
-    paper="delays",
+    ByPapersRow, name="horizon", label="Delay", chapter="breadth", order=60, paper="delays"
 ):
     """Errors by delay, ours and the paper's."""
 
     measures = errors(4)
     says = "Delayed sine by delay: mean squared error after the change."
 
-    def models(self, models: pd.DataFrame) -> pd.DataFrame:
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         # A network's frozen error is the same beside every learner and optimizer.
         by = [key for key in SETTING if key not in ("learner", "optimizer")] + ["seed"]
         frozen = models.drop_duplicates(by).assign(
@@ -156,12 +147,11 @@ class Horizon(
 
 
 class Windows(
-    BesidePaper,
+    ByPapersRow,
     name="tbptt",
     label="Windows of truncated backpropagation",
     chapter="breadth",
     order=70,
-    needs=("heldout",),
     paper="windows",
 ):
     """Errors by window, ours and the paper's."""
@@ -170,3 +160,68 @@ class Windows(
     says = (
         "Truncated backpropagation, an update a window: squared error after the change, by window."
     )
+
+
+_MORE = "‡"
+
+
+def _short(text: str) -> str:
+    """The first order of growth that a declaration names, with a mark where it says more."""
+    order = re.search(r"O\(.*?\)", text)
+    first = order[0] if order else text
+    return (powers(first) or MISSING) + (_MORE if first != text else "")
+
+
+class Learners(
+    Table,
+    name="learners",
+    label="Learners' gradients and what they cost",
+    chapter="breadth",
+    order=10,
+    needs=("learners",),
+):
+    """A panel a network and driver, a row a learner that watched: agreement, exactness, cost."""
+
+    layout: ClassVar = {"size": "scriptsize"}
+    cells = (
+        called("learner", column="observer"),
+        value("Gradient", "exactness", _short, "Declared", "l"),
+        value("Time", "time", _short, "Declared", "l"),
+        value("Memory", "memory", _short, "Declared", "l"),
+        value("Carried", "carried_bytes", memory),
+        ends("Cosine", "cosine", "cosine_t95_low", "cosine_t95_high", digits=3),
+        cell("above 0", lambda line: _percent(line.row["positive_share"])),
+        value("Norm", "norm_ratio", digits=2),
+        counted(),
+    )
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        exact = references(against_exact(rows, study), study) or "an exact learner"
+        return (
+            f"Each learner's gradient of the recurrent parameters beside that of {exact}, on the "
+            "trajectory of the learner and optimizer in the heading. Cosine: mean over updates, "
+            "then over seeds; brackets: 95 % t interval over seeds of one pair; above 0: share of "
+            "updates with such a cosine; norm: median over updates of the ratio of the norms. "
+            "Declared: what the learner says of itself, n being the number of units. Carried: what "
+            "it holds of one model between updates; n: seeds, and how many diverged (div.)."
+        )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, _, group in study.groups(against_exact(rows, study), "learner", "optimizer"):
+            by_name = group.set_index("observer", drop=False)
+            lines = by_name.loc[ordered(group["observer"], study)].to_dict("records")
+            yield title, [row | _declared(study, row["observer"]) for row in lines]
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        marked = any(_MORE in text for p in contents.panels for row in p.rows for text in row)
+        note = "‡ otherwise for some networks or windows: see the reference of learners."
+        return [note] if marked else []
+
+
+def _declared(study: StudyFacts, learner: str) -> dict[str, str]:
+    declared = study.declaration("learner", learner)
+    return {name: declared.get(name, "") for name in ("exactness", "time", "memory")}
+
+
+def _percent(share: float) -> str:
+    return MISSING if pd.isna(share) else f"{number(100 * share, 0)} %"

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.comparison import (
-    Mean,
-    Sheet,
-    mean_of,
-    mean_text,
-    seeds,
-)
+from orla.reports.beside import BesidePaper
+from orla.reports.cells import Cell, Line, Row, called, cell, value
+from orla.reports.comparison import Beside, Mean, mean_of, mean_text, seeds
 from orla.reports.numbers import MISSING, is_missing, number
-from orla.reports.panels import Panels, papers_first
 from orla.reports.paper import load
-from orla.reports.pooled import pairs_as_rows
+from orla.reports.paper_rows import (
+    like,
+    notes_on_pairs,
+    pairs_as_rows,
+    papers_first,
+    papers_structure,
+    plain,
+)
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
-from orla.reports.table import Column, Panel
+from orla.reports.table import Column
+from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
 
 class _Measure(NamedTuple):
+    """A measure of both cadences, and how it is written."""
+
     column: str
     header: str
     digits: int = 2
@@ -38,6 +42,33 @@ class _Measure(NamedTuple):
         values = pd.Series(values, index=rows.index, dtype=float).set_axis(rows["seed"])
         return values[np.isfinite(values)] * self.scale
 
+    @property
+    def cell(self) -> Cell:
+        """Both means, over the mean of their difference by network."""
+        return Cell(Column(self.header, "r"), self.text, lambda line: line.row[self.column] or ())
+
+    def text(self, line: Line) -> str:
+        """Both means in one line, their difference in the next."""
+        if (numbers := line.row[self.column]) is None:
+            return MISSING
+        *sides, apart = (one.ours or Mean(np.nan) for one in numbers)
+        means = " / ".join(number(one.value, self.digits) for one in sides)
+        return means + (
+            "" if is_missing(apart.value) else f"\n{mean_text(apart, self.digits, True)}"
+        )
+
+    def numbers(self, sides: list[pd.DataFrame]) -> list[Beside] | None:
+        """Both means and their difference; None where it was measured at neither cadence."""
+        values = [self.by_seed(side) for side in sides]
+        if not any(map(len, values)):
+            return None
+        keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
+        lost = (int(side["diverged"].sum()) for side in sides)
+        means = [mean if mean.n else None for mean in map(mean_of, values, lost)]
+        apart = mean_of((values[1] - values[0]).dropna())
+        numbers = [Beside(k, self.column, mean) for k, mean in zip(keys, means, strict=True)]
+        return [*numbers, Beside(keys[1], f"{self.column}_window_minus_step", apart)]
+
 
 _MEASURES = (
     _Measure("top1_past", "top1 of G_past"),
@@ -45,7 +76,6 @@ _MEASURES = (
     _Measure("update_ratio", "‖ΔW_hh‖/‖ΔW_out‖"),
 )
 _NORMS = _Measure("weight_ratio", "norms")
-_NULL = "Null of ratio"
 _NULLS = {
     "counts": "Null of the ratio by counts: the root of the numbers of W_hh over those of W_out, "
     "of the paper's network on its task. An optimizer that moves every number about alike "
@@ -55,7 +85,7 @@ _NULLS = {
 
 
 class CadenceStructure(
-    Panels,
+    BesidePaper,
     name="cadence",
     label="Structure and update ratio at two cadences",
     chapter="mechanism",
@@ -64,7 +94,14 @@ class CadenceStructure(
 ):
     """The same gradient per step and once a window: whether structure and ratio differ."""
 
-    beside_paper = False
+    cells = (
+        called("optimizer"),
+        value("Gradient", "gradient", str, align="l"),
+        cell("n", lambda line: seeds(line.row["seeds"])),
+        *(measure.cell for measure in _MEASURES),
+        *(value(name, name, str, "Null of ratio") for name in _NULLS),
+    )
+    optional = ("norms",)
 
     def gradients(self, study: StudyFacts) -> dict[str, tuple[str, str]]:
         """Each gradient's learners, per step and per window; {} where none are compared."""
@@ -73,7 +110,7 @@ class CadenceStructure(
         step, window, full_step, full_window = compared.learners(study)
         return {"g_imm": (step, window), "g_full": (full_step, full_window)}
 
-    def says(self, study: StudyFacts) -> str:
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         which = "; ".join(
             f"{name}: {study.called('learner', step)}, and {study.called('learner', window)}"
             for name, (step, window) in self.gradients(study).items()
@@ -84,72 +121,44 @@ class CadenceStructure(
             "step, paired by network, ± half of its 95 % t interval."
         )
 
-    def columns(self, study: StudyFacts) -> list[Column]:
-        return [
-            Column("Optimizer"),
-            Column("Gradient"),
-            Column("n", "r"),
-            *(Column(measure.header, "r") for measure in _MEASURES),
-            *(Column(name, "r", _NULL) for name in _NULLS),
-        ]
-
-    def optional(self, column: Column) -> bool:
-        return column.header == _NORMS.header
-
-    def notes(self, panels: list[Panel]) -> list[str]:
-        nulls = zip(*(row[-len(_NULLS) :] for panel in panels for row in panel.rows), strict=True)
-        return [
-            note
-            for note, cells in zip(_NULLS.values(), nulls, strict=False)
-            if any(cell != MISSING for cell in cells)
-        ]
-
-    def panels(self, sheet: Sheet, models: pd.DataFrame) -> Iterator[Panel]:
-        groups = sheet.study.groups(pairs_as_rows(paper_rows.plain(models)))
-        for title, keys, rows in papers_first(sheet.study, groups):
-            null = number(_null(sheet.study, keys), 2)
-            lines = [
-                (*line, null, mean_text(mean_of(_NORMS.by_seed(sides[0])), 2))
-                for optimizer in sheet.study.present(rows, "optimizer")
-                for gradient, learners in self.gradients(sheet.study).items()
-                for at in [rows[rows["optimizer"] == optimizer]]
-                for sides in [[at[at["learner"] == name] for name in learners]]
-                if (line := _cadences(sheet, optimizer, gradient, sides))
-            ]
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, keys, group in papers_first(study, study.groups(pairs_as_rows(plain(rows)))):
+            null, lines = number(_null(study, keys), 2), []
+            for optimizer in study.present(group, "optimizer"):
+                at = group[group["optimizer"] == optimizer]
+                for gradient, learners in self.gradients(study).items():
+                    names = {"optimizer": optimizer, "gradient": gradient, "counts": null}
+                    if line := _line([at[at["learner"] == name] for name in learners]):
+                        lines.append(names | line)
             if lines:
-                yield Panel(title, lines)
+                yield title, lines
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        nulls = [row[-len(_NULLS) :] for panel in contents.panels for row in panel.rows]
+        shown = [any(cell != MISSING for cell in column) for column in zip(*nulls, strict=True)]
+        notes = [note for note, some in zip(_NULLS.values(), shown, strict=False) if some]
+        return notes + notes_on_pairs(record["pair"] for record in contents.records)
+
+    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+        return bool(contents.panels)
 
 
-def _cadences(
-    sheet: Sheet, optimizer: str, gradient: str, sides: list[pd.DataFrame]
-) -> tuple[str, ...]:
-    """A line of both cadences; empty where nothing was measured at both."""
-    values = {measure: [measure.by_seed(side) for side in sides] for measure in _MEASURES}
-    if not any(all(map(len, both)) for both in values.values()):
-        return ()
-    lost = [int(side["diverged"].sum()) for side in sides]
+def _line(sides: list[pd.DataFrame]) -> dict[str, Any]:
+    """A line of both cadences; {} where nothing was measured at both."""
+    if not any(all(len(measure.by_seed(side)) for side in sides) for measure in _MEASURES):
+        return {}
     n = len(np.intersect1d(*(side["seed"] for side in sides)))
-    keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
-    cells = []
-    for measure, both in values.items():
-        if not any(map(len, both)):
-            cells.append(MISSING)
-            continue
-        means = [mean_of(*side) for side in zip(both, lost, strict=True)]
-        for at, ours in zip(keys, means, strict=True):
-            sheet.note(at, measure.column, ours if ours.n else None)
-        apart = mean_of((both[1] - both[0]).dropna())
-        sheet.note(keys[1], f"{measure.column}_window_minus_step", apart)
-        second = "" if is_missing(apart.value) else f"\n{mean_text(apart, measure.digits, True)}"
-        cells.append(" / ".join(number(ours.value, measure.digits) for ours in means) + second)
-    name = sheet.study.called("optimizer", optimizer)
-    return (name, gradient, seeds(Mean(0.0, n=n, diverged=sum(lost))), *cells)
+    lost = sum(int(side["diverged"].sum()) for side in sides)
+    return {
+        "seeds": Mean(0.0, n=n, diverged=lost),
+        "norms": mean_text(mean_of(_NORMS.by_seed(sides[0])), 2),
+    } | {measure.column: measure.numbers(sides) for measure in _MEASURES}
 
 
-def _null(study: StudyFacts, keys: Mapping[str, Any]) -> float | None:
+def _null(study: StudyFacts, keys: Row) -> float | None:
     """√(|W_hh|/|W_out|) of the paper's network on its task; None of any other."""
-    row = paper_rows.papers_structure()[0]
-    if study.paper(keys) is None or not paper_rows.like(study, keys["architecture"], row):
+    row = papers_structure()[0]
+    if study.paper(keys) is None or not like(study, keys["architecture"], row):
         return None
     sizes = {name: n for row in load().table("text") for name, n in row.items()}
     return float(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]))

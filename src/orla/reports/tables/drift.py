@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.cells import Line, called, cell, counted, ends, value
+from orla.reports.cells import Line, Row, called, cell, counted, ends, value
 from orla.reports.estimates import NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import Number
-from orla.reports.rows import Contents, Row, Rows
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts, in_paper
+from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import (
     BOOTSTRAP,
     EDGE,
@@ -24,7 +24,6 @@ from orla.reports.tables.shared import (
     is_true,
     lost_seeds,
     mark_notes,
-    of_paper,
     paper_gap,
     paper_record,
     paper_text,
@@ -52,12 +51,8 @@ def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
     return paper.recovery(*(row[key] for key in keys)) if paper else None
 
 
-def _papers_rate(line: Line) -> str:
-    return rate(getattr(_papers_recovery(line.study, line.row), "learning_rate", None))
-
-
 class Heldout(
-    Rows,
+    Table,
     name="heldout",
     label="Held-out recovery",
     chapter="drift",
@@ -83,10 +78,10 @@ class Heldout(
         cell("Recovery (%)", _recovery, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
-        cell("Held-out", lambda o: paper_text(_papers_recovery(o.study, o.row)), "The paper"),
-        cell("Rate", _papers_rate, "The paper"),
+        cell("Held-out", lambda line: paper_text(line.row["paper"]), "The paper"),
+        cell("Rate", lambda line: rate(_rate(line.row)), "The paper"),
     )
-    optional = staticmethod(of_paper)
+    optional = ("paper", "The paper")
 
     def rows(
         self, conditions: pd.DataFrame, heldout: pd.DataFrame, *, study: StudyFacts
@@ -112,9 +107,7 @@ class Heldout(
             yield title + words, group.to_dict("records")
 
     def record(self, row: Row, study: StudyFacts) -> Row:
-        there = _papers_recovery(study, row)
-        record = paper_record("recovery_percent", there)
-        return row | record | {"paper_learning_rate": getattr(there, "learning_rate", None)}
+        return paper_record("recovery_percent", row) | {"paper_learning_rate": _rate(row)}
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return [
@@ -122,6 +115,10 @@ class Heldout(
             *guard_notes([], contents.panels),
             *(_errors(run) for run in runs(needed[1], study)),
         ]
+
+
+def _rate(row: Row) -> float | None:
+    return getattr(row["paper"], "learning_rate", None)
 
 
 def _errors(run: Any) -> str:
@@ -144,22 +141,16 @@ def _papers_gap(study: StudyFacts, row: Row) -> Number | None:
     """The gap of that row, of another condition the one that the paper prints elsewhere."""
     if not (there := _papers_ratio(study, row)):
         return paper_gap(study, row)
-    ends = (None, None, None)
-    text, configuration = there.get("gap_text"), there["configuration"]
-    return Number(there["gap_pp"], text, *ends, configuration, there["place"])
+    return Number(there["gap_pp"], there.get("gap_text"), there["configuration"], there["place"])
 
 
 def _papers_gap_text(line: Line) -> str:
     digits = 0 if _papers_ratio(line.study, line.row) else 1
-    return paper_text(_papers_gap(line.study, line.row), digits, signed=True)
-
-
-def _papers_ratio_text(line: Line) -> str:
-    return number(_papers_ratio(line.study, line.row).get("update_ratio"), 2)
+    return paper_text(line.row["paper"], digits, signed=True)
 
 
 class RatioGap(
-    Rows,
+    Table,
     name="ratio_gap",
     label="Update-magnitude ratio and gap",
     chapter="ratio",
@@ -172,12 +163,16 @@ class RatioGap(
     cells = (
         called("optimizer"),
         ends("ours", *(f"update_ratio{e}" for e in ("", "_low", "_high")), group=_RATIOS, digits=2),
-        cell("paper", _papers_ratio_text, _RATIOS),
+        cell(
+            "paper",
+            lambda line: number(_papers_ratio(line.study, line.row).get("update_ratio"), 2),
+            _RATIOS,
+        ),
         ends("ours", "gap_pp", "low_pp", "high_pp", group="Gap (pp)", signed=True),
         cell("paper", _papers_gap_text, "Gap (pp)"),
         value("n", "n_seeds", count),
     )
-    optional = staticmethod(of_paper)
+    optional = ("paper", "The paper")
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         return (
@@ -192,7 +187,7 @@ class RatioGap(
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         ratio = {"paper_update_ratio": _papers_ratio(study, row).get("update_ratio")}
-        return row | ratio | paper_record("gap_pp", _papers_gap(study, row))
+        return paper_record("gap_pp", row | ratio)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]

@@ -1,4 +1,4 @@
-"""Tables of gaps between learners: each of them, and two by two."""
+"""Tables of gaps between learners: each of them, two by two, and over pairs of sessions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, called, cell
+from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
 from orla.reports.estimates import (
     ESTIMANDS,
     OF_HELDOUT,
+    OVER_PAIRS,
     OVER_SEEDS,
     PAPERS_ESTIMAND,
+    by_estimand,
     gap_lines,
     guard_notes,
     recovery_lines,
 )
-from orla.reports.numbers import MISSING, interval
+from orla.reports.numbers import MISSING, count, interval, number
 from orla.reports.paper import Number
-from orla.reports.rows import Contents, Row, Rows, by_comparison, by_estimand
 from orla.reports.square import recoveries, square
 from orla.reports.study import StudyFacts, in_paper
+from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import (
     NOT_RUN,
     lost_seeds,
@@ -29,7 +31,6 @@ from orla.reports.tables.shared import (
     paper_gap,
     paper_record,
     paper_text,
-    seed_range,
     with_paper_rows,
 )
 
@@ -41,12 +42,18 @@ def _papers(study: StudyFacts, row: Row) -> Number | None:
 
 def _papers_gap(line: Line) -> str:
     """The paper's number over its interval, or its words in two lines."""
-    row = next(iter(line.row["cells"].values())) | {"comparison": line.study.main}
-    there = _papers(line.study, row)
+    there = line.row["cells"].get(line.study.main, {}).get("paper")
     text = paper_text(there, signed=True)
     if there is None or there.text:
         return text.replace(" ", "\n", 1)
     return f"{text}\n{interval(there.low, there.high)}".rstrip("\n")
+
+
+def _seeds(line: Line) -> str:
+    """How many seeds the gaps of a line have, smallest to largest."""
+    rows = (row for row in line.row["cells"].values() if row.get("run", True))
+    counts = sorted({int(row["n_seeds"]) for row in rows})
+    return "–".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]]))) or MISSING
 
 
 def _gap(name: str, missing: str) -> Callable[[Line], str]:
@@ -61,11 +68,16 @@ def _gap(name: str, missing: str) -> Callable[[Line], str]:
     return text
 
 
-_SEEDS = cell("n", lambda line: seed_range(line.row["cells"]))
+def by_comparison(rows: list[Row]) -> list[Row]:
+    """A line an optimizer: its rows by comparison, under "cells"."""
+    lines: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        lines.setdefault(row["optimizer"], {})[row["comparison"]] = row
+    return [{"optimizer": name, "cells": cells} for name, cells in lines.items()]
 
 
 class BciGap(
-    Rows,
+    Table,
     name="bci_gap",
     label="Gaps between learners",
     chapter="drift",
@@ -96,8 +108,8 @@ class BciGap(
         return with_paper_rows(estimates, study, papers, _papers)
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        beside = any(_papers(study, row) is not None for row in rows.to_dict("records"))
-        cells = [called("optimizer"), _SEEDS]
+        beside = rows["paper"].notna().any()
+        cells = [called("optimizer"), cell("n", _seeds)]
         for name in self.comparisons(rows, study):
             # "full − immediate, per step" is a group of columns and a header.
             label = study.called("comparison", name)
@@ -116,8 +128,7 @@ class BciGap(
             yield title + words, group.to_dict("records")
 
     def record(self, row: Row, study: StudyFacts) -> Row:
-        main = row["comparison"] == study.main
-        return row | (paper_record("gap_pp", _papers(study, row)) if main else {})
+        return paper_record("gap_pp", row)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         diverged = dict.fromkeys(
@@ -143,7 +154,7 @@ _HEADERS = ("per step", "per window", "immediate gradient", "full gradient")
 
 
 class TwoByTwo(
-    Rows,
+    Table,
     name="two_by_two",
     label="Gradient and cadence, two by two",
     chapter="cadence",
@@ -183,7 +194,7 @@ class TwoByTwo(
         headers = [name.replace(", ", ",\n") for name in names]
         return [
             called("optimizer"),
-            _SEEDS,
+            cell("n", _seeds),
             *(cell(name, recovery(i), "Recovery (%)") for i, name in enumerate(headers)),
             *(
                 cell(header, _gap(name, NOT_RUN), _GROUPS[i // 2])
@@ -202,5 +213,68 @@ class TwoByTwo(
         lacking = (
             "The study's comparisons form no two by two: it needs two gradients at two cadences."
         )
-        guards = guard_notes(contents.records, contents.panels)
-        return guards or ([] if square(study) else [lacking])
+        return guard_notes(contents.records, contents.panels) or (
+            [] if square(study) else [lacking]
+        )
+
+
+def _sizes(line: Line) -> str:
+    lost = lost_seeds(line.row)
+    sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
+    return sizes + (f"\n({lost} div.)" if lost else "")
+
+
+def _interval(name: str) -> Callable[[Line], str]:
+    return lambda line: interval(*(line.row[f"{name}_{e}_pp"] for e in ("low", "high"))) or MISSING
+
+
+_MIXED = ends("", "mixed_gap_pp", "mixed_low_pp", "mixed_high_pp", n="", signed=True).text
+
+
+class OverPairs(
+    Table,
+    name="over_pairs",
+    label="Gaps over pairs of sessions",
+    chapter="by_pair",
+    order=10,
+    needs=("over_pairs",),
+):
+    """Each gap's mean over pairs, its intervals, and the interval for a new pair.
+
+    A gap of one pair alone is not shown: it has none of these.
+    """
+
+    says = (
+        "Differences of held-out recovery (pp), each the mean over pairs of the mean over "
+        f"seeds, with differences of R² and MSE. Brackets: {OVER_PAIRS}; new pair: 95 % "
+        "prediction interval of one pair's mean; resampled: pairs, seeds and the choice of "
+        "rates; mixed model: REML, pair as random intercept; sd: between pairs, and of seeds "
+        "within a pair."
+    )
+    empty = False
+    layout: ClassVar = {"widest": 6}
+    cells = (
+        called("optimizer"),
+        cell("Pairs × seeds", _sizes),
+        cell("Gap", lambda line: gap_lines(line.row)),
+        cell("New pair", _interval("prediction")),
+        cell("Resampled", _interval("resampled")),
+        cell("Mixed model", lambda line: _MIXED(line).replace(" ", "\n", 1)),
+        cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
+        value("δ*", "delta_star_pp"),
+        value("Failing", "n_failing", count),
+    )
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        # A pair without a gap fails a guard.
+        several = rows[["n_pairs", "n_failing"]].max(axis=1) > 1
+        rows = rows[several].assign(pair="")
+        for estimand, title, group in by_estimand(rows, study, "comparison"):
+            yield f"{title}: {ESTIMANDS.get(estimand, estimand)}", group.to_dict("records")
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        return {name: number for name, number in row.items() if name != "pair"}
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        one_pair = "No task has more than one pair of sessions with these learners."
+        return super().notes(contents, study) if contents.panels else [one_pair]

@@ -1,155 +1,270 @@
-"""Tables of networks: the gap by size, the cosine by the autocorrelation of the input."""
+"""Tables of networks: what an intervention costs each, and errors by the condition number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.cells import Line, cell, mean, mean_seeds, network
-from orla.reports.comparison import RECOVERY, Mean, Sheet, printed
-from orla.reports.numbers import count
-from orla.reports.panels import CELLS, EPISODE, ByCondition, Panels, titled
+from orla.reports.beside import CELLS, BesidePaper
+from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
+from orla.reports.comparison import (
+    NOT_COMPARABLE,
+    RECOVERY,
+    Beside,
+    Mean,
+    Printed,
+    mean_of,
+    mean_text,
+    printed,
+    seeds,
+)
+from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
+from orla.reports.paper_rows import (
+    EPISODE,
+    drifting,
+    pairs_as_rows,
+    papers_first,
+    plain,
+    titled,
+)
 from orla.reports.study import StudyFacts
-from orla.reports.table import Column, Panel
-from orla.study.keys import KEYS
-from orla.study.plan import STATIONARY
+from orla.reports.tables.shared import NOT_RUN
+from orla.statistics.bootstrap import spearman
+from orla.statistics.permutation import spearman_p
+from orla.study.keys import DEFAULTS, KEYS
 
-_COSINE = "window_cosine"
-
-
-# The paper's columns of both learners, with past and without.
-_LEARNERS = ("learner_full", "learner_immediate")
+_TOP1 = "top1_past"
+_RECOVERIES = "Held-out recovery (%)"
 
 
-def _recovery(side: str) -> Callable[[Line], str]:
-    """The recovery of one of the paper's two learners."""
-
-    def text(line: Line) -> str:
-        at = {**line.row, "learner": load().table("capacity")[0][side]}
-        paper = printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
-        return line.sheet.cell(at, RECOVERY, line.sheet.mean(at, RECOVERY), paper, digits=1)
-
-    return text
-
-
-class Capacity(
-    ByCondition,
-    name="capacity",
-    label="Gap by network and its size",
+class ProjectedOut(
+    BesidePaper,
+    name="intervention",
+    label="The first direction of the past gradient taken out",
     chapter="mechanism",
-    order=80,
-    needs=("gaps", "measured"),
-    paper="capacity",
+    order=40,
+    needs=("heldout",),
+    paper="text",
 ):
-    """Recoveries and the gap of the paper's two learners with its optimizer, a line a network."""
+    """Recovery lost by an intervention, beside how concentrated G_past was without it.
 
-    panel_by = EPISODE
+    With the optimizer of the paper's test, a line a network and the rank correlation below.
+    """
+
+    says = (
+        "Whether networks whose past gradient is concentrated (top1, without the "
+        "intervention) lose more held-out recovery by it. Below: Spearman's rank correlation "
+        "of top1 and what is lost, 95 % BCa bootstrap interval over networks, and its "
+        "permutation p; of interventions that the paper tests otherwise the mean loss ± half "
+        "of its 95 % t interval."
+    )
     cells = (
-        network(),
-        cell("h→h, paper", lambda line: count((line.paper or {}).get("recurrent_parameters"))),
-        mean_seeds("gap_pp"),
-        cell("with past", _recovery(_LEARNERS[0]), "Held-out recovery (%)"),
-        cell("without past", _recovery(_LEARNERS[1]), "Held-out recovery (%)"),
-        mean("Gap (pp)", "gap_pp", digits=1, signed=True, ending="_pp"),
+        value("Network", "name", str, align="l"),
+        value("top1 of G_past", "top1", str),
+        value("plain", "plain", str, _RECOVERIES),
+        value("changed", "changed", str, _RECOVERIES),
+        value("Lost (pp)", "lost", str)._replace(numbers=lambda line: line.row["numbers"]),
+    )
+    remarks = ("The paper projects u_1 of G_past out of each window's gradient.",)
+
+    @cached_property
+    def papers_rows(self) -> list[dict[str, Any]]:
+        """The paper's tests of an intervention."""
+        return [row for row in load().table("text") if {"intervention", "spearman"} <= set(row)]
+
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        return pairs_as_rows(models[models["optimizer"] == self.papers_rows[0]["optimizer"]])
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        first, blank = self.papers_rows[0], True
+        tested, unchanged = first["ours"]["intervention"], plain(rows)
+        changed = rows[rows["start"] == DEFAULTS["start"]]
+        changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
+        groups = study.groups(changed, "learner", "optimizer")
+        for title, keys, group in papers_first(study, groups):
+            same = pd.Series({**keys, **DEFAULTS})[list(KEYS)]
+            pairs = _pairs(unchanged[(unchanged[list(KEYS)] == same).all(axis=1)], group)
+            if len(pairs):
+                blank = False
+                part = study.declaration("intervention", keys["intervention"])
+                papers = part.get("name", tested) == tested
+                below = self._rank(keys, pairs) if papers else [_mean(keys, pairs["lost"])]
+                yield title, [*_losses(keys, pairs), *below]
+        if blank:
+            yield study.called("optimizer", first["optimizer"]), self._rank(first, None)
+
+    def _rank(self, keys: Row, pairs: pd.DataFrame | None) -> list[Row]:
+        """The rank correlation, ours and the paper's at each number of networks."""
+        ours, words, ends = None, "", NOT_RUN
+        if pairs is not None:
+            finite = pairs[np.isfinite(pairs[[_TOP1, "lost"]]).all(axis=1)]
+            x, y = (finite[name].to_numpy(float) for name in (_TOP1, "lost"))
+            if len(finite) > 1:
+                rank = spearman(x, y)
+                ours = Mean(rank.estimate, rank.low, rank.high, len(finite))
+                words = f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
+                ends = estimate(*ours[:3], digits=3, signed=True)
+        lines = [_line(f"rank correlation{words}", ends)]
+        for row in self.papers_rows:
+            n = f"paper n = {row['n_seeds']}"
+            paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
+            both = Beside(keys, f"spearman, {n}", ours, paper)
+            judged = "" if both.said == NOT_COMPARABLE else f"\n({both.said})"
+            text = paper.text(3, signed=True, ends=True)
+            lines.append(_line(f"the {n.replace(' ', ', ', 1)}", f"{text}{judged}", both))
+        return lines
+
+
+def _line(name: str, lost: str, *numbers: Beside, **more: str) -> dict[str, Any]:
+    blank = {"top1": "", "plain": "", "changed": ""}
+    return blank | {"name": name, "lost": lost, "numbers": numbers} | more
+
+
+def _mean(keys: Row, lost: pd.Series) -> dict[str, Any]:
+    mean = mean_of(lost)
+    return _line("mean", mean_text(mean, 1, signed=True), Beside(keys, "lost_pp", mean))
+
+
+def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
+    """Networks that ran both, with the concentration of the plain run; none without any."""
+    if _TOP1 not in unchanged:
+        return unchanged.iloc[:0]
+    columns = ["seed", RECOVERY]
+    both = unchanged[[*columns, _TOP1]].merge(
+        changed[columns], on="seed", suffixes=("", "_changed")
+    )
+    both = both.sort_values("seed", ignore_index=True)
+    both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
+    return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
+
+
+def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """A line a network, or a pair of sessions by its name."""
+    for row in pairs.to_dict("records"):
+        name = row["seed"] if isinstance(row["seed"], str) else f"seed {row['seed']}"
+        yield _line(
+            name,
+            number(row["lost"], 1, signed=True),
+            Beside(keys, f"lost_pp, {name}", Mean(row["lost"], n=1)),
+            Beside(keys, f"{_TOP1}, {name}", Mean(row[_TOP1], n=1)),
+            top1=number(row[_TOP1], 2),
+            plain=number(row[RECOVERY]),
+            changed=number(row[f"{RECOVERY}_changed"]),
+        )
+
+
+_JACOBIAN, _ERROR = "condition_number", "adapt_error"
+
+
+class Isotropy(
+    BesidePaper,
+    name="isotropy",
+    label="Error by the imposed condition number",
+    chapter="mechanism",
+    order=50,
+    needs=("heldout",),
+    paper="condition_number",
+):
+    """Networks whose recurrent weights have a prescribed condition number, a row each.
+
+    Such a network has the option ``condition``.
+    """
+
+    remarks = (
+        "Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors "
+        "say nothing of isotropy. Its condition number is that of the second learner's "
+        "networks, of the first where the second's was not measured.",
     )
 
-    def says(self, study: StudyFacts) -> str:
-        first = self.rows()[0]
-        names = [study.called("learner", first[side]) for side in _LEARNERS]
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        names = [study.called("learner", name) for name in self.papers_values("learner")]
         return (
-            f"{study.called('optimizer', first['optimizer'])}: held-out recovery under {names[0]} "
-            f"(with past) and {names[1]} (without), and their difference, paired by network. h→h: "
-            f"numbers from state to state. {CELLS}"
+            "Networks by the condition number that W_hh starts pretraining with: that of the "
+            f"step's Jacobian ∂h/∂θ as adaptation measures it, squared error after the shift of "
+            f"{names[0]} and {names[1]}, and whether the 95 % t interval of their difference, "
+            f"paired by network, holds 0. {CELLS}"
         )
 
-    def rows(self) -> list[dict[str, Any]]:
-        return load().table(self.part.more["paper"])
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        names = ((study.called("learner", name), name) for name in self.papers_values("learner"))
+        imposed = value("W_hh", "imposed", "{:g}".format, "Condition number")
+        return [
+            imposed._replace(numbers=lambda line: [line.row["difference"]]),
+            beside("∂h/∂θ", _JACOBIAN, "Condition number", digits=1),
+            called("optimizer"),
+            cell("n", lambda line: seeds(line.row["seeds"])),
+            *(beside(*names, "Squared error", digits=5) for names in names),
+            cell("Alike", self._alike, align="l"),
+        ]
 
-    def conditions(self, sheet: Sheet, gaps: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-        rows = paper_rows.plain(gaps).assign(learner="")
-        for column in (*_LEARNERS, "optimizer"):
-            rows = rows[rows[column] == self.rows()[0][column]]
-        # Several comparisons may be of the same two learners.
-        rows = rows.drop_duplicates(list(KEYS))
-        columns = ["gap_pp", "t95_low_pp", "t95_high_pp", "n_seeds", "n_diverged"]
-        sheet.take(measured)
-        for row in rows.to_dict("records"):
-            key = (*(row[name] for name in KEYS), "gap_pp")
-            sheet.means[key] = Mean(*(row[column] for column in columns))
-        return rows[list(KEYS)]
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The models of the two learners in networks with a condition number, "imposed"."""
+        rows = drifting(plain(models))
+        networks = {name: study.options("architecture", name) for name in rows["architecture"]}
+        imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
+        rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))
+        return rows[rows["imposed"].notna() & rows["learner"].isin(self.papers_values("learner"))]
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        papers = {float(row["condition_number"]) for row in self.papers_rows}
+        for title, group in titled(study, rows, EPISODE, self.papers_rows[0]):
+            group = group if len(rows) else rows
+            lines = [
+                self._line(imposed, optimizer, here[here["optimizer"] == optimizer])
+                for imposed in sorted(papers | {*group["imposed"]})
+                for here in [group[group["imposed"] == imposed]]
+                for optimizer in study.present(here, "optimizer") or [""]
+            ]
+            yield title, lines
+
+    def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
+        text = next(row for row in load().table("text") if "imposed" in row)
+        papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
+        sides = {name: rows[rows["learner"] == name] for name in self.papers_values("learner")}
+        blank = {"task": text["task"]} | DEFAULTS
+        keys = {n: dict(r[list(KEYS)].iloc[0]) if len(r) else blank for n, r in sides.items()}
+        errors = {name: _over_seeds(side, _ERROR) for name, side in sides.items()}
+        jacobians = {name: _over_seeds(side, _JACOBIAN) for name, side in sides.items()}
+        last = next((name for name in reversed(sides) if jacobians[name]), [*sides][-1])
+        difference = _difference(*sides.values())
+        there = printed(text, _JACOBIAN) if papers else None
+        return {
+            "imposed": imposed,
+            "optimizer": optimizer,
+            "difference": Beside(keys[[*sides][-1]], f"{_ERROR}_difference", difference),
+            _JACOBIAN: Beside(keys[last], _JACOBIAN, jacobians[last], there),
+            "seeds": difference or next(filter(None, errors.values()), None),
+            "papers": next(iter(papers.values()), {}).get("within_interval"),
+        } | {
+            name: Beside(keys[name], _ERROR, error, printed(papers.get(name), "mse"))
+            for name, error in errors.items()
+        }
+
+    def _alike(self, line: Line) -> str:
+        ours, papers = line.row["difference"].ours, line.row["papers"]
+        alike = MISSING
+        if ours is not None and not is_missing(ours.low):
+            alike = "yes" if ours.low <= 0 <= ours.high else "no"
+        return alike if papers is None else f"{alike}\n{'yes' if papers else 'no'}"
 
 
-class Decorrelation(
-    Panels,
-    name="decorrelation",
-    label="Cosine by the autocorrelation of the input",
-    chapter="mechanism",
-    order=60,
-    needs=("measured",),
-    paper="input_correlation",
-):
-    """A row an autocorrelation, a column a network: copies of AR(1) noise that does not change."""
+def _over_seeds(rows: pd.DataFrame, column: str) -> Mean | None:
+    """Over seeds; None where none has it and none diverged."""
+    if rows.empty or column not in rows:
+        return None
+    mean = mean_of(rows[column], int(rows["diverged"].sum()))
+    return mean if mean.n or mean.diverged else None
 
-    remarks = ("The paper measures it at the end of a window, ours is of whole windows.",)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The paper's rows."""
-        return load().table(self.part.more["paper"])
-
-    def networks(self) -> list[str]:
-        """The paper's networks."""
-        return list(dict.fromkeys(row["architecture"] for row in self.rows()))
-
-    def says(self, study: StudyFacts) -> str:
-        return (
-            f"Copies of AR(1) noise {self.rows()[0]['delay_steps']} steps before, without a shift: "
-            "mean over windows of cos(g_imm, g_past), g_full by backpropagation through the "
-            f"window, by the autocorrelation ρ of the input. {CELLS}"
-        )
-
-    def columns(self, study: StudyFacts) -> list[Column]:
-        names = (study.called("architecture", name) for name in self.networks())
-        return [Column("ρ", "r"), *(Column(name, "r") for name in names)]
-
-    def panels(self, sheet: Sheet, measured: pd.DataFrame) -> Iterator[Panel]:
-        study, rows = sheet.study, self.rows()
-        sheet.take(measured)
-
-        def rho(task: str) -> float | None:
-            """Of a task that copies its input after as many steps as the paper's."""
-            options = study.options("task", task)
-            return options.get("rho") if options.get("delay") == rows[0]["delay_steps"] else None
-
-        def fits(keys: Mapping[str, Any]) -> bool:
-            alike = any(paper_rows.like(study, keys["architecture"], row) for row in rows)
-            return alike and keys["split"] == STATIONARY and rho(keys["task"]) is not None
-
-        conditions = paper_rows.conditions_with(measured, _COSINE, fits=fits)
-        conditions = conditions.assign(rho=conditions["task"].map(rho))
-        blank = rows[0] if len(measured) else None
-        by = ("learner", "optimizer", "precision")
-        for title, group in titled(study, conditions, by, blank):
-            places = group.to_dict("records") if len(conditions) else []
-            each = sorted({row["rho"] for row in [*rows, *places]})
-            yield Panel(title, [self._line(sheet, places, value) for value in each])
-
-    def _line(self, sheet: Sheet, places: list[dict[str, Any]], rho: float) -> tuple[str, ...]:
-        cells = [f"{rho:g}"]
-        for name in self.networks():
-            same = (r for r in self.rows() if (r["rho"], r["architecture"]) == (rho, name))
-            paper = next(same, None)
-            alike = paper or {**self.rows()[0], "architecture": name}
-            ours = (
-                keys
-                for keys in places
-                if keys["rho"] == rho and paper_rows.like(sheet.study, keys["architecture"], alike)
-            )
-            keys = next(ours, None)
-            number = sheet.mean(keys, _COSINE)
-            there = printed(paper, "cosine")
-            cells.append(sheet.cell(keys or alike, _COSINE, number, there, digits=3, signed=True))
-        return tuple(cells)
+def _difference(first: pd.DataFrame, second: pd.DataFrame) -> Mean | None:
+    """First minus second learner's error, paired by network."""
+    if first.empty or second.empty:
+        return None
+    pairs = first.merge(second, on=["seed"], suffixes=("", "_other"))
+    lost = pairs["diverged"].astype(bool) | pairs["diverged_other"].astype(bool)
+    return mean_of(pairs[_ERROR] - pairs[f"{_ERROR}_other"], int(lost.sum()))

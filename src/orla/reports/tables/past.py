@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.cells import Line, called, cell, mean, mean_seeds, network
+from orla.reports.beside import CELLS, ByCondition
+from orla.reports.cells import Cell, Line, beside, called, cell, mean, mean_seeds, network
 from orla.reports.comparison import (
     NOT_COMPARABLE,
     RECOVERY,
-    Sheet,
-    compared,
+    Beside,
+    Mean,
+    by_condition,
+    mean_of_condition,
     mean_text,
+    means_by_keys,
     printed,
     seeds,
 )
-from orla.reports.numbers import MISSING
-from orla.reports.panels import CELLS, EPISODE, ByCondition
+from orla.reports.numbers import MISSING, count
 from orla.reports.paper import load
-from orla.reports.pooled import over_pairs
+from orla.reports.paper_rows import (
+    EPISODE,
+    drifting,
+    full_learner,
+    in_text,
+    kind_of,
+    over_pairs,
+    papers_structure,
+    plain,
+)
 from orla.reports.study import StudyFacts
+from orla.reports.table import Column
 from orla.study.keys import KEYS
-from orla.study.plan import STATIONARY
 
 _EXACT, _WINDOWS = "past_cosine", "window_cosine"
 _TOP1 = "top1_past"
@@ -37,20 +48,23 @@ def _compared(line: Line) -> str:
     return _WINDOWS if line.paper and "window" in line.paper else _EXACT
 
 
-def _cosine(measure: str) -> Callable[[Line], str]:
-    def text(line: Line) -> str:
+def _cosine(header: str, measure: str) -> Cell:
+    def number(line: Line) -> Beside:
         paper = printed(line.paper, "cosine") if measure == _compared(line) else None
-        line.sheet.note(line.row, measure, line.mean(measure), paper)
-        return mean_text(line.mean(measure), 3, signed=True)
+        return Beside(line.row, measure, line.mean(measure), paper)
 
-    return text
+    return Cell(
+        Column(header, "r", "Ours"),
+        lambda line: mean_text(line.mean(measure), 3, signed=True),
+        lambda line: [number(line)],
+    )
 
 
 def _papers_cosine(line: Line) -> str:
     paper, measure = printed(line.paper, "cosine"), _compared(line)
     if paper is None:
         return MISSING
-    said = compared(line.mean(measure), paper.value, paper.spread)
+    said = Beside(line.row, measure, line.mean(measure), paper).said
     judged = "" if said == NOT_COMPARABLE else f": {said}"
     how = "by windows" if measure == _WINDOWS else "exact"
     return f"{paper.text(3, signed=True, ends=True)}\n{how}{judged}"
@@ -81,72 +95,51 @@ class PastCosines(
         network(),
         called("optimizer"),
         cell("n", _cosine_seeds),
-        cell("exact, per step", _cosine(_EXACT), "Ours"),
-        cell("by windows", _cosine(_WINDOWS), "Ours"),
+        _cosine("exact, per step", _EXACT),
+        _cosine("by windows", _WINDOWS),
         cell("The paper", _papers_cosine),
     )
     remarks = ("Under the paper's number: which of ours it is compared with.",)
 
-    def says(self, study: StudyFacts) -> str:
-        return (
-            "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at "
-            "each step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-            "backpropagation through a window, g_imm summed over it, along "
-            f"{study.called('learner', paper_rows.full_learner())} where it ran. "
-            "±: half of the 95 % t interval over seeds; n: seeds."
-        )
+    says = (
+        "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
+        "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
+        "backpropagation through a window, g_imm summed over it, along {full} where it ran. "
+        "±: half of the 95 % t interval over seeds; n: seeds."
+    )
 
-    def rows(self) -> list[dict[str, Any]]:
+    @cached_property
+    def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's rows, one that stands for several tasks and sizes as one a cell."""
         return [
             {**row, "task": task, "hidden": size}
-            for row in load().table(self.part.more["paper"])
+            for row in super().papers_rows
             for task in row["task"].split(" and ")
             for size in (row["hidden"] if isinstance(row["hidden"], list) else [row["hidden"]])
         ]
 
-    def conditions(self, sheet: Sheet, measured: pd.DataFrame) -> pd.DataFrame:
+    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        measured, study, full = over_pairs(measured), sheet.study, paper_rows.full_learner()
-        sheet.take(measured)
-        exact = [
-            name
-            for name in measured["learner"].unique()
-            if study.declaration("learner", name).get("exactness") == "exact"
-            and study.stride(name) == 1
-        ]
-        rows = paper_rows.drifting(paper_rows.plain(measured))
-        per_step = (rows["measure"] == _EXACT) & rows["learner"].isin(exact)
-        rows = rows[per_step | (rows["measure"] == _WINDOWS)]
-        by_learner = sorted(
-            rows.to_dict("records"), key=lambda row: (row["learner"] != full, row["learner"])
-        )
-        for row in by_learner:
-            key = (*({**row, "learner": ""}[name] for name in KEYS), row["measure"])
-            sheet.means.setdefault(key, sheet.mean(row, row["measure"]))
-        return rows.assign(learner="")[list(KEYS)].drop_duplicates()
+        rows = drifting(plain(by_condition(means_by_keys(over_pairs(measured))))).to_dict("records")
+        means: dict[tuple[str, ...], dict[str, Mean]] = {}
+        for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
+            how = study.declaration("learner", row["learner"]).get("exactness")
+            exact = how == "exact" and study.stride(row["learner"]) == 1
+            for measure in {_WINDOWS, _EXACT if exact else _WINDOWS} & {*row["means"]}:
+                keys = tuple("" if name == "learner" else row[name] for name in KEYS)
+                means.setdefault(keys, {}).setdefault(measure, row["means"][measure])
+        return by_condition(means)
 
 
-class _Structure(ByCondition):
-    """Concentration of the past gradient under the paper's full learner."""
-
-    def fits(self, keys: Mapping[str, Any], kind: str) -> bool:
-        """Whether the table shows a condition, whose network is of this kind."""
-        raise NotImplementedError
-
-    def conditions(self, sheet: Sheet, measured: pd.DataFrame) -> pd.DataFrame:
-        measured = over_pairs(measured)
-        sheet.take(measured)
-
-        def fits(keys: Mapping[str, Any]) -> bool:
-            kind = paper_rows.kind_of(sheet.study, keys["architecture"])
-            return keys["learner"] == paper_rows.full_learner() and self.fits(keys, kind)
-
-        return paper_rows.conditions_with(measured, _TOP1, fits=fits)
+def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    """The conditions of the paper's full learner with a structure, and each network's kind."""
+    rows = plain(by_condition(means_by_keys(over_pairs(measured))))
+    rows = rows[(rows["learner"] == full_learner()) & rows["means"].map(lambda m: _TOP1 in m)]
+    return rows.assign(kind=rows["architecture"].map(lambda name: kind_of(study, name)))
 
 
 class Structure(
-    _Structure,
+    ByCondition,
     name="structure",
     label="Structure of the past gradient",
     chapter="mechanism",
@@ -174,9 +167,9 @@ class Structure(
         "among the numbers where g_past can lie is a little above that in the column.",
     )
 
-    def says(self, study: StudyFacts) -> str:
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = next(row for row in load().table("text") if "parameters_whh" in row)
-        full = study.called("learner", paper_rows.full_learner())
+        full = study.called("learner", full_learner())
         return (
             f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. top1: "
             "largest singular value over the sum of all. Share on W_hh: squared norm there of u_1, "
@@ -184,17 +177,18 @@ class Structure(
             f"of a random direction (the paper's: {null['whh_share_percent']:g}). {CELLS}"
         )
 
-    def rows(self) -> list[dict[str, Any]]:
+    @cached_property
+    def papers_rows(self) -> list[dict[str, Any]]:
         """The rows of the paper's table, and the sine that its text adds."""
-        sine = paper_rows.of_text(_TOP1, "whh_share_percent", split="shift")
-        return paper_rows.papers_structure() + sine
+        return papers_structure() + in_text(_TOP1, "whh_share_percent", split="shift")
 
-    def fits(self, keys: Mapping[str, Any], kind: str) -> bool:
-        return any(kind == row["architecture"] for row in self.rows())
+    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = _structures(measured, study)
+        return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
 
 class LSTMCrossArchitecture(
-    _Structure,
+    ByCondition,
     name="lstm_cross_architecture",
     label="Structure of the past gradient in other networks",
     chapter="mechanism",
@@ -205,23 +199,88 @@ class LSTMCrossArchitecture(
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     cells = (
-        called("optimizer"),
-        mean_seeds(_TOP1),
-        mean("G_past", _TOP1, group="top1"),
-        mean("G_imm", "top1_immediate", group="top1"),
+        *Structure.cells[:4],
         mean("gap", "top1_gap", group="top1", signed=True, digits=3),
         mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
 
-    def says(self, study: StudyFacts) -> str:
-        full = study.called("learner", paper_rows.full_learner())
-        return f"As the table of the vanilla network, under {full} and drift. {CELLS}"
+    says = f"As the table of the vanilla network, under {{full}} and drift. {CELLS}"
 
-    def rows(self) -> list[dict[str, Any]]:
+    @cached_property
+    def papers_rows(self) -> list[dict[str, Any]]:
         """The rows of the paper's table, and the one that its text adds of another network."""
-        rows = load().table(self.part.more["paper"])
-        return rows + paper_rows.of_text(_TOP1, "recovery_percent", split=rows[0]["split"])
+        rows = super().papers_rows
+        return rows + in_text(_TOP1, "recovery_percent", split=rows[0]["split"])
 
-    def fits(self, keys: Mapping[str, Any], kind: str) -> bool:
-        vanilla = paper_rows.papers_structure()[0]["architecture"]
-        return kind != vanilla and keys["split"] != STATIONARY
+    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = drifting(_structures(measured, study))
+        return rows[rows["kind"] != papers_structure()[0]["architecture"]]
+
+
+# The paper's columns of both learners, with past and without.
+_LEARNERS = ("learner_full", "learner_immediate")
+
+
+def _recovery(header: str, side: str) -> Cell:
+    """The recovery of one of the paper's two learners."""
+
+    def number(line: Line) -> Beside:
+        keys = {**line.row, "learner": load().table("capacity")[0][side]}
+        paper = printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
+        return Beside(keys, RECOVERY, line.mean(side), paper)
+
+    return beside(header, number, "Held-out recovery (%)", digits=1)
+
+
+class Capacity(
+    ByCondition,
+    name="capacity",
+    label="Gap by network and its size",
+    chapter="mechanism",
+    order=80,
+    needs=("gaps", "measured"),
+    paper="capacity",
+):
+    """Recoveries and the gap of the paper's two learners with its optimizer, a line a network."""
+
+    panel_by = EPISODE
+    cells = (
+        network(),
+        cell("h→h, paper", lambda line: count((line.paper or {}).get("recurrent_parameters"))),
+        mean_seeds("gap_pp"),
+        _recovery("with past", _LEARNERS[0]),
+        _recovery("without past", _LEARNERS[1]),
+        mean("Gap (pp)", "gap_pp", digits=1, signed=True, ending="_pp"),
+    )
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        first = self.papers_rows[0]
+        names = [study.called("learner", first[side]) for side in _LEARNERS]
+        return (
+            f"{study.called('optimizer', first['optimizer'])}: held-out recovery under {names[0]} "
+            f"(with past) and {names[1]} (without), and their difference, paired by network. h→h: "
+            f"numbers from state to state. {CELLS}"
+        )
+
+    def conditions(
+        self, gaps: pd.DataFrame, measured: pd.DataFrame, *, study: StudyFacts
+    ) -> pd.DataFrame:
+        rows = plain(gaps).assign(learner="")
+        for column in (*_LEARNERS, "optimizer"):
+            rows = rows[rows[column] == self.papers_rows[0][column]]
+        # Several comparisons may be of the same two learners.
+        rows = rows.drop_duplicates(list(KEYS))
+        columns = ["gap_pp", "t95_low_pp", "t95_high_pp", "n_seeds", "n_diverged"]
+        means = [{"gap_pp": Mean(*row)} for row in rows[columns].itertuples(index=False)]
+        return rows[list(KEYS)].assign(means=means)
+
+    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+        """The conditions, with the recoveries of both learners among their means."""
+        rows = super().rows(*needed, study=study)
+        measured = means_by_keys(needed[-1])
+        for row in rows.to_dict("records"):
+            for side in _LEARNERS:
+                keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
+                means = measured.get(keys, {})
+                row["means"][side] = mean_of_condition({"means": means}, RECOVERY)
+        return rows

@@ -7,19 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, called, cell, ends, value
+from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
 from orla.reports.numbers import MISSING, count, is_missing, number, rate
 from orla.reports.paper import load
-from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import PAPERS, StudyFacts
-from orla.reports.tables.shared import BOOTSTRAP
+from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.shared import BOOTSTRAP, twin
 
 _OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
 _MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
 
 
 class SelectionPrice(
-    Rows,
+    Table,
     name="selection_price",
     label="The price of selecting on the test part",
     chapter="rates",
@@ -50,7 +50,7 @@ class SelectionPrice(
 
 
 class Divergence(
-    Rows,
+    Table,
     name="divergence",
     label="Where models diverge",
     chapter="rates",
@@ -72,7 +72,7 @@ class Divergence(
         " The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed "
         "diverges, with Adam within 17 steps; with SGD every seed survives."
     )
-    empty, sums_up = False, True
+    empty = False
     cells = (
         called("optimizer"),
         cell(
@@ -91,6 +91,9 @@ class Divergence(
             if group["diverged"].any():
                 by_optimizer = study.arrange(group).groupby("optimizer", sort=False)
                 yield title, [{**keys, "optimizer": o, **_summed_up(g)} for o, g in by_optimizer]
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return twin(contents.records, contents.rows.iloc[:0], study)
 
 
 def _summed_up(rows: pd.DataFrame) -> dict[str, Any]:
@@ -111,7 +114,7 @@ def _summed_up(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 class AdaptWindow(
-    Rows,
+    Table,
     name="adapt_window",
     label="Recovery over the adapt part, by definition",
     chapter="rates",
@@ -120,8 +123,6 @@ class AdaptWindow(
     paper="optimizers",
 ):
     """What the paper's adapt-window recoveries would be under each reading of its words."""
-
-    sums_up = True
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         full = study.called("learner", study.comparison(PAPERS).minuend)
@@ -152,6 +153,9 @@ class AdaptWindow(
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return twin(contents.records, contents.rows.iloc[:0], study)
 
 
 def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -39,12 +39,12 @@ def paper_text(there: Number | None, digits: int = 1, signed: bool = False) -> s
     return (there.text or number(there.value, digits, signed)) + mark
 
 
-def paper_record(name: str, there: Number | None) -> dict[str, Any]:
-    """A number of the paper, its interval and place, as columns of the .csv twin."""
-    columns = {f"paper_{name}": "value", "paper_text": "text", "paper_low": "low"}
-    columns |= {"paper_high": "high"}
-    columns |= {f"paper_{field}": field for field in ("configuration", "place")}
-    return {column: getattr(there, field, None) for column, field in columns.items()}
+def paper_record(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of `with_paper_rows` for the .csv twin: its number of the paper, interval and place."""
+    fields = {f"paper_{name}": "value", "paper_text": "text", "paper_low": "low"}
+    fields |= {f"paper_{field}": field for field in ("high", "configuration", "place")}
+    there = {column: getattr(row["paper"], field, None) for column, field in fields.items()}
+    return {column: value for column, value in row.items() if column != "paper"} | there
 
 
 def paper_gap(study: StudyFacts, row: Mapping[str, Any]) -> Number | None:
@@ -60,10 +60,10 @@ def with_paper_rows(
     candidates: Iterable[Mapping[str, str]],
     number_of: Callable[[StudyFacts, Mapping[str, Any]], Number | None],
 ) -> pd.DataFrame:
-    """The results, and a row with ``run`` False for each condition of the paper that was not run.
+    """The results with the paper's number of each row, and the rows of the paper that were not run.
 
-    These are conditions of the study's own networks, precisions and splits; all their columns but
-    the keys are missing.
+    The latter are conditions of the study's own networks, precisions and splits; all their columns
+    but the keys are missing, and "run" is False.
 
     Args:
         frame: results with key columns.
@@ -71,23 +71,24 @@ def with_paper_rows(
         candidates: what the paper has in its rows: learner, optimizer, comparison.
         number_of: the paper's number for a row's keys, None where it has none.
     """
-    ran = frame.assign(run=True)
-    rows = [
+    rows = frame.assign(run=True)
+    papers = [
         keys | dict(more)
         for keys in _crossed(frame)
         for more in candidates
         if number_of(study, keys | dict(more)) is not None
     ]
-    if not rows:
-        return ran
-    wanted = pd.DataFrame(rows).drop_duplicates()
-    by = list(wanted.columns)
-    missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="from")
-    missing = missing[missing["from"] == "left_only"].drop(columns="from")
-    # Whole numbers and flags stay what they are beside rows that have none.
-    exact = ran.select_dtypes(["integer", "bool"])
-    ran = ran.astype({column: exact[column].convert_dtypes().dtype for column in exact})
-    return pd.concat([ran, missing.assign(run=False).astype({"run": "boolean"})], ignore_index=True)
+    if papers:
+        wanted = pd.DataFrame(papers).drop_duplicates()
+        by = list(wanted.columns)
+        missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="from")
+        missing = missing[missing["from"] == "left_only"].drop(columns="from")
+        # Whole numbers and flags stay what they are beside rows that have none.
+        exact = rows.select_dtypes(["integer", "bool"])
+        rows = rows.astype({column: exact[column].convert_dtypes().dtype for column in exact})
+        missing = missing.assign(run=False).astype({"run": "boolean"})
+        rows = pd.concat([rows, missing], ignore_index=True)
+    return rows.assign(paper=[number_of(study, row) for row in rows.to_dict("records")])
 
 
 def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
@@ -99,10 +100,13 @@ def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
 
 
 def without_blank(
-    columns: list[Column], panels: list[Panel], optional: Callable[[Column], bool]
+    columns: list[Column], panels: list[Panel], optional: Collection[str]
 ) -> dict[str, list[Column] | list[Panel]]:
-    """Columns and panels of a table, less the optional columns where none has a number."""
-    drop = {i for i, column in enumerate(columns) if optional(column)}
+    """Columns and panels of a table, less the optional columns where none has a number.
+
+    ``optional`` are headers and groups of columns.
+    """
+    drop = {i for i, column in enumerate(columns) if {column.header, column.group} & {*optional}}
     if any(row[i] != MISSING for panel in panels for row in panel.rows for i in drop):
         drop = set()
     keep = [i for i in range(len(columns)) if i not in drop]
@@ -113,11 +117,6 @@ def without_blank(
             for panel in panels
         ],
     }
-
-
-def of_paper(column: Column) -> bool:
-    """Whether a column holds the paper's numbers."""
-    return column.header == "paper" or column.group == "The paper"
 
 
 def is_true(row: dict, column: str) -> bool:
@@ -132,14 +131,6 @@ def lost_seeds(row: dict) -> int:
     return 0 if is_missing(value) else int(value)
 
 
-def seed_range(cells: Mapping[str, dict]) -> str:
-    """How many seeds the gaps of a line have, smallest to largest."""
-    counts = sorted({int(row["n_seeds"]) for row in cells.values() if row.get("run", True)})
-    if not counts:
-        return MISSING
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
-
-
 def mark_notes(panels: list[Panel]) -> list[str]:
     """What the marks that occur in these cells and titles mean."""
     cells = "".join(cell for panel in panels for row in panel.rows for cell in row)
@@ -149,7 +140,8 @@ def mark_notes(panels: list[Panel]) -> list[str]:
 
 def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """The .csv twin: unrounded rows and the data set; `frame` serves where there are no rows."""
-    data = pd.DataFrame.from_records(records) if records else frame.copy()
+    blank = frame.drop(columns="paper", errors="ignore")
+    data = pd.DataFrame.from_records(records) if records else blank
     kinds = {c: frame[c].dtype for c in data if c in frame}
     data = data.astype(kinds)
     simulated = study.simulates(data["task"]) if "task" in data else study.simulated

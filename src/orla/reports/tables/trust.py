@@ -1,18 +1,20 @@
-"""Tables of how far to trust verdicts: worlds with a known answer, power, and the verdicts."""
+"""Tables of verdicts and how far to trust them: known answers, power, and every choice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Line, cell, value
+from orla.reports.cells import Cell, Line, Row, cell, ends, value
+from orla.reports.estimates import METRICS
+from orla.reports.multiverse import CHOICES, of_what, specifications
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.rows import Contents, Row, Rows
 from orla.reports.study import StudyFacts
-from orla.reports.tables.shared import is_true
+from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.shared import is_true, twin
 from orla.reports.verdicts import folded, outcome_words, threshold, verdict_estimate
 from orla.reports.verdicts import sample as units
 
@@ -26,7 +28,7 @@ def _wrong(line: Line) -> str:
 
 
 class TruthControls(
-    Rows,
+    Table,
     name="truth_controls",
     label="Verdicts in worlds with a known answer",
     chapter="trust",
@@ -60,7 +62,7 @@ class TruthControls(
 
 
 class Power(
-    Rows,
+    Table,
     name="power",
     label="Power of each registration",
     chapter="trust",
@@ -93,7 +95,7 @@ def sample(row: Row) -> str:
 
 
 class Verdict(
-    Rows,
+    Table,
     name="verdict",
     label="Verdicts",
     chapter="verdicts",
@@ -132,21 +134,54 @@ class Verdict(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         verdicts = [row for row, _ in folded(rows, study)]
         claims = [load().claim_of(row["registration"]) or {} for row in verdicts]
-        yield (
-            "",
-            [
-                {**row, "paper": claim.get("paper"), "paper_place": claim.get("place")}
-                for row, claim in zip(verdicts, claims, strict=True)
-            ],
-        )
+        papers = [{"paper": c.get("paper"), "paper_place": c.get("place")} for c in claims]
+        yield "", [row | paper for row, paper in zip(verdicts, papers, strict=True)]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         amended = any(is_true(row, "amended") for row in contents.records)
-        return [
-            *(
-                f"{row['title']}: {why}"
-                for row, why in folded(contents.rows, study)
-                if row["outcome"] != "supported" and why
-            ),
-            *(["† amended after it was registered."] if amended else []),
+        reasons = [
+            f"{row['title']}: {why}"
+            for row, why in folded(contents.rows, study)
+            if row["outcome"] != "supported" and why
         ]
+        return reasons + ["† amended after it was registered."] * amended
+
+
+class Multiverse(
+    Table,
+    name="multiverse",
+    label="The gap under every choice",
+    chapter="choices",
+    order=10,
+    needs=("multiverse",),
+):
+    """The gap under each specification, from the least to the greatest, by optimizer."""
+
+    layout: ClassVar = {"size": "scriptsize"}
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        return (
+            f"The gap of full minus immediate{of_what(specifications(rows, study), rows, study)} "
+            "under each choice, from the least to the greatest: recovery in pp, R² and MSE (sign "
+            "reversed) in hundredths. Brackets: 95 % t interval over seeds of one pair."
+        )
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        rows = specifications(rows, study)
+        choices = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
+        gap = ends("Gap", "gap", "low", "high", signed=True)
+        return [*(value(CHOICES[name], name, str, align="l") for name in choices), gap]
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        rows = specifications(rows, study)
+        for optimizer in study.present(rows, "optimizer"):
+            for metric in METRICS.values():
+                group = rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]
+                if len(group):
+                    yield (
+                        f"{study.called('optimizer', optimizer)}: {metric}",
+                        group.to_dict("records"),
+                    )
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return twin([], contents.rows, study)

@@ -6,7 +6,7 @@ import pytest
 from made_up import models
 
 from orla.errors import OrlaError
-from orla.results.against_rtrl import recovery_vs_best_rtrl, recovery_vs_rtrl
+from orla.results.frames import recovery_vs_rtrl
 from orla.study.keys import SETTING
 
 
@@ -60,7 +60,7 @@ def test_tables_that_cannot_be_read_are_refused():
     with pytest.raises(OrlaError, match="lacks the column frozen_heldout_error"):
         recovery_vs_rtrl(models().drop(columns="frozen_heldout_error"), ["rtrl"])
     frame = models(["rtrl"])
-    with pytest.raises(OrlaError, match=r"rtrl: selected marks 2 learning rates"):
+    with pytest.raises(OrlaError, match=r"/rtrl/.*: selected marks 2 learning rates"):
         recovery_vs_rtrl(frame.assign(selected=True), ["rtrl"])
     with pytest.raises(OrlaError, match="seed 0 occurs twice"):
         recovery_vs_rtrl(pd.concat([frame, frame.iloc[:1]]), ["rtrl"])
@@ -73,14 +73,16 @@ def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_without_that_part(pa
     frame["adapt_error"] = 2.0 + np.random.default_rng(0).uniform(0, 0.5, len(frame))
     chosen = frame["learner"].eq("rtrl") & frame["optimizer"].eq("adam")
     frame.loc[chosen, "validation_error"] = 1e-3
-    found = recovery_vs_best_rtrl(frame, ["rtrl"], part)
+    found = recovery_vs_rtrl(frame, ["rtrl"], part, best=True)
     best = frame[chosen & frame["selected"]].set_index(["pair", "seed"])[f"{part}_error"]
     full = best.loc[list(zip(frame["pair"], frame["seed"], strict=True))].to_numpy()
     frozen = frame[f"frozen_{part}_error"]
     expected = 100 * (frozen - frame[f"{part}_error"]) / (frozen - full)
     np.testing.assert_allclose(found, expected.where(frozen > full), rtol=1e-12)
     frame.loc[chosen, "validation_error"] = 1e3
-    assert not np.allclose(recovery_vs_best_rtrl(frame, ["rtrl"], part), found, equal_nan=True)
+    assert not np.allclose(
+        recovery_vs_rtrl(frame, ["rtrl"], part, best=True), found, equal_nan=True
+    )
 
 
 @pytest.mark.parametrize("part", ["", "heldout", "adapt"])
@@ -94,7 +96,7 @@ def test_another_exact_learner_stands_in_where_the_first_did_not_run(part):
     def found(table, exact):
         if not part:
             return pd.Series(recovery_vs_rtrl(table, exact), table.index)
-        return pd.Series(recovery_vs_best_rtrl(table, exact, part), table.index)
+        return pd.Series(recovery_vs_rtrl(table, exact, part, best=True), table.index)
 
     told = found(both, ["rtrl", "diagonal"])
     lru = both["architecture"] == "lru"

@@ -1,0 +1,263 @@
+"""Further learners, networks and decays: cosines by cost, gradient norms, recovery by decay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from orla.reports import style
+from orla.reports.alignment import against_exact, references
+from orla.reports.figures import plots
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.numbers import memory, number, rate, scientific
+from orla.reports.paper import load
+from orla.reports.paper_rows import kind_of
+from orla.reports.study import StudyFacts
+from orla.study.keys import KEYS
+
+_ACROSS = 3
+# Columns of the models' table, which the probes of these names add; the paper's have these names.
+_MEASURES = {
+    "gradient_ratio": "Readout's gradient norm\nover the recurrent one",
+    "condition_number": "Condition number\nof ∂h/∂θ",
+}
+_MEDIAN = {"color": style.INK, "marker": "|", "markersize": 9, "linestyle": "none"}
+# Recovery in % up to which the axis is linear where it is not so throughout.
+_LINEAR = 100
+
+
+class Learners(
+    Figure, name="learners", label="Accuracy of gradients by cost", chapter="breadth", order=10
+):
+    """Cosine by bytes, a panel a network, of the task and driver that has most networks."""
+
+    caption = (
+        "Cosine of each learner's gradient with that of {exact} against the bytes that it holds of "
+        "one model between updates, {title}. Mean over updates, then over seeds (n = {n}); bars: "
+        "95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."
+    )
+    by = ("architecture", "learner")
+
+    def select(self, learners: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        chosen = plots.most(against_exact(learners, study), study, over=["architecture"])
+        # What is drawn is the learner that looks on, not the one that drives.
+        rows = chosen.rows.assign(learner=chosen.rows["observer"])
+        return Selection(rows, chosen.title, more={"exact": references(rows, study)})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows = selection.rows
+        looks = plots.looks(rows.dropna(subset="cosine"), "learner", study)
+        across = min(rows["architecture"].nunique(), _ACROSS)
+        layout = {"row_in": 1.8, "around_in": 0.9 + 0.16 * -(-len(looks) // across)}
+        layout |= {"xlabel": "Bytes carried a model", "wrap": across}
+        layout |= {"ylabel": f"Cosine with\n{selection.more['exact']}"}
+        figure, panels = plots.panels(rows, study, "architecture", **layout)
+        ends = "cosine_t95_low", "cosine_t95_high"
+        for axes, observers in panels:
+            style.zero_line(axes)
+            axes.axhline(1, color=style.QUIET, linewidth=0.8, linestyle=(0, (1, 1)), zorder=0)
+            for row in observers.dropna(subset="cosine").to_dict("records"):
+                look = looks[row["learner"]]
+                plots.bars(axes, row, "carried_bytes", "cosine", ends, look, zorder=3)
+        # A logarithmic axis with a place for 0, which is left of it.
+        carried = rows.loc[rows["carried_bytes"] > 0, "carried_bytes"]
+        first = 10.0 ** np.floor(np.log10(carried.min() if len(carried) else 1e3))
+        axes.set_xscale("symlog", linthresh=first, linscale=0.7)
+        axes.xaxis.get_major_locator().set_params(numticks=4)
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: memory(value).replace(".0", "") if value else "0")
+        )
+        axes.set_xlim(-first / 3, 3 * max(carried.max(), first))
+        lowest = rows[["cosine", ends[0]]].min(axis=None)
+        axes.set_ylim(min(-0.05, max(-1.1, lowest - 0.08)), 1.1)
+        handles = plots.keys_of("learner", looks, study)
+        plots.legend(figure, handles, ncols=across, handlelength=1)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        [row] = rows.to_dict("records")
+        return f"{number(row['cosine'], 2)} at {memory(row['carried_bytes'])}"
+
+
+class GradRatio(
+    Figure, name="grad_ratio", label="Gradients by network", chapter="breadth", order=20
+):
+    """A row a network, seeds as dots, of the task and learner that has most networks."""
+
+    caption = (
+        "Norm of the readout's gradient over that of the recurrent parameters' (median over "
+        "updates), and condition number of the step's Jacobian ∂h/∂θ of the recurrent parameters, "
+        "the previous state held fixed (mean over the steps that were looked at), {title}. Dots: "
+        "seeds (n = {n}); marks: their median.{note}"
+    )
+    by = ("architecture",)
+
+    def select(self, heldout: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        models = heldout.reindex(columns=list(dict.fromkeys([*heldout, *_MEASURES])))
+        models = models.dropna(subset=list(_MEASURES), how="all")
+        chosen = plots.most(models, study, over=["architecture"])
+        tasks = set(chosen.rows["task"])
+        paper = [row for row in load().table("gradient_ratio") if row.get("task") in tasks]
+        note = (
+            " Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and "
+            "Appendix F); grey band: under 10, as it says of five of its seven networks."
+        )
+        more = {"paper": paper, "note": note if paper else ""}
+        return Selection(chosen.rows, chosen.title, more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, paper = selection.rows, selection.more["paper"]
+        names = study.names(rows, "architecture")
+        layout = {"row_in": 0.24 * max(len(names), 3), "around_in": 1.3, "x": "plot"}
+        figure, axes_of = plots.facets(dict.fromkeys(_MEASURES, ""), **layout)
+        medians = rows.groupby("architecture")[list(_MEASURES)].median().reindex(names)
+        for measure, axes in axes_of.items():
+            if rows[measure].notna().any():
+                seeds = {"color": style.QUIET, "size": 2.6, "jitter": False, "zorder": 2}
+                sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
+                axes.plot(medians[measure], range(len(names)), zorder=3, **_MEDIAN)
+                _printed(axes, measure, paper, [{n, kind_of(study, n)} for n in names])
+                _decades(axes)
+            else:
+                plots.say(axes, "not run")
+            axes.set(xlabel=_MEASURES[measure], ylabel="")
+            plots.row_labels(axes, names.values())
+        handles = [plots.seed_key(), plots.key("median", **_MEDIAN)]
+        if paper:
+            handles.append(plots.key("the paper's", **plots.PAPERS))
+            handles.append(plots.swatch("the paper's five of seven"))
+        plots.legend(figure, handles)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        ratio, condition = (number(rows[name].median()) for name in _MEASURES)
+        return f"ratio {ratio} and condition number {condition}"
+
+
+def _printed(
+    axes: Axes, measure: str, paper: Sequence[dict[str, Any]], networks: Sequence[set[str]]
+) -> None:
+    """The paper's numbers, or the ranges that it prints, under the networks' own."""
+    ends = f"{measure}_from", f"{measure}_to"
+    bar = {"marker": "|", "linewidth": 1.6, "color": style.RING, "zorder": 4}
+    for row in paper:
+        if f"{measure}_below" in row:
+            axes.axvspan(1, row[f"{measure}_below"], color=style.BAND, zorder=0)
+        for y in (y for y, names in enumerate(networks) if row["architecture"] in names):
+            if measure in row:
+                axes.plot(row[measure], y + 0.25, zorder=4, **plots.PAPERS)
+            elif ends[0] in row:
+                axes.plot([row[end] for end in ends], [y + 0.25] * 2, **bar)
+
+
+def _decades(axes: Axes) -> None:
+    """A logarithmic axis of whole decades, two at least."""
+    axes.set_xscale("log")
+    axes.autoscale_view()
+    low, high = (np.log10(end) for end in axes.get_xlim())
+    first, last = int(np.floor(low + 0.1)), int(np.ceil(high - 0.1))
+    axes.set_xlim(10.0**first, 10.0 ** max(last, first + 2))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: f"{x:g}" if 1e-3 < x < 1e4 else scientific(x))
+    )
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+class DecaySweep(
+    Figure, name="decay_sweep", label="Recovery against trace decay", chapter="breadth", order=30
+):
+    """A line a network, at the paper's rate, of the task and kind of network with most decays.
+
+    Learners are those of the kinds that the paper's figure is about. The decay is the option of
+    that name, for a learner without it what the paper says of it (0 for immediate derivatives).
+    """
+
+    caption = (
+        "Held-out recovery against the decay of the trace at a rate of {rate}, {title}. Mean over "
+        "seeds (n = {n}), bars: one standard deviation; {lost} models diverged and are left out."
+        "{log}{note}"
+    )
+    by = ("architecture",)
+
+    def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        paper, decays = load().table("decay_sweep"), _decays(lr_curves, study)
+        rates = lr_curves["learning_rate"].astype(float)
+        at_rate = np.isclose(rates, paper[0]["learning_rate"], rtol=1e-6, atol=0.0)
+        rows = lr_curves[at_rate & lr_curves["learner"].isin(decays)]
+        kinds = rows["architecture"].map(lambda name: kind_of(study, name))
+        rows = rows.assign(kind=kinds, decay=rows["learner"].map(decays))
+        keys = {"over": ["learner"], "beside": ["architecture"], "keys": (*KEYS, "kind")}
+        chosen = plots.most(study.arrange(rows), study, **keys)
+        rows = chosen.rows
+        # The paper's rows are of one task, optimizer and kind of network.
+        ours = set(rows[["task", "optimizer", "kind"]].itertuples(index=False, name=None))
+        paper = [r for r in paper if (r["task"], r["optimizer"], r["architecture"]) in ours]
+        note = (
+            " Open diamond: the recovery that the paper prints (its Figure 3 and Section 4); grey "
+            "band: the decays that it calls a safe plateau."
+        )
+        ruined = (_lines(rows)["mean"] < -10 * _LINEAR).any()
+        log = f" Beyond {_LINEAR} % the axis is logarithmic."
+        more = {"paper": paper, "note": note * bool(paper), "log": log * bool(ruined)}
+        more["rate"] = rate(rates[at_rate].max())
+        more["lost"] = f"{int(rows['diverged'].sum())} of {len(rows)}"
+        return Selection(rows, chosen.title, more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, lines = selection.rows, _lines(selection.rows)
+        looks = plots.looks(rows, "architecture", study)
+        labels = {"xlabel": "Trace decay", "ylabel": "Held-out recovery (%)"}
+        figure, axes = plots.single(row_in=2.1, around_in=0.8, **labels)
+        style.zero_line(axes)
+        for name, shift in plots.beside(looks, 0.006).items():
+            line, look = lines.loc[name], looks[name]
+            place = line.index + shift, "mean", ("low", "high")
+            plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)
+        if selection.more["log"]:
+            axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
+            axes.yaxis.set_major_formatter(lambda y, _: number(y, 0))
+        axes.set_xlim(-0.05, 1.05)
+        handles = plots.keys_of("architecture", looks, study, lines=True)
+        for row in selection.more["paper"]:
+            if "decay_below" in row:
+                axes.axvspan(0, row["decay_below"], color=style.BAND, zorder=0)
+                handles.append(plots.swatch("the paper's safe plateau"))
+            elif "recovery_percent" in row and "hidden" not in row:
+                axes.plot(row["decay"], row["recovery_percent"], zorder=4, **plots.PAPERS)
+                handles.append(plots.key("the paper's", **plots.PAPERS))
+        plots.legend(figure, handles, ncols=1)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        means = rows.groupby("decay")["recovery_heldout_percent"].mean()
+        return ", ".join(f"{number(mean)} % at {decay:g}" for decay, mean in means.items())
+
+
+def _lines(rows: pd.DataFrame) -> pd.DataFrame:
+    """Mean recovery by network and decay, with the ends of one standard deviation."""
+    values = rows.groupby(["architecture", "decay"])["recovery_heldout_percent"]
+    mean, sd = values.mean(), values.std()
+    return pd.DataFrame({"mean": mean, "low": mean - sd, "high": mean + sd})
+
+
+def _decays(models: pd.DataFrame, study: StudyFacts) -> dict[str, float]:
+    """Learner -> decay, where any learner of the models declares one."""
+
+    def kind(name: str) -> str | None:
+        return study.declaration("learner", name).get("name")
+
+    paper = {row["learner"]: row.get("decay") for row in load().table("decay_sweep")}
+    kinds = {kind(name) for name in paper} - {None}
+    names = [name for name in study.present(models, "learner") if kind(name) in kinds]
+    declared = {name: study.options("learner", name).get("decay") for name in names}
+    if not any(decay is not None for decay in declared.values()):
+        return {}
+    decays = {name: paper.get(name) if at is None else at for name, at in declared.items()}
+    return {name: float(decay) for name, decay in decays.items() if decay is not None}

@@ -1,0 +1,217 @@
+"""Lines: recovery by learning rate, the error along the stream, the gap by adapt horizon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+from orla.catalogue import Mark
+from orla.reports import style
+from orla.reports.figures import plots
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import where
+from orla.reports.numbers import number, rate, span
+from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+
+_RECOVERY = "recovery_heldout_percent"
+# Recoveries far below zero belong to runs that nearly diverge: drawn here, as an open triangle.
+_FLOOR_PERCENT = -20.0
+# Decades between two splits of one rate.
+_APART = 0.13
+_SIGNS = {
+    "selected": {"marker": "o", "markersize": 7, "color": style.RING, "mew": 1.6},
+    "diverged": {"marker": "x", "markersize": 4},
+    "under the axis": {"marker": "v", "markersize": 4},
+}
+_SMOOTHED_WINDOWS = 5
+_FROZEN = {"color": "#8f8f8f", "linestyle": (0, (2, 1))}
+
+
+class LrCurves(
+    Figure, name="lr_curves", label="Recovery against learning rate", chapter="rates", order=10
+):
+    """Every model a dot, learners by optimizers, of the condition that has most of them."""
+
+    caption = (
+        "Held-out recovery against learning rate ({title}). Every model is a dot; lines: means "
+        "over seeds, at rates where none diverged. Ring: the rate that the validation part "
+        "selects; cross: models that diverged ({lost}); open triangle: models under the axis."
+    )
+    by = ("optimizer",)
+
+    def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        chosen = plots.most(lr_curves, study, over=["learner", "optimizer"], beside=["split"])
+        lost = f"{int(chosen.rows['diverged'].sum())} of {len(chosen.rows)}"
+        return Selection(chosen.rows, chosen.title, more={"lost": lost})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, looks = selection.rows, plots.looks(selection.rows, "split", study)
+        labels = {"xlabel": "Learning rate", "ylabel": "Held-out recovery (%)"}
+        layout = {"row_in": 1.25, "around_in": 0.7, "x": "column"} | labels
+        figure, panels = plots.panels(rows, study, "optimizer", "learner", **layout)
+        limits = _recoveries(rows[_RECOVERY].dropna())
+        for axes, models in panels:
+            style.zero_line(axes)
+            axes.set(xscale="log", ylim=limits)
+            axes.xaxis.set_major_locator(LogLocator(numticks=4))
+            axes.xaxis.set_minor_locator(NullLocator())
+            for split, apart in plots.beside(models["split"].unique(), _APART).items():
+                _curve(axes, where(models, split=split), looks[split], 10**apart)
+        handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
+        handles += [plots.key(label, markerfacecolor="none", **s) for label, s in _SIGNS.items()]
+        plots.legend(figure, handles, ncols=5)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        return f"rates {span(rows.loc[rows['selected'].astype(bool), 'learning_rate'], rate)}"
+
+
+def _recoveries(values: pd.Series) -> tuple[float, float]:
+    """Limits of the axis, with room below for what is under it."""
+    if values.empty:
+        return _FLOOR_PERCENT, 100.0
+    low = max(min(values.min(), 0.0), _FLOOR_PERCENT)
+    high = max(values.max(), 10.0)
+    pad = 0.08 * (high - low)
+    return low - 3 * pad, high + pad
+
+
+def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
+    low, high = axes.get_ylim()
+    floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
+    x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
+    color, hollow = {"color": look.color}, {"facecolors": "none", "edgecolors": look.color}
+    for those, height, sign in (
+        (y >= floor, y, {"s": 7, "alpha": 0.55, "linewidths": 0, "marker": look.marker} | color),
+        (y < floor, y.clip(lower=floor), {"s": 16, "linewidths": 0.8, "marker": "v"} | hollow),
+        (lost, y.where(~lost, bottom), {"s": 16, "linewidths": 1, "marker": "x"} | color),
+    ):
+        axes.scatter(x[those], height[those], **sign)
+    by_rate = rows.groupby("learning_rate")[_RECOVERY]
+    means = by_rate.mean().where(by_rate.count() == by_rate.size())
+    line = {"linestyle": look.line, "linewidth": 1, "zorder": 2.5}
+    axes.plot(means.index * apart, means.where(means >= floor), **line, **color)
+    best = rows[rows["selected"].astype(bool)]
+    if best[_RECOVERY].notna().any():
+        ring = {"marker": "o", "markersize": 6.5, "markerfacecolor": "none", "zorder": 4}
+        ring |= {"markeredgecolor": style.RING, "markeredgewidth": 1.3, "linestyle": "none"}
+        axes.plot(x[best.index[0]], max(best[_RECOVERY].mean(), floor), **ring)
+
+
+class AdaptationTraces(
+    Figure, name="adaptation_traces", label="Adaptation over the stream", chapter="drift", order=20
+):
+    """A line a learner, splits by optimizers, of the condition that has most learners there."""
+
+    caption = (
+        "Error while learning, at the selected rates ({title}), per window of {window:g} steps, as "
+        f"a running mean over {_SMOOTHED_WINDOWS} windows. Lines: means over seeds that are finite "
+        "there (n = {n}); bands: ± 1 standard deviation; grey dashes: the frozen model."
+    )
+    by = ("split", "learner")
+
+    def select(self, traces: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        chosen = plots.most(traces, study, over=["learner", "optimizer"], beside=["split"])
+        window = min(np.diff(np.unique(chosen.rows["step"]), prepend=0), default=0)
+        return Selection(chosen.rows, chosen.title, more={"window": window})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows = selection.rows.sort_values("step", kind="stable")
+        looks = plots.looks(rows, "learner", study)
+        model = rows.groupby(["learner", "optimizer", "split", "seed"])["error"]
+        rows["smooth"] = model.transform(_smooth).where(rows["error"].notna())
+        labels = {"xlabel": "Step of the adapt part", "ylabel": "Error"}
+        layout = {"row_in": 1.8, "around_in": 1.0, "x": "row"} | labels
+        figure, panels = plots.panels(rows, study, "optimizer", "split", **layout)
+        for axes, models in panels:
+            axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+            axes.xaxis.set_major_formatter(plots.THOUSANDS)
+            frozen = models.groupby("step")["frozen_error"].mean()
+            axes.plot(_smooth(frozen), linewidth=1.1, zorder=1.5, **_FROZEN)
+            for i, (learner, look) in enumerate(looks.items()):
+                by_step = where(models, learner=learner).groupby("step")["smooth"]
+                mean, spread = by_step.mean(), by_step.std().fillna(0)
+                band = {"color": look.color, "alpha": 0.13, "linewidth": 0}
+                axes.fill_between(mean.index, mean - spread, mean + spread, **band)
+                # Markers start one after another, so that none hides another.
+                apart = max(len(mean) // 4, 1)
+                mark = {"markersize": 3, "markeredgecolor": "white", "markeredgewidth": 0.3}
+                mark |= {"marker": look.marker, "markevery": (i * apart // len(looks), apart)}
+                axes.plot(mean, color=look.color, linestyle=look.line, linewidth=1.2, **mark)
+        axes.set_ylim(*_errors(rows))
+        handles = plots.keys_of("learner", looks, study, lines=True, markersize=3)
+        plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        last = rows[rows["step"] == rows["step"].max()]
+        frozen = number(last["frozen_error"].mean(), 2)
+        return f"{span(last['error'], digits=2)} in the last window, frozen {frozen}"
+
+
+def _smooth(values: pd.Series) -> pd.Series:
+    """Running mean over windows, because the stream varies more than learners differ."""
+    return values.rolling(_SMOOTHED_WINDOWS, center=True, min_periods=1).mean()
+
+
+def _errors(rows: pd.DataFrame) -> tuple[float, float]:
+    """Limits that hold all mean traces, but for those of models that diverge later."""
+    means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean().dropna()
+    low, high = rows["frozen_error"].min(), rows["frozen_error"].max()
+    highest = max(1.1 * high, min(2 * high, 1.05 * means.quantile(0.995)))
+    return 0.95 * min(low, means.quantile(0.01)), highest
+
+
+class HorizonGap(
+    Figure, name="horizon_gap", label="Gap against adapt horizon", chapter="horizon", order=10
+):
+    """A line an optimizer, a panel a condition, with the paper's range where it holds."""
+
+    caption = (
+        "Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 % bootstrap "
+        "interval over seeds of one pair (n = {n}).{note}"
+    )
+    by = ("optimizer",)
+
+    def select(self, horizon_gaps: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
+        paper, more = load().horizon, {"groups": groups, "note": ""}
+        condition = {name: paper[name] for name in ("architecture", "precision", "split")}
+        more["bands"] = [plots.papers(rows.iloc[0], study, condition) for _, rows in groups]
+        more["whose"] = study.called("optimizer", paper["optimizer"])
+        if any(more["bands"]):
+            ends = " to ".join(number(paper[end], 0, signed=True) for end in ("low_pp", "high_pp"))
+            more["note"] = f" Grey band: the paper's range for {more['whose']}, {ends} pp."
+        return Selection(study.arrange(horizon_gaps), more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, more, paper = selection.rows, selection.more, load().horizon
+        looks = plots.looks(rows, "optimizer", study)
+        labels = {"xlabel": "Adapt horizon (steps)", "ylabel": "Gap (pp)"}
+        layout = {"row_in": 1.9, "around_in": 1.2, "x": "plot", "wrap": 3} | labels
+        figure, panels = plots.titled(more["groups"], **layout)
+        for (axes, gaps), band in zip(panels, more["bands"], strict=True):
+            if band:
+                axes.axhspan(paper["low_pp"], paper["high_pp"], color=style.BAND, zorder=0)
+            style.zero_line(axes)
+            horizons = np.sort(gaps["horizon_steps"].unique())
+            apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
+            for name, shift in plots.beside(gaps["optimizer"].unique(), apart).items():
+                line, look = where(gaps, optimizer=name).sort_values("horizon_steps"), looks[name]
+                place = line["horizon_steps"] + shift, "gap_pp", ("low_pp", "high_pp")
+                plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)
+            axes.xaxis.set_major_formatter(plots.THOUSANDS)
+            axes.set_xticks(horizons)
+            if gaps["gap_pp"].isna().all():
+                plots.say(axes, "no gap: diverged")
+        handles = plots.keys_of("optimizer", looks, study, lines=True)
+        handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
+        plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        return f"{span(rows['gap_pp'], signed=True)} pp"

@@ -1,0 +1,288 @@
+"""Gaps: two by two, pair by pair, and beside the margin of equivalence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from orla.catalogue import Mark
+from orla.reports import estimates as told
+from orla.reports import style
+from orla.reports.claims import condition_of
+from orla.reports.figures import plots
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import where
+from orla.reports.numbers import count, estimate, interval, is_missing, number
+from orla.reports.paper import load
+from orla.reports.square import recoveries, square
+from orla.reports.study import CONDITION, StudyFacts
+from orla.study.keys import SETTING
+
+_T95 = ("t95_low_pp", "t95_high_pp")
+_T90 = ("t90_low_pp", "t90_high_pp")
+_NEW = ("prediction_low_pp", "prediction_high_pp")
+_NO_ENDS = (np.nan, np.nan)
+_GRADIENTS = {0.5: "immediate\ngradient", 2.5: "full\ngradient"}
+_DIFFERENCES = ["gradient,\nper step", "gradient,\nper window"]
+_DIFFERENCES += ["cadence,\nimmediate", "cadence,\nfull"]
+# The two rows of plots of a network, by their y axis.
+_KINDS = ("Recovery (%)", "Difference (pp)")
+_WIDEST = 4
+_TOGETHER = ["mean of pairs", "new pair"]
+_THEIRS = plots.PAPERS | {"markersize": 3.5, "color": style.QUIET}
+
+
+class TwoByTwo(
+    Figure, name="two_by_two", label="Gradient and cadence, two by two", chapter="cadence", order=10
+):
+    """Recoveries above differences, of the networks for which a difference has a meaning."""
+
+    caption = (
+        "Recovery (%) of two gradients at two cadences, {title}: immediate (the past held fixed) "
+        "and full, updated at each step and once a window. Below, what the gradient adds at one "
+        "cadence (full − immediate), and what the cadence adds for one gradient (per window − per "
+        f"step). Bars: {told.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where "
+        f"there are at most {told.FEW_POINTS}.{{note}}"
+    )
+    by = ("architecture", "optimizer", "comparison")
+
+    def select(
+        self, estimates: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
+    ) -> Selection | None:
+        cells = square(study)
+        rows = estimates[estimates["comparison"].isin(cells or ())]
+        estimand = next((e for e in told.OF_HELDOUT if (rows["estimand"] == e).any()), "")
+        chosen = plots.most(where(rows, estimand=estimand), study, over=self.by)
+        rows, keys = chosen.rows, chosen.keys
+        clear = {row["architecture"] for row in rows.to_dict("records") if _is_clear(row)}
+        if not clear:
+            return None
+        title = f"{study.called('split', keys['split'])}, {told.ESTIMANDS[estimand]}"
+        if estimates["pair"].nunique() > 1:
+            title = f"{keys['pair']}, {title}"
+        networks = study.names(rows, "architecture").items()
+        unclear = " and ".join(label for name, label in networks if name not in clear)
+        note = f" Recovery has no meaning on {unclear}: see the table." if unclear else ""
+        more = {"cells": cells, "seeds": seed_gaps, "note": note}
+        return Selection(rows[rows["architecture"].isin(clear)], title, keys, more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, cells = selection.rows, selection.more["cells"]
+        looks = study.marks("learner", cells.learners(study))
+        networks = study.names(rows, "architecture").items()
+        lines = {(name, kind): label for name, label in networks for kind in _KINDS}
+        layout = {"row_in": 1.55, "around_in": 1.1, "x": "row", "y": "row"}
+        figure, axes_of = plots.facets(study.names(rows, "optimizer"), lines, **layout)
+        for ((network, kind), optimizer), axes in axes_of.items():
+            here = where(rows, architecture=network, optimizer=optimizer)
+            gaps = told.with_points(here, selection.more["seeds"])
+            gaps = {row["comparison"]: row for row in gaps}
+            axes.set_xlim(-0.6, 3.6)
+            axes.tick_params(axis="x", length=0)
+            if axes.get_subplotspec().is_first_col():
+                axes.set_ylabel(kind)
+            if kind == _KINDS[0]:
+                axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
+                places = [place or (None, "") for place in recoveries(gaps, cells)]
+                for x, name in enumerate(cells.learners(study)):
+                    row, side = places[x]
+                    ends = [row and told.recovery_end(row, side, end) for end in ("low", "high")]
+                    _estimate(axes, row, x, f"{side}_percent", ends, looks[name])
+            else:
+                axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
+                plots.margin(axes, study)
+                for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
+                    look = Mark(style.INK, marker)
+                    _estimate(axes, gaps.get(name), x, "gap_pp", _T95, look)
+        plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        return f"{number(rows['gap_pp'].item(), signed=True)} pp"
+
+
+def _is_clear(row: Mapping[str, Any]) -> bool:
+    return told.has_meaning(row) and not is_missing(row["gap_pp"])
+
+
+def _estimate(
+    axes: Axes, row: Any, at: float, column: str, ends: Any, look: Mark, across: bool = False,
+    apart: float = 0.25, **more: Any,
+) -> None:  # fmt: skip
+    """A row's column at a place of the other axis, with interval and few seeds; or why not."""
+    if row is None or not told.has_meaning(row) or is_missing(row[column]):
+        text = "not run" if row is None else "no meaning"
+        if across:
+            axes.text(0.02, at, text, transform=axes.get_yaxis_transform(), va="center")
+        else:
+            middle = {"rotation": 90, "ha": "center", "va": "center"}
+            axes.text(at, 0.5, text, transform=axes.get_xaxis_transform(), **middle)
+        return
+    seeds = row["points"][column].dropna()
+    places = [seeds, np.full(len(seeds), at + apart)]
+    if across or len(seeds) <= told.FEW_POINTS:
+        plots.dots(axes, *(places if across else reversed(places)))
+    place = (column, at) if across else (at, column)
+    plots.bars(axes, row, *place, ends, look, across=across, **more)
+
+
+class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pair", order=10):
+    """Gaps by pair and over pairs, of the task, network and split that has most pairs."""
+
+    caption = (
+        "Held-out gaps in pp by pair of sessions, {title}. Small dots: seeds; marks: mean of a "
+        "pair (hollow where a guard fails). Below, the mean over pairs with its "
+        f"{told.OVER_PAIRS}, and the 95 % prediction interval for a new pair. Grey band: the "
+        "margin of {margin}."
+    )
+    by = ("optimizer", "comparison")
+
+    def select(
+        self, seed_gaps: pd.DataFrame, estimates: pd.DataFrame, over_pairs: pd.DataFrame, *,
+        study: StudyFacts,
+    ) -> Selection:  # fmt: skip
+        rows = over_pairs[over_pairs["n_pairs"] == over_pairs["n_pairs"].max()]
+        main = rows["estimand"] == told.OF_HELDOUT[0]
+        by = (*SETTING, "estimand")
+        keys = plots.most(rows[main] if main.any() else rows, study, over=self.by, keys=by).keys
+        if not keys:
+            return Selection(rows)
+        rows = where(over_pairs, **keys)
+        names = [name for name in square(study) or () if (rows["comparison"] == name).any()]
+        rows = rows[rows["comparison"].isin(names or study.present(rows, "comparison")[:_WIDEST])]
+        same = [name for name in (*by, "comparison") if name in rows]
+        pairs = told.with_points(estimates.merge(rows[same].drop_duplicates(), on=same), seed_gaps)
+        title = f"{study.title_of(keys, over_pairs)}: {told.ESTIMANDS[keys['estimand']]}"
+        return Selection(rows, title, keys, {"pairs": pairs})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, pairs = selection.rows, selection.more["pairs"]
+        labels = [*sorted({pair["pair"] for pair in pairs}), *_TOGETHER]
+        below = len(labels) - len(_TOGETHER)
+        looks = plots.looks(rows, "optimizer", study)
+        layout = {"row_in": 0.5 + 0.14 * (len(labels) + 1), "around_in": 1.3, "x": "row"}
+        layout |= {"xlabel": "Gap (pp)"}
+        figure, panels = plots.panels(rows, study, "comparison", "optimizer", **layout)
+        for axes, over in panels:
+            band = plots.margin(axes, study, vertical=True)
+            plots.row_labels(axes, labels)
+            for row in over.to_dict("records"):
+                look = looks[row["optimizer"]]
+                for pair in pairs:
+                    if all(pair[name] == row[name] for name in self.by):
+                        place = labels.index(pair["pair"]), "gap_pp", _NO_ENDS
+                        face = "white" if pair["guards"] else look.color
+                        hollow = {"across": True, "apart": 0, "markerfacecolor": face}
+                        _estimate(axes, pair, *place, look, **hollow)
+                axes.axhline(below - 0.5, color=style.QUIET, linewidth=0.6)
+                for y, ends, look_of in (
+                    (below, _T95, {"elinewidth": 2.4, "markersize": 5}),
+                    (below + 1, _NEW, {"elinewidth": 0.9, "marker": "|"}),
+                ):
+                    plots.bars(axes, row, "gap_pp", y, ends, look, across=True, **look_of)
+        mean = plots.key("mean of a pair", marker="o")
+        hollow = plots.key("a guard fails", marker="o", markerfacecolor="white")
+        plots.legend(figure, [plots.seed_key(), mean, hollow, band], columnspacing=1)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        [row] = rows.to_dict("records")
+        mean = estimate(row["gap_pp"], *(row[end] for end in _T95), signed=True)
+        new = interval(*(row[end] for end in _NEW))
+        return f"{mean} pp, new pair {new}, {count(row['n_pairs'])} pairs"
+
+
+class TostInterval(
+    Figure, name="tost_interval", label="Equivalence within the margin", chapter="drift", order=10
+):
+    """Each gap of the main comparison beside the margin, those of the paper's headline first."""
+
+    caption = (
+        "Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair: "
+        "equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots: "
+        "seeds.{note}"
+    )
+    by = ("label",)
+
+    def select(
+        self, gaps: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
+    ) -> Selection:
+        rows = study.arrange(where(gaps, comparison=study.main))
+        kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
+        called = [
+            rows[kind].map(study.names(rows, kind)) for kind in ("optimizer", *reversed(kinds))
+        ]
+        paper = [_papers(row, study) for row in rows.to_dict("records")]
+        paper = pd.DataFrame(paper, columns=["paper", "paper_low", "paper_high", "headline"])
+        rows = rows.assign(label=called[0].str.cat(called[1:], sep=", ")).join(paper)
+        rows = rows.sort_values("headline", ascending=False, kind="stable")
+        more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
+        more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
+        if rows["paper"].notna().any():
+            more["note"] = (
+                " Open diamonds: the paper's estimates, with its interval where it prints one, or "
+                "the 90 % interval that its δ* implies."
+            )
+        return Selection(rows, more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, more = selection.rows, selection.more
+        looks = plots.looks(rows, "optimizer", study)
+        layout = {"row_in": 0.36 * len(rows), "width_in": style.TWO_COLUMNS_IN}
+        figure, axes = plots.single(around_in=1.35, xlabel="Gap (pp)", **layout)
+        band = plots.margin(axes, study, vertical=True)
+        plots.row_labels(axes, rows["label"])
+        beside = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+        for y, row in enumerate(told.with_points(rows, more["seeds"])):
+            ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
+            wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
+            _estimate(axes, row, y, "gap_pp", ends, look, **wide)
+            if not is_missing(row["paper"]):
+                thin = {"across": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
+                thin |= _THEIRS | {"markeredgecolor": style.QUIET}
+                place = "paper", y + 0.32, ("paper_low", "paper_high")
+                plots.bars(axes, row, *place, look, **thin)
+            axes.annotate(_verdict(row), (1.01, y), **beside)
+        line = {"marker": "o", "linestyle": "-", "linewidth": 2}
+        handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
+        if more["note"]:
+            handles += [plots.key("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})]
+        plots.legend(figure, [*handles, band])
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        row = rows.to_dict("records")[0]
+        ends = (row[end] for end in _T90)
+        gap = estimate(row["gap_pp"], *ends, signed=True, n=row["n_seeds"]) + " pp, "
+        theirs = estimate(row["paper"], row["paper_low"], row["paper_high"], signed=True)
+        paper = "" if is_missing(row["paper"]) else f"; the paper {theirs} pp"
+        return gap * _is_clear(row) + _verdict(row) + paper
+
+
+def _papers(row: Mapping[str, Any], study: StudyFacts) -> tuple[Any, Any, Any, bool]:
+    """The paper's gap for a row with its interval, and whether it is that of its headline."""
+    paper, headline = study.paper(row, study.main), plots.papers(row, study, condition_of("gaps"))
+    gap = paper and paper.gap(row["optimizer"], row["precision"], row["split"], row["architecture"])
+    if gap is None or gap.value is None:
+        return np.nan, *_NO_ENDS, headline
+    if headline:  # a t interval is symmetric, δ* its farther end
+        low = -load().headline["delta_star_pp"]
+        return gap.value, low, 2 * gap.value - low, True
+    return gap.value, gap.low, gap.high, False
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    lost = int(row["n_diverged"])
+    n = f"n = {int(row['n_seeds'])}" + (f" ({lost} div.)" if lost else "")
+    if is_missing(row["gap_pp"]):
+        return f"{n}: no gap"
+    if not told.has_meaning(row):
+        return f"{n}: recovery has no meaning"
+    same = "equivalent" if row["equivalent"] else "not shown equivalent"
+    star = "" if is_missing(row["delta_star_pp"]) else f"δ* = {number(row['delta_star_pp'])}, "
+    return f"{n}, {star}{same}"

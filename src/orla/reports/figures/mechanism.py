@@ -1,0 +1,266 @@
+"""The mechanism: ratio and gap, and the past gradient's singular values, turns and direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import LogLocator, NullLocator
+
+from orla.catalogue import Mark
+from orla.reports import style
+from orla.reports.figures import plots
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.figures.plots import where
+from orla.reports.numbers import estimate, number
+from orla.reports.paper import load
+from orla.reports.paper_rows import full_learner, papers_structure, plain
+from orla.reports.study import HIDDEN, StudyFacts, in_paper
+
+_RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
+_MOST_SPLITS = 3
+# Digits of the ticks of a decade, the densest first.
+_TICKS = ((1, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1,))
+_MOST_TICKS = 6
+# From here on numbers are long, so that they need more room.
+_LONG = 1000
+_TOGETHER = ("task", "pair", "architecture", "precision", "learner")
+_MOST_PANELS = 12
+_SPECTRA = {
+    "singular_past": ("G_past", {"color": "#7a2a00", "linestyle": "-"}),
+    "singular_immediate": ("G_imm", {"color": "#3f8fbf", "linestyle": (0, (3, 1.2))}),
+}
+# Rounding: a smaller share is no singular value.
+_LEAST = 1e-6
+
+
+class RatioGapPlane(
+    Figure, name="ratio_gap_plane", label="Update ratio and gap", chapter="mechanism", order=10
+):
+    """Both with their intervals, a panel a split; of several networks that of most optimizers."""
+
+    caption = (
+        f"Mean over updates of {_RATIO} under the comparison's first learner, and the held-out "
+        "recovery gap of {main}, {title}, by optimizer. Bars: 95 % percentile bootstrap intervals "
+        "over seeds (n = {n}).{note}"
+    )
+    by = ("optimizer", "split")
+
+    def select(self, ratio_gap: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        both = ratio_gap.dropna(subset=["update_ratio", "gap_pp"])
+        chosen = plots.most(both, study, over=["optimizer"], beside=["split"])
+        splits = chosen.rows.drop_duplicates("split").to_dict("records")
+        paper = [row for one in splits for row in _papers(one, study)]
+        more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
+        return Selection(chosen.rows, chosen.title, more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, paper = selection.rows, selection.more["paper"]
+        looks = plots.looks(rows, "optimizer", study)
+        drawn = rows[rows["split"].isin(study.present(rows, "split")[:_MOST_SPLITS])]
+        layout = {"row_in": 2, "around_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
+        layout |= {"xlabel": _RATIO, "ylabel": "Gap (pp)"}
+        figure, panels = plots.panels(drawn, study, "split", **layout)
+        place = "update_ratio", "gap_pp"
+        for axes, points in panels:
+            style.zero_line(axes)
+            for row in points.to_dict("records"):
+                look, ends = looks[row["optimizer"]], ("update_ratio_low", "update_ratio_high")
+                plots.bars(axes, row, *place, ends, look, across=True, marker="", capsize=0)
+                plots.bars(axes, row, *place, ("low_pp", "high_pp"), look)
+            for row in paper:
+                if row["split"] == points["split"].iloc[0]:
+                    look = looks.get(row["optimizer"], Mark(style.QUIET, "D"))
+                    hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
+                    axes.plot(*(row[name] for name in place), **hollow)
+            _ticks(axes)
+        handles = plots.keys_of("optimizer", looks, study)
+        if paper:
+            handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
+        plots.legend(figure, handles, ncols=1, loc="outside right center")
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        [row] = rows.to_dict("records")
+        gap = estimate(row["gap_pp"], row["low_pp"], row["high_pp"], signed=True)
+        return f"ratio {number(row['update_ratio'], 2)}, gap {gap} pp"
+
+
+def _papers(keys: Mapping[str, Any], study: StudyFacts) -> list[dict[str, Any]]:
+    """The paper's points, where its table is of this condition."""
+    points = [row for row in map(load().ratio_gap, in_paper("optimizer")) if row]
+    same = ("architecture", "precision", "split")
+    return [row for row in points if plots.papers(keys, study, {name: row[name] for name in same})]
+
+
+def _ticks(axes: Axes) -> None:
+    """A logarithmic axis with a few plain numbers."""
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    within: list[float] = []
+    for digits in _TICKS if high < _LONG else _TICKS[-1:]:
+        ticks = [digit * 10.0**power for power in range(-4, 6) for digit in digits]
+        within = [tick for tick in ticks if low <= tick <= high]
+        if len(within) <= _MOST_TICKS:
+            break
+    axes.set_xticks(within)
+    axes.xaxis.set_major_formatter(plots.PLAIN)
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+class _Profile(Figure):
+    """A figure of some quantities of `profile`, a panel an optimizer and split."""
+
+    quantities: ClassVar[tuple[str, ...]] = ()
+    layout: ClassVar[Mapping[str, Any]] = {}
+    by = ("optimizer", "split")
+
+    def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        """Some quantities along one learner of one network, all optimizers and splits.
+
+        The learner is the one that the paper measures with, where it ran; then the network and
+        task with most panels. Of more panels than a page holds those of the paper's optimizers
+        are drawn.
+        """
+        rows = plain(profile[profile["quantity"].isin(self.quantities)])
+        rows = rows[rows["value"].notna()]
+        if (full := rows["learner"] == full_learner()).any():
+            rows = rows[full]
+        chosen = plots.most(rows, study, over=self.by, keys=_TOGETHER)
+        rows, keys = chosen.rows, chosen.keys
+        papers = rows["optimizer"].isin({row["optimizer"] for row in papers_structure()})
+        if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
+            rows = rows[papers]
+        title = ", ".join(study.called(kind, value) for kind, value in keys.items() if value != "")
+        return Selection(rows, title)
+
+    def panels(
+        self, rows: pd.DataFrame, study: StudyFacts
+    ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+        """A plot for each optimizer and split, with its rows, four abreast."""
+        groups = [
+            (", ".join(map(study.called, self.by, values)), panel)
+            for values, panel in rows.groupby([*self.by], sort=False)
+        ]
+        wide = {"around_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
+        return plots.titled(groups, **wide | self.layout)
+
+
+class PastSpectra(
+    _Profile, name="past_spectra", label="Singular values", chapter="mechanism", order=20
+):
+    """Every singular value over the sum of all, a panel an optimizer and split, a line a seed."""
+
+    caption = (
+        "Singular values of the matrices of past gradients (G_past) and of immediate ones (G_imm), "
+        "a column a window, each over the sum of all, {title}. Thin lines: seeds (n = {n})."
+    )
+    quantities = tuple(_SPECTRA)
+    layout: ClassVar = {
+        "row_in": 1.7, "xlabel": "Singular value,\nlargest first", "ylabel": "Share of their sum"
+    }  # fmt: skip
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        figure, panels = self.panels(selection.rows, study)
+        for axes, rows in panels:
+            for quantity, (_, look) in _SPECTRA.items():
+                values = _by_seed(rows, quantity)
+                axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
+        axes.set(xscale="log", yscale="log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(plots.PLAIN)
+        axes.xaxis.set_minor_locator(NullLocator())
+        plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        firsts = (where(rows, quantity=name, index=0)["value"].mean() for name in _SPECTRA)
+        return "first values " + " and ".join(number(value, 2) for value in firsts)
+
+
+class PastTurns(
+    _Profile, name="past_turns", label="Turns of the past gradient", chapter="mechanism", order=30
+):
+    """Cosine of the past gradients of consecutive windows, a panel an optimizer and split."""
+
+    caption = (
+        "Cosine of the past gradient of a window and that of the next: 1 where its direction "
+        "stays, 0 where it turns by a right angle, {title}. Thin grey lines: seeds (n = {n}); "
+        "thick: their mean."
+    )
+    quantities = ("turn_cosine",)
+    layout: ClassVar = {
+        "row_in": 1.45, "xlabel": "Window", "ylabel": "Cosine with\nthe next window's"
+    }  # fmt: skip
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        looks = plots.looks(selection.rows, "optimizer", study)
+        figure, panels = self.panels(selection.rows, study)
+        for axes, rows in panels:
+            values, look = _by_seed(rows, *self.quantities), looks[rows["optimizer"].iloc[0]]
+            style.zero_line(axes)
+            axes.plot(values, color=style.QUIET, linewidth=0.4)
+            axes.plot(values.mean(axis=1), color=look.color, linewidth=1.5)
+        axes.set(ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        return f"mean {number(rows['value'].mean(), 2)}"
+
+
+class PastMap(
+    _Profile, name="past_map", label="The past gradient's direction", chapter="mechanism", order=40
+):
+    """|u_1| on W_hh as a map, a panel an optimizer and split, of the first seed."""
+
+    caption = (
+        "Absolute numbers of u_1, the first left singular vector of the matrix of past gradients, "
+        "on the recurrent weights (rows: the unit that is moved; columns: the unit that it comes "
+        "from), {title}, seed {seed}."
+    )
+    quantities = ("u1_map",)
+    layout: ClassVar = {"row_in": 1.85, "x": "plot", "y": "plot"}
+
+    def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        """The map of the first seed: not every condition has the same seeds."""
+        chosen = super().select(profile, study=study)
+        rows = chosen.rows
+        rows = rows[rows["seed"] == rows.groupby([*self.by])["seed"].transform("min")]
+        return Selection(rows, chosen.title, more={"seed": rows["seed"].min()})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows = selection.rows
+        figure, panels = self.panels(rows, study)
+        look = {"vmin": 0, "vmax": rows["value"].abs().max(), "cmap": "magma_r"}
+        for axes, panel in panels:
+            image = axes.imshow(_map(panel, study), interpolation="nearest", **look)
+            axes.set(xticks=[], yticks=[])
+        bar = figure.colorbar(image, ax=[axes for axes, _ in panels], shrink=0.8, aspect=25)
+        bar.set_label("|u₁|")
+        figure.supxlabel("from unit", fontsize=style.FONT_PT)
+        figure.supylabel("to unit", fontsize=style.FONT_PT)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        squares = np.sort(rows["value"].to_numpy(float) ** 2)[::-1]
+        share = squares[: -(-len(squares) // 10)].sum() / squares.sum()
+        return f"{number(100 * share, 0)} % of the squared norm in the largest tenth"
+
+
+def _by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """The rows of one quantity, its values from 1 on in a column for each seed."""
+    values = where(rows, quantity=quantity)
+    values = values.pivot(index="index", columns="seed", values="value")
+    return values.set_axis(values.index + 1)
+
+
+def _map(rows: pd.DataFrame, study: StudyFacts) -> np.ndarray:
+    """(units to, units from) absolute values; numbers that are missing are NaN."""
+    units = study.options("architecture", rows["architecture"].iloc[0]).get("hidden", HIDDEN)
+    values = np.full(-(-(int(rows["index"].max()) + 1) // units) * units, np.nan)
+    values[rows["index"].to_numpy(int)] = rows["value"].abs().to_numpy(float)
+    return values.reshape(-1, units)

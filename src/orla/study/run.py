@@ -1,0 +1,241 @@
+"""One condition, ready to run: networks, episode, learner and all that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from orla import catalogue
+from orla.architectures.base import Parameters
+from orla.engine import memory
+from orla.engine.asked_memory import sizes
+from orla.engine.forward import outputs_of
+from orla.engine.loop import Loop, Moments, loop_of
+from orla.engine.state import PRECISIONS
+from orla.losses.base import Loss
+from orla.programs import compiling
+from orla.provenance import cost
+from orla.study import scores
+from orla.study.batches import chosen, in_batches, initial_parameters, moments, started
+from orla.study.scores import Scores
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
+
+# Least models of a batch of frozen networks that runs by a compiled program.
+FORWARD_MODELS = 5
+
+
+@dataclass(frozen=True)
+class ConditionRun:
+    """One condition.
+
+    Attributes:
+        keys: its key columns (`study.keys.KEYS`).
+        networks: starting parameters, (seeds, ...) each; their precision is that of the run.
+        episode: the data of the models.
+        loop: with the episode's loss and segments of its windows; its compiled programs serve all
+            batches.
+        batch_models: models that are computed together; changes the last digits only.
+        device: of the computation.
+        shared: `baseline` of another condition with the same episode and at least these networks,
+            so that it is computed once.
+    """
+
+    keys: Mapping[str, str]
+    networks: Parameters
+    episode: Episode
+    loop: Loop
+    batch_models: int = 5
+    device: torch.device | str = "cpu"
+    shared: Mapping[str, np.ndarray] | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """The episode's loss."""
+        return self.loop.loss
+
+    @property
+    def seeds(self) -> int:
+        """Number of networks."""
+        return len(next(iter(self.networks.values())))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of networks and arithmetic."""
+        return next(iter(self.networks.values())).dtype
+
+    @property
+    def steps(self) -> int:
+        """Steps of the adapt part."""
+        return len(self.episode.adapt)
+
+    @property
+    def heldout(self) -> slice:
+        """The held-out part of `whole`."""
+        return slice(self.steps, len(self._whole))
+
+    def tensor(self, array: np.ndarray) -> Tensor:
+        """Values in the run's precision, on its device."""
+        return torch.as_tensor(array, dtype=self.dtype, device=self.device)
+
+    def batch(self, seed: np.ndarray) -> Parameters:
+        """The starting parameters of these seeds."""
+        params = chosen(self.networks, torch.as_tensor(seed))
+        return {name: p.to(self.device) for name, p in params.items()}
+
+    def moments(self, stream: Stream, seed: np.ndarray) -> Moments:
+        """A stream as tensors, for the models of these seeds."""
+        return moments(stream, seed, self.dtype, self.device)
+
+    def whole(self, seed: np.ndarray) -> Moments:
+        """The adapt part and the held-out part as one stream, for the models of these seeds."""
+        return self.moments(self._whole, seed)
+
+    @cached_property
+    def _whole(self) -> Stream:
+        return self.episode.whole
+
+    def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
+        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state.
+
+        Smaller batches are filled up with copies, so that one compiled program serves all.
+        """
+        models = len(next(iter(params.values())))
+        if compiling.enabled() and models < FORWARD_MODELS:
+            index = torch.arange(FORWARD_MODELS, device=self.device).clamp(max=models - 1)
+            params, state = chosen(params, index), None if state is None else state[index]
+            if stream["x"].dim() == 3:
+                stream = {n: stream[n][:, index] for n in ("x", "starts") if n in stream}
+        return outputs_of(self.loop.learner.architecture, params, state, stream)[:models]
+
+    def frozen_scores(
+        self, params: Parameters, state: Tensor, whole: Moments, part: slice, since: int
+    ) -> Scores:
+        """Scores of models on a part of their stream `whole`, weights and state of step `since`."""
+        stream = {name: m[since : part.stop] for name, m in whole.items()}
+        outputs = self.outputs(params, state, stream)
+        return scores.scored(self.loss, outputs, stream, slice(part.start - since, None))
+
+    @cached_property
+    def baseline(self) -> dict[str, np.ndarray]:
+        """Errors of the networks that do not adapt: (seeds,) each, and by window.
+
+        "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
+        "reference_error" (NaN without a reference) and "constant_error", of the best constant
+        outputs on the held-out part; "frozen_trace" (seeds, windows).
+        """
+        if self.shared is not None:
+            return {name: values[: self.seeds] for name, values in self.shared.items()}
+        heldout = self.episode.heldout
+        constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
+        stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
+        frozen = in_batches(self.seeds, self.batch_models, self._frozen)
+        return frozen | {"constant_error": constant[stream]}
+
+    def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
+        episode, params, whole = self.episode, self.batch(seed), self.whole(seed)
+        outputs = self.outputs(params, None, whole)
+        adapt = {name: m[: self.steps] for name, m in whole.items()}
+        each = scores.errors(self.loss, outputs[:, : self.steps], adapt)
+        parts = {
+            "heldout": self.heldout,
+            "adapt": slice(0, self.steps),
+            "validation": slice(episode.selection_cut, self.steps),
+        }
+        reference = np.full(len(seed), np.nan)
+        if episode.reference is not None:
+            stream = self.moments(episode.reference, seed)
+            part, before = slice(episode.reference_from, None), self.outputs(params, None, stream)
+            reference, _ = scores.scored(self.loss, before, stream, part)
+        return {
+            **{
+                f"frozen_{name}_error": scores.scored(self.loss, outputs, whole, part)[0]
+                for name, part in parts.items()
+            },
+            "reference_error": reference,
+            "frozen_trace": scores.window_means(
+                each, scores.by_models(adapt, "scored"), episode.window
+            ),
+        }
+
+
+def run_of(
+    job: Mapping[str, Any],
+    episode: Episode,
+    networks: Parameters | None,
+    *,
+    most: int,
+    memory_mb: float | None = None,
+    device: torch.device | str = "cpu",
+    baseline: Mapping[str, np.ndarray] | None = None,
+) -> ConditionRun:
+    """The run of a condition, from the plain data that a workflow rule gives.
+
+    Args:
+        job: From `plan.Plan.job`.
+        episode: The data of the models.
+        networks: Pretrained networks, at least one a seed; None for a start without pretraining.
+        most: Most models that are computed together.
+        memory_mb: Memory limit of the job in MB; None for no limit.
+        device: Where to compute.
+        baseline: `ConditionRun.shared`, of a condition that is started alike; None to compute it.
+
+    Raises:
+        OrlaError: A part is unknown or refuses its options, or one model does not fit.
+    """
+    loss = catalogue.make("loss", episode.loss)
+    loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
+    architecture, seeds = loop.learner.architecture, range(job["seeds"])
+    if networks is None:
+        dtype = PRECISIONS[job["keys"]["precision"]]
+        networks = initial_parameters(architecture, seeds, dtype)
+    start = catalogue.make("start", job["start"])
+    return ConditionRun(
+        keys=job["keys"],
+        networks=started(start, architecture, networks, seeds),
+        episode=episode,
+        loop=loop,
+        batch_models=memory.batch_models(
+            loop,
+            most=most,
+            memory_mb=memory_mb,
+            device=torch.device(device).type,
+            steps=len(episode.whole),
+            own_streams=job["seeds"] if episode.adapt.own else 0,
+            **sizes(job),
+        ),
+        device=device,
+        shared=baseline,
+    )
+
+
+def compile_all(runs: Iterable[ConditionRun]) -> list[Path]:
+    """Compile and keep the programs that sweeps of these conditions will load; return their places.
+
+    Each run is taken through one update of a batch, and its networks frozen before and after it;
+    the numbers are thrown away, so that initial networks will do. Compilation is configured before
+    (`programs.compiling.configure`), and the process runs no sweep afterwards.
+    """
+    paths: dict[Path, None] = {}
+
+    def wanted(path: Path) -> bool:
+        paths[path] = None
+        return True
+
+    with cost.phase("compiling"), compiling.only(wanted):
+        for run in runs:
+            seed = np.zeros(run.batch_models, dtype=int)
+            stream = run.episode.adapt.part(slice(run.loop.learner.stride))
+            some = run.moments(stream, seed)
+            state = run.loop.start(run.batch(seed), seeds=seed.tolist())
+            run.loop.run(state, run.tensor(np.full(len(seed), 1e-4)), some)
+            run.outputs(run.batch(seed), None, some)
+            run.outputs(state.params, state.network, some)
+    return list(paths)

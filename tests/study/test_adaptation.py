@@ -1,0 +1,171 @@
+"""Which kept conditions and networks a job takes over, and which it makes again."""
+
+import shutil
+
+import pytest
+
+from orla.errors import OrlaError
+from orla.provenance import collect, networks
+from orla.provenance.arrays import read_arrays
+from orla.provenance.tables import read_table
+from orla.study import adaptation
+from orla.study.keys import DEFAULTS, KEYS
+
+TASK = {"kind": "sine", "pretraining": 400, "adapt": 80, "heldout": 40, "window": 20}
+NETWORK = {"kind": "rnn", "hidden": 3}
+COMPUTE = {"batch_models": 4, "compile": False}
+PRETRAINED = {
+    "network": NETWORK,
+    "name": "small",
+    "precision": "float64",
+    "seeds": 2,
+    "split": "shift",
+    "settings": {"max_epochs": 1},
+    "parts": [("architecture", "rnn")],
+}
+
+
+def job(learner, optimizer):
+    keys = dict.fromkeys(KEYS, "") | DEFAULTS | {"task": "wave", "architecture": "small"}
+    keys |= {"precision": "float64", "split": "shift"}
+    return {
+        "keys": keys | {"learner": learner, "optimizer": optimizer},
+        "seeds": 2,
+        "network": NETWORK,
+        "learner": {"kind": learner},
+        "optimizer": {"kind": optimizer},
+        "start": {"kind": "pretrained"},
+        "observers": {},
+        "interventions": [],
+        "probes": [],
+        "learning_rates": [0.01],
+        "growth": 0,
+        "horizons": [],
+        "stable_windows": 2,
+    }
+
+
+JOBS = {f"{x} {y}": job(x, y) for x in ("immediate", "last-layer") for y in ("sgd", "adam")}
+
+
+class Folder:
+    """A job's folder; `adapted` says which conditions a run of the job adapts."""
+
+    def __init__(self, path, capsys):
+        self.path, self.capsys = path, capsys
+
+    def adapted(self, jobs=JOBS, task=TASK, compute=COMPUTE):
+        episodes, trained = adaptation.Episodes(task, None, 2), f"{self.path}/networks.safetensors"
+        adaptation.write_networks(PRETRAINED, episodes, trained, compute)
+        named = {f"{self.path}/{name}": job for name, job in jobs.items()}
+        written = f"{self.path}/all.parquet", f"{self.path}/all.npz"
+        self.capsys.readouterr()
+        adaptation.adapt(named, episodes, trained, *written, compute=compute)
+        lines = [
+            line
+            for line in self.capsys.readouterr().err.splitlines()
+            if f" of {len(jobs)}: " in line
+        ]
+        assert len(lines) == len(jobs)
+        return {line.rpartition("/")[2] for line in lines if not line.endswith(", kept")}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return tmp_path_factory.mktemp("job")
+
+
+@pytest.fixture
+def folder(finished, tmp_path, capsys):
+    if not any(finished.iterdir()):
+        assert Folder(finished, capsys).adapted() == set(JOBS)
+    shutil.copytree(finished, tmp_path / "job")
+    return Folder(tmp_path / "job", capsys)
+
+
+def test_nothing_is_made_again_and_the_tables_are_those_of_the_conditions(folder):
+    before = {file: file.read_bytes() for file in folder.path.iterdir()}
+    assert folder.adapted() == set()
+    assert before == {file: file.read_bytes() for file in folder.path.iterdir()}
+    table, arrays = read_table(folder.path / "all.parquet"), read_arrays(folder.path / "all.npz")[0]
+    expected = [job["keys"] for job in JOBS.values()]
+    split = list(adaptation.conditions(table, arrays, expected))
+    for name, (long, traces) in zip(JOBS, split, strict=True):
+        own = read_table(folder.path / f"{name}.parquet")
+        assert (long["value"] == own["value"]).sum() > 20 and len(long) == len(own)
+        theirs, _ = read_arrays(folder.path / f"{name}.npz")
+        assert all((traces[key] == values).all() for key, values in theirs.items())
+    for others in (expected[1:], expected[::-1], [*expected, expected[0]]):
+        with pytest.raises(OrlaError, match=r"holds .* in place of .*; delete it and run again"):
+            list(adaptation.conditions(table, arrays, others))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"learning_rates": [0.03]},
+        {"horizons": [40]},
+        {"stable_windows": 1},
+        {"growth": 1},
+        {"seeds": 1},
+        {"network": NETWORK | {"hidden": 4}, "start": {"kind": "fresh"}},
+    ],
+    ids=str,
+)
+def test_another_setting_touches_its_condition_alone(folder, change):
+    name = "last-layer sgd"
+    assert folder.adapted(JOBS | {name: JOBS[name] | change}) == {name}
+    assert folder.adapted() == {name}
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        ("orla/optimizers/sgd.py", {"immediate sgd", "last-layer sgd"}),
+        ("orla/learners/last_layer.py", {"last-layer sgd", "last-layer adam"}),
+        ("orla/engine/loop.py", set(JOBS)),
+        ("orla/reports/page.py", set()),
+    ],
+)
+def test_another_source_file_touches_what_depends_on_it(folder, monkeypatch, change, again):
+    def sources(*roots):
+        return {n: "0" * 64 if n == change else digest for n, digest in real(*roots).items()}
+
+    real = collect.sources
+    monkeypatch.setattr(collect, "sources", sources)
+    assert folder.adapted() == again
+
+
+def test_other_data_arithmetic_or_machines_touch_every_condition(folder, monkeypatch):
+    one = {"last-layer sgd": JOBS["last-layer sgd"]}
+    assert folder.adapted(one, task=TASK | {"frequency": 0.03}) == set(one)
+    assert folder.adapted(one) == set(one)
+    assert folder.adapted(one, compute=COMPUTE | {"batch_models": 3}) == set(one)
+    monkeypatch.setattr(collect.platform, "platform", lambda: "another")
+    assert folder.adapted(one, compute=COMPUTE | {"batch_models": 3}) == set(one)
+
+
+def test_one_that_is_absent_damaged_or_another_is_adapted_again(folder):
+    (folder.path / "immediate sgd.npz").unlink()
+    damaged = folder.path / "immediate adam.parquet"
+    held = bytearray(damaged.read_bytes())
+    held[len(held) // 2] ^= 1
+    damaged.write_bytes(held)
+    for form in ("parquet", "npz"):
+        shutil.copy(folder.path / f"last-layer sgd.{form}", folder.path / f"last-layer adam.{form}")
+    (folder.path / "last-layer sgd.parquet").unlink()
+    assert folder.adapted() == set(JOBS)
+    assert folder.adapted() == set()
+
+
+def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_else(folder, capsys):
+    path = folder.path / "networks.safetensors"
+    episodes, before = adaptation.Episodes(TASK, None, 2), path.read_bytes()
+    asked = PRETRAINED | {"settings": {"max_epochs": 2}}
+    adaptation.write_networks(asked, episodes, str(path), COMPUTE)
+    assert networks.provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
+    assert read_table(path.with_suffix(".parquet"))["epoch"].max() == 1
+    path.write_bytes(before[:-1])
+    adaptation.write_networks(PRETRAINED, episodes, str(path), COMPUTE)
+    assert path.read_bytes() == before
+    assert "pretrained again: " in capsys.readouterr().err

@@ -1,0 +1,35 @@
+"""Write tables, figures, the page and the answer as text; or the findings."""
+
+from pathlib import Path
+
+from orla import catalogue
+from orla.files import atomic
+from orla.jobs import job
+from orla.provenance.tables import read_table
+from orla.reports import findings, page, terminal
+from orla.reports.report import Report
+from orla.reports.study import StudyFacts
+
+params, output = snakemake.params, snakemake.output
+with job(snakemake.log[0], output[0], "reports", params.plugins):
+    results = {Path(path).stem: read_table(path) for path in snakemake.input.results}
+    origin = results["verdicts"].attrs["provenance"]
+    facts = StudyFacts.from_config(params.study, origin)
+    report = Report(results, facts, origin, unrun=list(params.unrun.items()))
+    if snakemake.rule == "findings":
+        texts = {output.findings: findings.findings(report)}
+    else:
+        folder, pictures = Path(output.html).parent, {}
+        report.write_tables(folder)
+        for name in params.figures:
+            figure = catalogue.part("figure", name)
+            paths = [folder / f"figure_{name}.{form}" for form in ("pdf", "png")]
+            figure().render(*report.needed(figure), paths=paths, study=facts)
+            pictures[name] = paths[1]
+        texts = {
+            output.html: page.page(report, pictures),
+            output.text: terminal.terminal(report, 100, output.html),
+        }
+    for path, text in texts.items():
+        with atomic(path) as partial:
+            partial.write_text(text, encoding="utf-8")
