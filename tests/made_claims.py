@@ -1,10 +1,13 @@
 """A registration of version 2, and the two tables that it reads, made up from gaps of pairs."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+
+from orla.prereg import judge
 
 BINDS = {"config_sha256": "a" * 64, "code_sha256": "b" * 64}
 DOCUMENT = {
@@ -60,6 +63,13 @@ KEY = {
 
 def document(**changes):
     return copy.deepcopy(DOCUMENT) | changes
+
+
+def lockable(**changes):
+    """A document of version 3, bound to some behaviour."""
+    binds = {"record_sha256": "a" * 64, "parts": {"guards": "1" * 16, "judge": "2" * 16}}
+    binds |= {"syntax_sha256": "b" * 64, "results": ["results/made"]}
+    return document(version=3, binds=binds) | changes
 
 
 def seed_document(**changes):
@@ -129,3 +139,10 @@ def gaps(mean, sd=2.0, n=12):
     """Gaps of n pairs with exactly this mean and standard deviation, in pp."""
     drawn = stats.norm.ppf((np.arange(n) + 0.5) / n)
     return mean + sd * (drawn - drawn.mean()) / drawn.std(ddof=1)
+
+
+def verdicts(registrations, tables, bindings=None):
+    """The verdict on each registration of one study."""
+    bound = bindings or {each.name: BINDS for each in registrations}
+    found = judge.judge(registrations, tables, bindings=bound)
+    return [SimpleNamespace(**verdict) for verdict in found]

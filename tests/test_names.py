@@ -30,7 +30,7 @@ PARTS = [(kind, name) for kind in catalogue.ROOMS for name in catalogue.parts(ki
 
 OTHERWISE = {
     ("learner", "trace"): {"study/sweep.py"},  # errors along the stream
-    ("figure", "lr_curves"): {"results/frames.py"},  # the result
+    ("figure", "lr_curves"): {"results/frames.py", "prereg/trials.py"},  # the result
     ("loss", "squared_error"): {  # a task says what its episodes are scored by, as a config would
         "tasks/episode.py",
         "tasks/recordings.py",
@@ -82,8 +82,8 @@ OTHERWISE = {
         "study/config.py",
         "study/fitting.py",
         "study/plan.py",
-        "prereg/claimed.py",
-        "prereg/registration.py",
+        "prereg/reader.py",
+        "prereg/binding.py",
     },
     ("table", "optimizers"): {  # the key of a config, the room, and the paper's rows
         "catalogue/__init__.py",
@@ -103,17 +103,17 @@ OTHERWISE = {
         "study/config.py",
         "study/plan.py",
         "prereg/agreement.py",
-        "prereg/claimed.py",
+        "prereg/reader.py",
         "study/quantities.py",
     },
     ("statistic", "quantities"): {  # the key of a config
         "study/config.py",
         "prereg/binding.py",
-        "prereg/claimed.py",
+        "prereg/registration.py",
     },
     ("figure", "power"): {"prereg/cli.py"},  # a command
-    ("statistic", "estimates"): {"prereg/claimed.py", "truth/verdicts.py"},
-    ("statistic", "over_pairs"): {"prereg/claimed.py", "truth/verdicts.py"},
+    ("statistic", "estimates"): {"prereg/registration.py", "truth/verdicts.py"},
+    ("statistic", "over_pairs"): {"prereg/registration.py", "truth/verdicts.py"},
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
         "reports/estimates.py",
         "reports/beside.py",
@@ -127,7 +127,7 @@ OTHERWISE = {
         "tasks/episode.py",
         "tasks/shift.py",
         "truth/studies.py",
-        "prereg/guards.py",  # an estimand
+        "prereg/intervals.py",  # an estimand
     },
     ("table", "cadence"): {
         "reports/page.py",  # a chapter, and a word of the glossary
@@ -142,6 +142,7 @@ OTHERWISE = {
         "engine/loop.py",
         "engine/memory_table.py",
         "interventions/base.py",
+        "prereg/binding.py",
         "reports/study.py",
         "study/condition.py",
         "study/keys.py",

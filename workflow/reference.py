@@ -118,7 +118,7 @@ WRITTEN = {
         "n": "Units of replication.",
         "p": "p of the claim; null in version 1.",
         "p_holm": "The same, Holm-corrected in the family; that of the primary is not corrected.",
-        "primary": "Whether it is the primary registration of its folder and study.",
+        "primary": "Whether it is the primary registration of its study.",
         "registered_on": "Date of its line in LOCK.",
         "amended": "Whether it was amended.",
         "lock_sha256": "SHA-256 of the registration as it was locked.",

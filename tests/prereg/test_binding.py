@@ -7,7 +7,7 @@ import yaml
 from made_claims import BINDS, document, seed_document
 
 from orla.errors import OrlaError
-from orla.prereg import binding, registration
+from orla.prereg import binding, reader
 from orla.study.config import checked, settled
 
 CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
@@ -26,11 +26,11 @@ def config():
 
 @pytest.fixture
 def known(write):
-    return registration.read(write(document(studies=["simulated"])))
+    return reader.read(write(document(studies=["simulated"])))
 
 
 def bound(config, known):
-    return binding.of(checked(settled(config)), known)
+    return binding.bound(checked(settled(config)), known)
 
 
 def changed(config, *path, value):
@@ -106,8 +106,8 @@ def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypa
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):
     plan = checked(settled(config))
-    other = registration.read(write(document(studies=["odoherty"]), "other"))
-    assert binding.of_all(plan, [known, other]) == {"small-gap": binding.of(plan, known)}
+    other = reader.read(write(document(studies=["odoherty"]), "other"))
+    assert binding.bound_by(plan, [known, other]) == {"small-gap": binding.bound(plan, known)}
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
     plan = checked(settled(config))
-    binding.demand(plan, registration.read(write(document(studies=["simulated"]))))
-    known = registration.read(write(document(studies=["simulated"]) | changes, "other"))
+    binding.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
+    known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
-        binding.demand(plan, known)
+        binding.check_answered(plan, known)
 
 
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
     plan = checked(settled(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
-    binding.demand(plan, registration.read(write(given)))
+    binding.check_answered(plan, reader.read(write(given)))
 
 
 def test_binds_are_written_over_older_ones(write):
@@ -140,12 +140,12 @@ def test_binds_are_written_over_older_ones(write):
     path.write_text("# A comment stays.\n" + path.read_text())
     hashes = {"config_sha256": "1" * 64, "code_sha256": "2" * 64}
     binding.write(path, hashes)
-    assert registration.read(path).binds == hashes != BINDS
+    assert reader.read(path).binds == hashes != BINDS
     assert (
         path.read_text().startswith("# A comment stays.") and path.read_text().count("binds") == 1
     )
     binding.write(path, BINDS)
-    assert registration.read(path).binds == BINDS and registration.read(path).outcomes
+    assert reader.read(path).binds == BINDS and reader.read(path).outcomes
 
 
 def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
@@ -180,7 +180,7 @@ def about(write):
     given = document(quantity="gap", scale="", studies=["simulated"])
     given = {k: v for k, v in given.items() if k not in GONE}
     given["exclusions"]["max_diverged"] = 0
-    return registration.read(write(given))
+    return reader.read(write(given))
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def asking(config):
 
 def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
     plan = checked(settled(asking))
-    binding.demand(plan, about)
+    binding.check_answered(plan, about)
     paths = binding.sweeps(plan, about)
     assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
     before = bound(asking, about)
@@ -223,7 +223,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         given |= {"quantity": "gap", "scale": ""}
         given = {k: v for k, v in given.items() if k not in GONE}
         given["exclusions"]["max_diverged"] = 0
-    known = registration.read(write(given))
+    known = reader.read(write(given))
     term = {"plus": "recovery_stable_percent", "learner": "immediate", "optimizer": "sgd"}
     blocks = asking["conditions"] + [
         asking["conditions"][-1] | {"optimizers": ["sgd"], "name": "s"}
@@ -231,7 +231,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
     quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
     config = asking | {"quantities": quantities, "conditions": blocks}
     plan = checked(settled(config))
-    binding.demand(plan, known)
+    binding.check_answered(plan, known)
     paths = binding.sweeps(plan, known)
     assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
     assert len(paths) == (36 if kind == "quantity" else 12)
@@ -251,7 +251,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
     ):
         with pytest.raises(OrlaError, match=words):
-            binding.demand(checked(settled(changed(config, *path, value=value))), known)
+            binding.check_answered(checked(settled(changed(config, *path, value=value))), known)
 
 
 @pytest.mark.parametrize(
@@ -264,4 +264,4 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
 )
 def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
     with pytest.raises(OrlaError, match=words):
-        binding.demand(checked(settled(changed(asking, *path, value=value))), about)
+        binding.check_answered(checked(settled(changed(asking, *path, value=value))), about)

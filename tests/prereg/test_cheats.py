@@ -8,12 +8,15 @@ from types import SimpleNamespace
 
 import made_claims
 import pytest
+import yaml
 from made_claims import BINDS
 
-from orla.prereg import chain, lock
+from orla.prereg import binding, chain, lock
+from orla.provenance import collect
 from orla.provenance.tables import read_table, write_table
 
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "verdict.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "workflow" / "scripts" / "verdict.py"
 DAY = datetime.date(2026, 11, 22)
 SOURCE = {
     "code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "1" * 64}},
@@ -30,16 +33,20 @@ def study(write, tmp_path):
     lock.write(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
     sources = {}
 
-    def judged(allow_mixed=False, study="made", bindings=None, **tables):
+    def judged(allow_mixed=False, study="made", bindings=None, unsourced="", folders=(), **tables):
         made = made_claims.tables(made_claims.gaps(0.5)) | tables
         paths = [tmp_path / f"{name}.parquet" for name in made]
+        models = tmp_path / "models.txt"
+        models.write_text("adapted")
         for path, table in zip(paths, made.values(), strict=True):
-            write_table(table, path, sources.get(path.stem, SOURCE))
+            files = [] if path.stem == unsourced else [models]
+            write_table(table, path, sources.get(path.stem, SOURCE), files)
         output = tmp_path / "verdicts.parquet"
         bound = dict.fromkeys(("primary", "second"), BINDS) if bindings is None else bindings
         given = SimpleNamespace(
+            config=yaml.safe_load((ROOT / "config.yaml").read_text()),
             log=[tmp_path / "log"],
-            input=Inputs(str(write.folder / "LOCK"), list(map(str, paths))),
+            input=Inputs([write.folder, *folders], list(map(str, paths))),
             output=SimpleNamespace(verdicts=str(output), power=str(tmp_path / "power.parquet")),
             params=SimpleNamespace(
                 study=study, assumed={}, bindings=bound, allow_mixed=allow_mixed
@@ -58,9 +65,9 @@ def study(write, tmp_path):
 class Inputs(list):
     """What a script is given as its inputs: all of them, and those of a name."""
 
-    def __init__(self, file, tables):
-        super().__init__([file, *tables])
-        self.locks, self.tables = [file], tables
+    def __init__(self, folders, tables):
+        self.locks, self.tables = [str(folder / "LOCK") for folder in folders], tables
+        super().__init__([*self.locks, *tables])
 
 
 def test_an_honest_study_is_judged(study):
@@ -90,6 +97,43 @@ def test_a_table_of_another_study_beside_the_others_is_refused_by_name(study, wh
     assert found["reason"].str.startswith(f"results of different {what}").all()
 
 
+def test_a_table_that_names_no_file_it_was_made_from_is_refused(study):
+    assert "over_pairs.parquet: names no file that it was made from" in study(
+        unsourced="over_pairs"
+    )
+
+
+@pytest.fixture
+def another(study, tmp_path):
+    """A second folder of registrations of the same study, each (name, claim, primary)."""
+
+    def another(*claims):
+        folder = tmp_path / "another"
+        folder.mkdir()
+        for name, claim, primary in claims:
+            path = study.write(made_claims.document(primary=primary, claim=claim), name)
+            path.rename(folder / path.name)
+        lock.write(folder, sorted(folder.glob("*.yaml")), DAY)
+        return folder
+
+    return another
+
+
+def test_a_study_has_one_primary_over_all_its_folders(study, another):
+    folder = another(("escaped", {"more_than": -1}, True))
+    assert 'study "made" has 2 primary registrations (primary, escaped)' in study(folders=[folder])
+
+
+def test_the_others_of_all_folders_are_one_family(study, another):
+    folder = another(("third", {"more_than": -0.5}, False))
+    bindings = dict.fromkeys(("primary", "second", "third"), BINDS)
+    found = study(folders=[folder], bindings=bindings).set_index("registration")
+    assert found["p_holm"]["second"] == pytest.approx(2 * found["p"]["second"])
+    assert found["p_holm"]["third"] == pytest.approx(
+        max(found["p"]["third"], 2 * found["p"]["second"])
+    )
+
+
 def test_a_table_that_was_judged_under_another_lock_is_refused_by_name(study):
     study.sources["over_pairs"] = SOURCE | {"prereg_lock_sha256": "3" * 64}
     assert "results of different locks cannot stand in one table" in study()
@@ -107,6 +151,30 @@ def test_another_config_than_the_bound_one_is_untestable(study):
     other = BINDS | {"config_sha256": "d" * 64}
     found = study(bindings={"primary": other, "second": BINDS})
     assert list(found["outcome"]) == ["untestable", "supported"]
+
+
+@pytest.mark.parametrize(
+    ("part", "dirty", "outcome", "words"),
+    [
+        ("1" * 16, False, "supported", "read from "),
+        ("1" * 16, None, "supported", "read from "),
+        ("1" * 16, True, "untestable", "made by uncommitted code"),
+        ("3" * 16, False, "untestable", "guards does not behave as registered (333"),
+    ],
+)
+def test_behaviour_is_held_to_what_was_bound(study, monkeypatch, part, dirty, outcome, words):
+    given = made_claims.lockable(primary=False, claim={"more_than": -3})
+    study.write(given, "third")
+    lock.write(study.folder, [study.folder / "third.yaml"], DAY)
+    behaviour = {**given["binds"], "parts": given["binds"]["parts"] | {"guards": part}}
+    monkeypatch.setattr(binding, "behaviour", lambda plan, known: behaviour)
+    source = SOURCE | {"code": SOURCE["code"] | {"dirty": dirty}}
+    study.sources.update(dict.fromkeys(("over_pairs", "estimates"), source))
+    monkeypatch.setattr(collect, "code", lambda: {"commit": "unknown", "dirty": dirty})
+    bound = {"record_sha256": given["binds"]["record_sha256"]}
+    bindings = {"primary": BINDS, "second": BINDS, "third": bound}
+    row = study(bindings=bindings).set_index("registration").loc["third"]
+    assert row["outcome"] == outcome and words in row["reason"] + row["limits"]
 
 
 def test_another_study_judges_nothing(study):

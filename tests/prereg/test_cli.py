@@ -124,19 +124,19 @@ def claims(orla, write):
 
 
 def test_a_claim_is_locked_with_its_primary_alone(orla, write, claims):
-    write(made_claims.document(primary=False), "second")
+    write(made_claims.lockable(primary=False), "second")
     refused = orla("lock", "prereg/second.yaml")
     assert refused.returncode == 1 and 'study "made" has 0 primary' in refused.stderr
-    write(made_claims.document(), "first")
+    write(made_claims.lockable(), "first")
     locked = orla("lock", "prereg/first.yaml", "prereg/second.yaml")
     assert locked.returncode == 0 and "commit prereg/LOCK" in locked.stdout
     assert orla("verify").stdout.splitlines()[0].endswith(" first (history: not checked)")
-    write(made_claims.document(), "third")
+    write(made_claims.lockable(), "third")
     assert "has 2 primary" in orla("lock", "prereg/third.yaml").stderr
 
 
 def test_a_claim_that_binds_nothing_is_not_locked(orla, write, claims):
-    given = made_claims.document()
+    given = made_claims.lockable()
     del given["binds"]
     write(given)
     assert "binds neither config nor code" in orla("lock", "prereg/small-gap.yaml").stderr
@@ -157,7 +157,7 @@ SWEEP = "sweeps/rnn/rtrl/adam/80-20"
     ],
 )
 def test_nothing_is_locked_once_a_result_exists(orla, write, claims, file, refused):
-    write(made_claims.document())
+    write(made_claims.lockable())
     path = claims / file
     path.parent.mkdir(parents=True)
     path.touch()
@@ -166,6 +166,21 @@ def test_nothing_is_locked_once_a_result_exists(orla, write, claims, file, refus
     if refused:
         assert f"results/{file} exists, which it would read" in given.stderr
         assert not (write.folder / "LOCK").exists()
+
+
+def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, write, claims):
+    """The folder that --results names is empty, and another config of the study has results."""
+    write(made_claims.lockable())
+    config = write.folder.parent / "config" / "mine.yaml"
+    config.parent.mkdir()
+    config.write_text("name: made\npathvars: {results: results/mine}\n")
+    sweep = claims / "mine" / f"many-arrays/pair-3/{SWEEP}.parquet"
+    sweep.parent.mkdir(parents=True)
+    sweep.touch()
+    given = ("lock", "prereg/small-gap.yaml", "--results", claims / "empty")
+    assert f"results/mine/many-arrays/pair-3/{SWEEP}.parquet exists" in orla(*given).stderr
+    config.write_text("name: other\npathvars: {results: results/mine}\n")
+    assert orla(*given).returncode == 0
 
 
 def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, fitting):
@@ -181,7 +196,7 @@ def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, fitting):
 
 
 def test_an_amendment_says_what_was_seen_where_results_exist(orla, write, claims):
-    path = write(made_claims.document())
+    path = write(made_claims.lockable())
     assert orla("lock", path).returncode == 0
     sweep = claims / f"many-arrays/pair-3/{SWEEP}.parquet"
     sweep.parent.mkdir(parents=True)
@@ -198,7 +213,7 @@ def test_an_amendment_says_what_was_seen_where_results_exist(orla, write, claims
 
 
 def test_power_is_told_before_anything_is_locked(orla, write):
-    write(made_claims.document())
+    write(made_claims.lockable())
     told = orla("power", "prereg/small-gap.yaml", "--sd", "2")
     lines = told.stdout.splitlines()
     assert (
@@ -210,8 +225,8 @@ def test_power_is_told_before_anything_is_locked(orla, write):
     assert "8 sound pairs" in fewer
     refused = orla("power", "prereg/small-gap.yaml")
     assert refused.returncode == 1 and "give --sd" in refused.stderr
-    write(made_claims.document(primary=False, claim={"more_than": 3}), "second")
-    write(made_claims.document(primary=False, claim={"more_than": 5}), "third")
+    write(made_claims.lockable(primary=False, claim={"more_than": 3}), "second")
+    write(made_claims.lockable(primary=False, claim={"more_than": 5}), "third")
     assert "alpha 0.025" in orla("power", "prereg/second.yaml", "--sd", "2").stdout
 
 
@@ -220,7 +235,7 @@ def test_power_takes_the_scatter_of_results(orla, write):
     results.mkdir()
     table = made_claims.tables(made_claims.gaps(0.5, 2.5))["over_pairs"]
     table.to_parquet(results / "over_pairs.parquet")
-    write(made_claims.document())
+    write(made_claims.lockable())
     assert "standard deviation 2.5 pp" in orla("power", "prereg/small-gap.yaml").stdout
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_claims import gaps, tables
+from made_claims import gaps, tables, verdicts
 from scipy import stats
 
-from orla.prereg import binding, claims, lock, registration
-from orla.prereg.claimed import QUANTITIES
+from orla.prereg import binding, lock, reader
+from orla.prereg.registration import QUANTITIES, check_columns
 from orla.results import base
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,7 @@ PRIMARY = {"mechanism": "mechanism-structure-gap", "odoherty-pairs": "pairs-adam
 # Locked before what a check reads was bound too.
 BEFORE_CHECKS = ["mechanism-isotropy"]
 FOLDERS = {study: ROOT / "prereg" / study for study in PRIMARY}
-EVERY = {study: registration.read_all(folder) for study, folder in FOLDERS.items()}
+EVERY = {study: reader.read_all(folder) for study, folder in FOLDERS.items()}
 ALL = [pytest.param(study, k, id=k.name) for study, every in EVERY.items() for k in every]
 CLAIMS = [pytest.param(known, id=known.name) for every in EVERY.values() for known in every]
 
@@ -38,14 +38,14 @@ def test_all_are_locked_as_they_are(study):
 @pytest.mark.parametrize(("study", "known"), ALL)
 def test_each_is_about_what_the_study_runs(plans, study, known):
     plan = plans[study]
-    binding.demand(plan, known)
+    binding.check_answered(plan, known)
     sweeps = binding.sweeps(plan, known)
-    now = binding.of(plan, known) | ({"sweeps": sweeps} if sweeps else {})
+    now = binding.bound(plan, known) | ({"sweeps": sweeps} if sweeps else {})
     if known.name in BEFORE_CHECKS:
         assert set(now.pop("sweeps")) >= set(known.binds["sweeps"]) and now.pop("checks_sha256")
         now["sweeps"] = known.binds["sweeps"]
     assert known.binds == now
-    registration.check_columns(known, base.columns())
+    check_columns(known, base.columns())
 
 
 @pytest.mark.parametrize("study", PRIMARY)
@@ -94,23 +94,23 @@ def judged(known, value, scatter, moved=60.0, seeds=None, diverged=0):
     else:
         full, immediate = known.minus
         learners = {"learner_full": full, "learner_immediate": immediate}
-        key = known.where | learners
+        key = known.readings[0].where | learners
         found = tables(gaps(value, scatter, known.pairs), seeds, diverged, **key)
-    [verdict] = claims.judge([known], found, {known.name: binds})
+    [verdict] = verdicts([known], found, {known.name: binds})
     return verdict
 
 
 @pytest.mark.parametrize("known", CLAIMS)
 def test_every_outcome_is_reached(known):
-    size = max(abs(known.claim.value), 0.1)
+    size = max(abs(known.rule.value), 0.1)
     inside, outside = {
-        "more_than": (known.claim.value + size, known.claim.value - size),
-        "less_than": (known.claim.value - size, known.claim.value + size),
+        "more_than": (known.rule.value + size, known.rule.value - size),
+        "less_than": (known.rule.value - size, known.rule.value + size),
         "equivalent_within": (0.0, 3 * size),
-    }[known.claim.kind]
+    }[known.rule.name]
     assert judged(known, inside, 0.05 * size).outcome == "supported"
     assert judged(known, outside, 0.05 * size).outcome == "falsified"
-    edge = known.claim.value + (0 if known.claim.kind != "equivalent_within" else 0.1 * size)
+    edge = known.rule.value + (0 if known.rule.name != "equivalent_within" else 0.1 * size)
     assert judged(known, edge, 0.5 * size).outcome == "inconclusive"
     assert judged(known, inside, 0.05 * size, seeds=known.seeds + 1).outcome == "untestable"
     assert judged(known, inside, 0.05 * size, diverged=known.max_diverged + 1).outcome == (
@@ -127,8 +127,8 @@ def missed(region):
 
 @pytest.mark.parametrize("known", [claim for claim in CLAIMS if claim.values[0].checks])
 def test_each_is_untestable_where_its_check_fails(known):
-    size = max(abs(known.claim.value), 0.1)
-    inside = known.claim.value + (-size if known.claim.kind == "less_than" else size)
+    size = max(abs(known.rule.value), 0.1)
+    inside = known.rule.value + (-size if known.rule.name == "less_than" else size)
     assert judged(known, inside, 0.05 * size).outcome == "supported"
     for check in known.checks:
         verdict = judged(known, inside, 0.05 * size, moved=missed(check.region))

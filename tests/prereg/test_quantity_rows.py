@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_claims import BINDS, document
+from made_claims import BINDS, document, gaps, tables
+from made_claims import verdicts as judge
 from scipy import stats
 
 from orla.errors import OrlaError
-from orla.prereg import check_rows, existing, power, quantity_rows, registration
-from orla.prereg.claim_rows import SOUND
-from orla.prereg.claims import judge
+from orla.prereg import evidence, existing, power, reader
+from orla.prereg.means import SOUND
+from orla.prereg.region import Region
 
 GONE = ("estimand", "conditions", "comparison", "minus")
 
@@ -40,7 +41,7 @@ def row(mean, sd=0.1, n=5, unit="seed", alpha=0.05, **changes):
 @pytest.fixture
 def judged(write):
     def judged(document, *rows, binding=BINDS, **more):
-        known = registration.read(write(document))
+        known = reader.read(write(document))
         tables = {"quantities": pd.DataFrame(rows)} | more
         return judge([known], tables, {"small-gap": binding})[0]
 
@@ -64,7 +65,7 @@ def test_the_interval_decides(judged, unit, n, claim, mean, outcome):
     verdict = judged(about(unit, claim=claim), row(mean, n=n, unit=unit))
     assert (verdict.outcome, verdict.n) == (outcome, n)
     assert verdict.reason.startswith(f"turn is {mean:g}, 90 % t interval over {n} {unit}s [")
-    assert verdict.threshold == registration.Region(**_bounds(claim)).describe()
+    assert verdict.threshold == Region(**_bounds(claim)).describe()
     assert f"90 % t interval over {'seeds' if unit == 'seed' else 'pairs'}" in verdict.limits
     assert verdict.low < mean < verdict.high
 
@@ -116,11 +117,6 @@ def test_too_many_degrees_of_freedom_are_refused(judged):
     half = stats.t.ppf(0.95, 40) * given["standard_error"]
     with pytest.raises(OrlaError, match="turn has 40 degrees of freedom over 5 units"):
         judged(about(), given | {"dof": 40, "t90_low": 0.9 - half, "t90_high": 0.9 + half})
-
-
-def test_a_study_of_another_config_or_code_is_untestable(judged):
-    verdict = judged(about(), row(0.9), binding=BINDS | {"config_sha256": "0" * 64})
-    assert verdict.outcome == "untestable" and "config that its conditions depend" in verdict.reason
 
 
 def test_a_check_may_be_about_another_quantity(judged):
@@ -181,20 +177,10 @@ def test_what_a_check_reads_has_the_sample_registered(judged, changes, words):
 
 def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
     given = document(manipulation_checks=[OUTSIDE])
-    known = registration.read(write(given))
+    known = reader.read(write(given))
     table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
-    [told] = check_rows.obstacles(known, {"quantities": table})
-    assert "2 seeds: not the 3 registered" in told
-
-
-def test_the_config_of_what_a_check_reads_is_bound(judged):
-    given = about(manipulation_checks=[OUTSIDE], binds=BINDS | {"checks_sha256": "c" * 64})
-    both = row(0.9), row(3.0, quantity="spread")
-    same = judged(given, *both, binding=BINDS | {"checks_sha256": "c" * 64})
-    assert same.outcome == "supported"
-    other = judged(given, *both, binding=BINDS | {"checks_sha256": "d" * 64})
-    assert other.outcome == "untestable"
-    assert "the quantities that its manipulation checks read is not the one" in other.reason
+    case = evidence.read(known, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
+    assert any("2 seeds: not the 3 registered" in told for told in case.obstacles)
 
 
 def test_pairs_that_fail_a_guard(judged):
@@ -221,18 +207,18 @@ def test_pairs_that_fail_a_guard(judged):
 )
 def test_a_mistake_is_one_clear_line(write, changes, words):
     with pytest.raises(OrlaError, match=words):
-        registration.read(write(about(**changes)))
+        reader.read(write(about(**changes)))
 
 
 def test_its_scatter_is_that_of_its_row(write):
-    known = registration.read(write(about()))
+    known = reader.read(write(about()))
     table = pd.DataFrame([row(0.9, sd=0.3)])
     assert power.scatter(known, {"quantities": table}) == pytest.approx(0.3)
 
 
 def test_results_that_it_would_read_are_found(write, tmp_path):
     binds = document()["binds"] | {"sweeps": ["sine/sweeps/rnn/rtrl/adam/shift"]}
-    known = registration.read(write(about(binds=binds)))
+    known = reader.read(write(about(binds=binds)))
     folder = tmp_path / "results"
     sweep = folder / "sine/sweeps/rnn/rtrl/adam/shift.parquet"
     sweep.parent.mkdir(parents=True)
@@ -251,9 +237,11 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     verdict = judged(about("pair"), given)
     assert (verdict.outcome, verdict.n) == ("supported", 10)
     assert "2 of 12 pairs fail a guard" in verdict.reason
-    known = registration.read(write(about("pair")))
-    reading = quantity_rows.read(known, {"quantities": pd.DataFrame([given])}, BINDS)
-    assert reading.others[SOUND].dof == 9  # ten pairs are left, those without a value being none
+    known = reader.read(write(about("pair")))
+    case = evidence.read(known, {"quantities": pd.DataFrame([given])}, BINDS, {})
+    assert (
+        case.evidence[0].others[SOUND].dof == 9
+    )  # ten pairs are left, those without a value being none
     verdict = judged(about("pair"), given | {"n_without_meaning": 1})
     assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason
     given |= {"n_failing": 3, "guards": "b: fewer than 20 updates"}

@@ -1,42 +1,41 @@
 """Reading registrations, and the mistakes that are named."""
 
 import pytest
-import yaml
 
 from orla.errors import OrlaError
-from orla.prereg import registration
-from orla.prereg.documents import SCHEMAS
+from orla.prereg import reader
+from orla.prereg.documents import schema
+from orla.prereg.registration import check_columns
 
 
 def test_a_registration_is_read(document, write):
-    read = registration.read(write(document))
-    assert (read.name, read.date) == ("small-gap", "2026-11-21")
-    assert read.results == ["conditions", "gaps"]
-    assert read.criteria[0].region.contains(-1, 1)
+    read = reader.read(write(document))
+    assert (read.name, read.title) == ("small-gap", "The gap is small")
+    assert {result for result, _ in read.reads} == {"conditions", "gaps"}
+    assert read.criteria[0].rule.region.contains(-1, 1)
     assert read.checks[0].where["learner"] == ["rtrl", "immediate"]
     assert read.checks[1].equals is False and read.checks[1].region is None
-    assert registration.results([read, read]) == ["conditions", "gaps"]
 
 
 def test_a_bare_yaml_date_is_the_same_date(document, write):
     path = write(document)
     path.write_text(path.read_text().replace("'2026-11-21'", "2026-11-21"))
-    assert registration.read(path).date == "2026-11-21"
+    assert reader.read(path).seeds == 20
 
 
 def test_all_units_may_be_asked_for(document, write):
     document["sample"] |= {"size": 20, "minimum": 20}
-    assert registration.read(write(document)).sample["minimum"] == 20
+    assert reader.read(write(document)).least == 20
 
 
-PARTS = yaml.safe_load((SCHEMAS / "registration.schema.yaml").read_text())["required"]
+PARTS = schema("version-1")["required"]
 
 
 @pytest.mark.parametrize("key", PARTS)
 def test_every_part_is_required(document, write, key):
     del document[key]
     with pytest.raises(OrlaError, match=f'"{key}" is missing'):
-        registration.read(write(document))
+        reader.read(write(document))
 
 
 def test_the_parts_are_all_there_is(document):
@@ -47,7 +46,7 @@ def test_the_parts_are_all_there_is(document):
 def test_every_outcome_has_a_meaning(document, write, outcome):
     del document["outcomes"][outcome]
     with pytest.raises(OrlaError, match=outcome):
-        registration.read(write(document))
+        reader.read(write(document))
 
 
 def spoil(path, value):
@@ -88,20 +87,20 @@ def spoil(path, value):
 def test_a_mistake_is_one_clear_line(document, write, change, words):
     change(document)
     with pytest.raises(OrlaError, match=words) as error:
-        registration.read(write(document))
+        reader.read(write(document))
     assert "small-gap.yaml" in str(error.value) and "\n" not in str(error.value)
 
 
 def test_files_that_are_no_yaml(write):
     with pytest.raises(OrlaError, match="no such file"):
-        registration.read(write.folder / "absent.yaml")
+        reader.read(write.folder / "absent.yaml")
     broken = write.folder / "broken.yaml"
     broken.write_text("title: [\nx: 1")
     with pytest.raises(OrlaError, match=r"broken\.yaml: not valid YAML at line 2"):
-        registration.read(broken)
+        reader.read(broken)
     broken.write_bytes(b"title: \xff")
     with pytest.raises(OrlaError, match="not UTF-8"):
-        registration.read(broken)
+        reader.read(broken)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +142,8 @@ def test_files_that_are_no_yaml(write):
 )
 def test_what_does_not_exist_is_named_with_the_nearest(document, write, tables, change, words):
     columns = {name: list(table.columns) for name, table in tables.items()}
-    registration.check_columns(registration.read(write(document)), columns)
+    check_columns(reader.read(write(document)), columns)
     change(document)
     with pytest.raises(OrlaError) as error:
-        registration.check_columns(registration.read(write(document)), columns)
+        check_columns(reader.read(write(document)), columns)
     assert words in str(error.value) and "\n" not in str(error.value)

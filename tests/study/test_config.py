@@ -9,6 +9,7 @@ import yaml
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.prereg.documents import schema
 from orla.study.config import HIGHEST_ALPHA, checked, settled
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
@@ -250,9 +251,7 @@ def test_the_order_of_keys_changes_nothing_and_that_of_lists_stays():
 
 
 def test_the_highest_alpha_is_that_of_registrations():
-    schema = Path(__file__).parents[2] / "workflow/schemas/registration-2.schema.yaml"
-    properties = yaml.safe_load(schema.read_text())["properties"]
-    assert properties["alpha"]["maximum"] == HIGHEST_ALPHA
+    assert schema("version-2")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
 
 
 def test_made_up_studies_bound_alpha_where_there_are_some():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orla.prereg import claims
+from orla.prereg import judge as judging
 from orla.programs import compiling
 from orla.results.base import Settings
 from orla.study import rates
@@ -99,12 +99,12 @@ def test_learners_differ_where_nothing_is_planted(made):
 def test_the_judge_is_asked_with_the_controls_own_registration(made, monkeypatch):
     asked = []
 
-    def judge(registrations, tables, bindings):
+    def judge(registrations, tables, **bindings):
         asked.append((registrations[0], tables["over_pairs"]["task"].unique().tolist()))
-        return real(registrations, tables, bindings)
+        return real(registrations, tables, **bindings)
 
-    real = claims.judge
-    monkeypatch.setattr(claims, "judge", judge)
+    real = judging.judge
+    monkeypatch.setattr(judging, "judge", judge)
     found = verdicts.verdicts("a-a", worlds.CONTROLS["a-a"], made[0], NETWORKS, SETTINGS)
     assert found["study"].tolist() == [0, 1]
     for known, tasks in asked:

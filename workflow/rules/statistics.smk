@@ -1,5 +1,5 @@
 # From adapted models to statistics and verdicts.
-from orla.prereg import binding, lock, registration
+from orla.prereg import binding, lock, reader
 
 # The part of the config that the models depend on, for the tables' provenance.
 MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
@@ -8,12 +8,12 @@ EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
-# Hashes of the config and code of this study, for registrations that bind theirs.
+# What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with one_line():
     lock.require(FOLDERS)
-    BINDINGS = binding.of_all(
-        PLAN, [each for folder in FOLDERS for each in registration.read_all(folder)]
-    )
+    REGISTERED = [each for folder in FOLDERS for each in reader.read_all(folder)]
+    BINDINGS = binding.bound_by(PLAN, REGISTERED)
+BEHAVIOUR = any(each.version >= binding.BEHAVIOUR for each in REGISTERED)
 
 
 rule statistics:
@@ -62,13 +62,16 @@ rule verdict:
     log:
         "<logs>/verdict.log",
     resources:
-        mem_mb=500,
+        mem_mb=1500 if BEHAVIOUR else 500,
     params:
         study=STUDY["name"],
         assumed=ASSUMED,
         bindings=BINDINGS,
         allow_mixed=ALLOW_MIXED,
-        code=code("orla.prereg.judge", "orla.prereg.lock", "orla.prereg.power"),
+        code=code(
+            *("orla.prereg.judge", "orla.prereg.lock", "orla.prereg.power"),
+            *(["orla.prereg.fingerprint"] if BEHAVIOUR else []),
+        ),
     message:
         "Judging the registrations"
     script:

@@ -2,25 +2,27 @@
 
 from pathlib import Path
 
-import pandas as pd
-
+from orla import catalogue
 from orla.errors import OrlaError
 from orla.jobs import job
-from orla.prereg import judge, lock, power, registration
-from orla.prereg.claimed import ClaimRegistration
+from orla.prereg import binding, judge, lock, power, reader
 from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
+from orla.study.config import checked
 
 params = snakemake.params
 with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     folders = [Path(path).parent for path in snakemake.input.locks]
     # A registration that differs from its lock is refused.
     locks = {name: locked for folder in folders for name, locked in lock.verify(folder).items()}
-    registered = {folder: registration.read_all(folder) for folder in folders}
+    registered = {folder: reader.read_all(folder) for folder in folders}
     tables = {path: read_table(path) for path in snakemake.input.tables}
     by_name = {Path(path).stem: table for path, table in tables.items()}
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
     digests = " ".join(map(lock.digest, folders))
+    for path, source in given.items():
+        if not source.get("inputs"):
+            raise OrlaError(f"{path}: names no file that it was made from; make it by the workflow")
     given[""] = collect.collect(
         "orla.prereg.judge", "orla.prereg.power", prereg_lock_sha256=digests
     )
@@ -32,22 +34,30 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
         source = merge.merged(given, allow_mixed=True)
+    tested = [
+        each
+        for several in registered.values()
+        for each in several
+        if each.tested and params.study in each.studies
+    ]
+    bindings = {name: dict(bound) for name, bound in params.bindings.items()}
+    for each in (each for each in tested if each.version >= binding.BEHAVIOUR):
+        plan = checked(snakemake.config)
+        catalogue.use_plugins(plan.config.get("plugins", []))
+        bindings[each.name] |= binding.behaviour(plan, each)
+        bindings[each.name]["results"] = str(Path(snakemake.output.verdicts).parent)
+        # True, or more than one answer.
+        bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))
     verdicts = judge.verdicts(
         [each for several in registered.values() for each in several],
         by_name,
         locks,
         params.assumed,
         study=params.study,
-        bindings=params.bindings,
+        bindings=bindings,
         datasets=source.get("datasets", {}),
         mixed=mixed,
     )
     inputs = list(snakemake.input)
     write_table(verdicts, snakemake.output.verdicts, source, inputs)
-    claims = [
-        [c for c in several if isinstance(c, ClaimRegistration) and params.study in c.studies]
-        for several in registered.values()
-    ]
-    powers = [power.table(several, by_name) for several in claims if several]
-    table = pd.concat(powers, ignore_index=True) if powers else power.table([], by_name)
-    write_table(table, snakemake.output.power, source, inputs)
+    write_table(power.table(tested, by_name), snakemake.output.power, source, inputs)

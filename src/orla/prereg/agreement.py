@@ -6,12 +6,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.prereg.claimed import PAIR, RESULT, ClaimRegistration
 from orla.prereg.region import Region
-from orla.prereg.registration import Registration
+from orla.prereg.registration import PAIR, RESULT, Registration
 
 ALPHA = 0.05
 """Level at which the tables of a registration of version 1 must have been made."""
+
+_BYTES = 2  # the version that binds files byte by byte
+WIDE = {"pp": 5.0, "variance": 0.033}
+"""Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
 
 # The interval of a rank correlation is of no mean.
 _OF_RANKS = {
@@ -52,49 +55,52 @@ def natural_range(column: str) -> tuple[float, float]:
     )
 
 
-def check(registration: Registration | ClaimRegistration) -> None:
+def check(registration: Registration) -> None:
     """Refuse criteria whose label or unit is not that of the columns they read.
 
-    Raises
-    ------
-    OrlaError
-        Naming the registration, the columns, and the label or unit that they have.
+    Raises:
+        OrlaError: Naming the registration, the columns, and the label or unit that they have.
     """
-    for criterion in getattr(registration, "criteria", ()):
-        name = f"registration {registration.name}: {criterion.low} and {criterion.high} of"
-        name += f" {criterion.result}"
-        ends = (criterion.low, criterion.high)
-        wanted = {label(criterion.result, end, criterion.estimate) for end in ends}
+    for criterion in registration.criteria:
+        ends = criterion.columns["low"], criterion.columns["high"]
+        name = f"registration {registration.name}: {' and '.join(ends)} of {criterion.result}"
+        wanted = {label(criterion.result, end, criterion.columns["estimate"]) for end in ends}
         if wanted != {criterion.interval}:
             raise OrlaError(
                 f'{name} are the ends of the {" and of the ".join(sorted(wanted))}, not of the "'
                 f'{criterion.interval}"; correct "interval"'
             )
-        unit = "pp" if criterion.low.endswith("_pp") else "%"
-        if criterion.low.endswith(("_pp", "_percent")) and criterion.unit != unit:
-            raise OrlaError(f'{name} are in {unit}, not in "{criterion.unit}"; correct "unit"')
+        unit = "pp" if ends[0].endswith("_pp") else "%"
+        if ends[0].endswith(("_pp", "_percent")) and criterion.scale != unit:
+            raise OrlaError(f'{name} are in {unit}, not in "{criterion.scale}"; correct "unit"')
 
 
-def check_lockable(registration: Registration | ClaimRegistration) -> None:
-    """Refuse what may not be locked: no binds, or a check or criterion that is always true.
+def check_lockable(registration: Registration) -> None:
+    """Refuse what may not be locked.
 
-    Raises
-    ------
-    OrlaError
-        Also as in `check`.
+    That is one without binds or with those of version 2, with a wide margin without a reason, or
+    with a check or criterion that is always true.
+
+    Raises:
+        OrlaError: Also as in `check`.
     """
     check(registration)
     name = f"registration {registration.name}"
-    if isinstance(registration, ClaimRegistration) and not registration.binds:
-        raise OrlaError(
-            f"{name}: binds neither config nor code; run: python -m orla prereg bind "
-            f"{registration.folder / registration.name}.yaml --configfile ..."
-        )
-    if getattr(registration, "checked", ()) and "checks_sha256" not in registration.binds:
-        raise OrlaError(
-            f"{name}: does not bind the quantities that its checks read; run: python -m orla "
-            f"prereg bind {registration.folder / registration.name}.yaml --configfile ..."
-        )
+    command = (
+        f"run: python -m orla prereg bind {registration.folder / registration.name}.yaml "
+        "--configfile ..."
+    )
+    if registration.tested and not registration.binds:
+        raise OrlaError(f"{name}: binds neither config nor code; {command}")
+    if registration.version == _BYTES:
+        raise OrlaError(f"{name}: version 2 binds no behaviour; write version: 3, and {command}")
+    if registration.tested and registration.rule.margin and not registration.margin_reason:
+        value, widest = registration.rule.value, WIDE.get(registration.scale, np.inf)
+        if value > widest:
+            raise OrlaError(
+                f"{name}: a margin of {value:g} {registration.scale} is wider than {widest:g}; say "
+                'in "margin_reason" why it says something, or lower it'
+            )
     for what, column, region in _regions(registration):
         if region is not None and _always(column, region):
             raise OrlaError(
@@ -103,14 +109,12 @@ def check_lockable(registration: Registration | ClaimRegistration) -> None:
             )
 
 
-def _regions(
-    registration: Registration | ClaimRegistration,
-) -> Iterable[tuple[str, str, Region | None]]:
-    for known in registration.checks:
-        for column in known.ends:
-            yield f'manipulation check "{known.name}"', column, known.region
-    for criterion in getattr(registration, "criteria", ()):
-        yield "a criterion", criterion.estimate, criterion.region
+def _regions(registration: Registration) -> Iterable[tuple[str, str, Region | None]]:
+    for each in registration.checks:
+        for column in each.ends:
+            yield f'manipulation check "{each.name}"', column, each.region
+    for criterion in registration.criteria:
+        yield "a criterion", criterion.columns["estimate"], criterion.rule.region
 
 
 def _always(column: str, region: Region) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.prereg.chain import Line
-from orla.prereg.documents import SCHEMAS, day, load
+from orla.prereg.documents import day, load
 
 AMENDMENTS = "amendments"
 Seen = bool | list[Mapping[str, str]]
@@ -42,29 +42,18 @@ class Amendment:
 def read(path: Path) -> Amendment:
     """Read one amendment.
 
-    Raises
-    ------
-    OrlaError
-        When the file does not fit its schema.
+    Raises:
+        OrlaError: The file does not fit its schema.
     """
-    return Amendment(**load(path, SCHEMAS / "amendment.schema.yaml"))
+    return Amendment(**load(path, "amendment"))
 
 
 def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
-    """Amendments of each registration, in the order of LOCK.
+    """Amendments of each registration of a folder, in the order of LOCK, {file: line}.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations.
-    entries
-        File -> its line in LOCK.
-
-    Raises
-    ------
-    OrlaError
-        On an amendment that differs from its lock, amends a file that is not locked before it, or
-        is dated before that file was locked or after it was locked itself.
+    Raises:
+        OrlaError: An amendment that differs from its lock, amends a file that is not locked before
+            it, or is dated before that file was locked or after it was locked itself.
     """
     found: dict[str, list[Amendment]] = {}
     earlier: set[str] = set()

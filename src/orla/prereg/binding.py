@@ -1,5 +1,11 @@
-"""What a registration of version 2 binds: the config and the code that its results depend on."""
+"""What a registration binds: the config, and the code or the behaviour, that its results depend on.
 
+A registration of version 2 binds the files that make its task's episodes, byte by byte. One of
+version 3 binds a public record of each condition and the behaviour of every part
+(`orla.prereg.fingerprint`); the syntax of the code is shown beside it, and decides nothing.
+"""
+
+import ast
 import hashlib
 import json
 import re
@@ -11,7 +17,6 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import atomic
-from orla.prereg.claimed import ClaimRegistration
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, sources
@@ -20,50 +25,58 @@ from orla.study.config import checked, settled
 from orla.study.plan import Condition, Plan
 from orla.study.quantities import Quantity, quantity_of
 
+BEHAVIOUR = 3
+"""The version from which behaviour is bound in place of bytes."""
+LEAST_RATES = 3
+
 # What is only measured beside: it changes no held-out result.
 _BESIDE = ("observers", "probes", "horizons")
 # The catalogue makes parts of the config's options, which are bound, and computes nothing.
 _MAKING = "orla/catalogue/"
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
+_ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
 
 
-def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
-    """Hashes of the config and the code that a registration's results depend on.
+def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
+    """What a study binds of a registration, behaviour apart; quick, without PyTorch.
 
     The config: the task with its pairs and source, the settings of pretraining for the network, the
-    comparison, the statistics, and for each condition its network, learner, optimizer, start,
-    rates, their growth, and seeds. The code: all that makes the task's episodes, the simulator
-    included. Neither holds anything of reports, of how fast it is computed, or of other conditions.
+    comparison or quantity, the statistics, and for each condition its network, learner, optimizer,
+    start, rates, their growth, and seeds. It holds nothing of reports, of how fast it is computed,
+    or of other conditions.
 
-    Parameters
-    ----------
-    plan
-        The plan of the study's config.
-    registration
-        The registration; one whose conditions the study does not run has a hash of its own too.
+    Args:
+        plan: The plan of the study's config.
+        registration: The registration; one whose conditions the study does not run has a hash of
+            its own too.
 
-    Returns
-    -------
-    dict
-        `config_sha256`, `code_sha256` and, where manipulation checks read quantities,
-        `checks_sha256`, that of the config that those depend on; in hexadecimal.
+    Returns:
+        Of version 2 `config_sha256`, `code_sha256` and, where manipulation checks read quantities,
+        `checks_sha256`; of version 3 `record_sha256`, and `refused`, why the study does not answer
+        it as it says.
 
-    Raises
-    ------
-    OrlaError
-        When a part that the config names is no file of the package or of a plug-in.
+    Raises:
+        OrlaError: A part that the config names is no file of the package or of a plug-in.
     """
+    if registration.version >= BEHAVIOUR:
+        record = {"study": record_of(plan, registration)}
+        record["checks"] = {
+            name: _quantity_record(plan, each) if (each := _quantity(plan, name)) else None
+            for name in registration.checked
+        }
+        try:
+            check_answered(plan, registration)
+        except OrlaError as error:
+            return {"record_sha256": _digest(record), "refused": str(error)}
+        return {"record_sha256": _digest(record)}
     config, about = plan.config, _quantity(plan, registration.quantity)
     if registration.quantity:
-        bound = _of_quantity(plan, about) if about else {}
+        judged = _of_quantity(plan, about) if about else {}
     else:
-        comparison = config["comparisons"].get(registration.comparison, {})
-        bound = _of_jobs(plan, conditions(plan, registration)) | {
+        judged = _of_jobs(plan, conditions(plan, registration)) | {
             "task": config["tasks"].get(registration.task),
-            "comparison": comparison.get("minus"),
-            "pretraining": _pretraining(
-                config["pretraining"], registration.conditions["architecture"]
-            ),
+            "comparison": config["comparisons"].get(registration.comparison, {}).get("minus"),
+            "pretraining": plan.pretraining(registration.conditions["architecture"]),
         }
     names = {term.where["task"] for term in about.terms} if about else {registration.task}
     tasks = [config["tasks"].get(name) for name in sorted(names)]
@@ -74,12 +87,54 @@ def of(plan: Plan, registration: ClaimRegistration) -> dict[str, str]:
         for name, digest in sources("orla.tasks.episode", *files).items()
         if not name.startswith(_MAKING)
     }
-    checked = {name: _quantity(plan, name) for name in registration.checked}
-    read = {name: _of_quantity(plan, each) if each else None for name, each in checked.items()}
+    quantities = {name: _quantity(plan, name) for name in registration.checked}
+    read = {n: _of_quantity(plan, each) if each else None for n, each in quantities.items()}
     return {
-        "config_sha256": _digest(bound),
+        "config_sha256": _digest(judged),
         "code_sha256": hash_of(code),
         **({"checks_sha256": _digest(read)} if read else {}),
+    }
+
+
+def record_of(plan: Plan, registration: Registration) -> dict[str, Any]:
+    """The public record of all that a registration's results depend on, code apart."""
+    config, about = plan.config, _quantity(plan, registration.quantity)
+    if registration.quantity:
+        return _quantity_record(plan, about) if about else {}
+    comparison = config["comparisons"].get(registration.comparison, {}).get("minus")
+    return _records(plan, conditions(plan, registration)) | {"comparison": comparison}
+
+
+def _quantity_record(plan: Plan, about: Quantity) -> dict[str, Any]:
+    record = _records(plan, _conditions(plan, about))
+    return record | {"quantity": plan.config["quantities"][about.name]}
+
+
+def _records(plan: Plan, run: Iterable[Condition]) -> dict[str, Any]:
+    run, config = list(run), plan.config
+    return {
+        "conditions": [_record(plan, condition) for condition in run],
+        "tasks": {c.task: config["tasks"].get(c.task) for c in run},
+        "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
+        "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
+    }
+
+
+def _record(plan: Plan, condition: Condition) -> dict[str, Any]:
+    c = condition
+    return {
+        "condition": c.keys,
+        "networks a pair": c.seeds,
+        "network": plan.spec("architecture", c.architecture),
+        "learner": plan.spec("learner", c.learner),
+        "optimizer": plan.spec("optimizer", c.optimizer),
+        "start": plan.spec("start", c.start),
+        "interventions": [plan.spec("intervention", name) for name in c.interventions],
+        "observers": {name: plan.spec("learner", name) for name in c.observers},
+        "probes": [plan.spec("probe", name) for name in c.probes],
+        "learning rates": plan.grid(c),
+        "growth of the grid": plan.config["grid_growth"],
+        "freezing points": plan.config["stable_windows"],
     }
 
 
@@ -101,39 +156,87 @@ def _of_quantity(plan: Plan, about: Quantity) -> dict[str, Any]:
         "quantity": config["quantities"][about.name],
         # What a probe measures of these models is the quantity itself.
         "watched": [{k: plan.job(c)[k] for k in ("observers", "probes")} for c in run],
-        "pretraining": {n: _pretraining(config["pretraining"], n) for n in networks},
+        "pretraining": {name: plan.pretraining(name) for name in networks},
     }
 
 
-def _digest(bound: Any) -> str:
-    text = json.dumps(settled(bound), sort_keys=True)
+def _digest(record: Any) -> str:
+    text = json.dumps(settled(record), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sweeps(plan: Plan, registration: ClaimRegistration) -> list[str]:
-    """Paths below the results of the sweeps of all quantities that a registration reads."""
+def behaviour(plan: Plan, registration: Registration) -> dict[str, Any]:
+    """`parts`, the fingerprint of every part that a registration depends on, and `syntax_sha256`.
+
+    It runs the parts, in a few seconds.
+    """
+    from orla.prereg import fingerprint  # imports PyTorch
+
+    run = read_conditions(plan, registration)
+    parts = fingerprint.parts(plan, run, registration)
+    return {"parts": fingerprint.fingerprint(parts), "syntax_sha256": syntax(plan, run)}
+
+
+def syntax(plan: Plan, run: Iterable[Condition]) -> str:
+    """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
+    named = {part for c in run for part in _parts_of(plan, c)}
+    files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
+    home = Path(__file__).parents[2]
+    known = sources(*_ROOTS, *files)
+    paths = {name: home / name for name in known if (home / name).is_file()}
+    paths |= {file.name: file for file in files}
+    trees = {name: _tree(path) for name, path in paths.items() if path.suffix == ".py"}
+    return hash_of(trees)
+
+
+def _parts_of(plan: Plan, condition: Condition) -> list[tuple[str, str]]:
+    c = condition
+    kinds = {"task": [c.task], "architecture": [c.architecture], "start": [c.start]}
+    kinds |= {"learner": [c.learner, *c.observers], "optimizer": [c.optimizer]}
+    kinds |= {"probe": c.probes, "intervention": c.interventions}
+    return [
+        (kind, plan.spec(kind, name)["kind"]) for kind, names in kinds.items() for name in names
+    ]
+
+
+def _tree(path: Path) -> str:
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                body[0] = ast.Pass()
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def read_conditions(plan: Plan, registration: Registration) -> list[Condition]:
+    """The conditions that a registration compares, and those that its checks read."""
+    quantities = (_quantity(plan, name) for name in registration.checked)
+    checks = (c for about in quantities if about for c in _conditions(plan, about))
+    return list(dict.fromkeys([*conditions(plan, registration), *checks]))
+
+
+def sweeps(plan: Plan, registration: Registration) -> list[str]:
+    """Paths below the results of the conditions of all quantities that a registration reads."""
     names = [name for name in (registration.quantity, *registration.checked) if name]
     read = [about for name in names if (about := _quantity(plan, name))]
     return sorted({condition.path for about in read for condition in _conditions(plan, about)})
 
 
-def of_all(
-    plan: Plan, registrations: Iterable[Registration | ClaimRegistration]
-) -> dict[str, dict[str, str]]:
-    """`of` each registration of version 2 that is for the plan's study, by name."""
-    return {
-        known.name: of(plan, known)
-        for known in registrations
-        if isinstance(known, ClaimRegistration) and plan.config["name"] in known.studies
-    }
+def bound_by(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
+    """What the plan's study binds of each registration that is for it, by name."""
+    study = plan.config["name"]
+    return {each.name: bound(plan, each) for each in registrations if study in each.studies}
 
 
-def conditions(plan: Plan, registration: ClaimRegistration) -> list[Condition]:
+def conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions of a plan that a registration compares, of all its pairs."""
     if registration.quantity:
         about = _quantity(plan, registration.quantity)
         return _conditions(plan, about) if about else []
-    wanted = {k: v for k, v in registration.where.items() if k not in ("comparison", "estimand")}
+    where = registration.assumed | dict(registration.conditions)
+    wanted = {key: value for key, value in where.items() if key != "estimand"}
     return [
         condition
         for condition in plan.conditions
@@ -150,13 +253,12 @@ def _conditions(plan: Plan, about: Quantity) -> list[Condition]:
     ]
 
 
-def demand(plan: Plan, registration: ClaimRegistration) -> None:
+def check_answered(plan: Plan, registration: Registration) -> None:
     """Refuse a registration that the study would not answer as it says.
 
-    Raises
-    ------
-    OrlaError
-        Naming what differs: the study, the comparison, the pairs, the learners or the seeds.
+    Raises:
+        OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
+            seeds; of version 3 a grid of fewer than three rates too.
     """
     name, config = f"registration {registration.name}", plan.config
     if config["name"] not in registration.studies:
@@ -164,10 +266,17 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
             f'{name}: study "{config["name"]}" is not among its studies '
             f"({', '.join(registration.studies)}); name the config that it is for"
         )
+    if registration.version >= BEHAVIOUR:
+        for condition in read_conditions(plan, registration):
+            if len(rates := plan.grid(condition)) < LEAST_RATES:
+                raise OrlaError(
+                    f"{name}: {condition.learner} with {condition.optimizer} is tried at "
+                    f"{len(rates)} learning rates; give grids of at least {LEAST_RATES}"
+                )
     for quantity in registration.checked:
-        _demand_quantity(plan, registration, quantity)
+        _check_quantity(plan, registration, quantity)
     if registration.quantity:
-        _demand_quantity(plan, registration, registration.quantity, registration.scale)
+        _check_quantity(plan, registration, registration.quantity, registration.scale)
         return
     minus = config["comparisons"].get(registration.comparison, {}).get("minus")
     if minus != list(registration.minus):
@@ -175,19 +284,19 @@ def demand(plan: Plan, registration: ClaimRegistration) -> None:
             f"{name}: the config's comparison {registration.comparison} is {minus}, not "
             f'{list(registration.minus)}; correct "minus" or "comparison"'
         )
-    found = conditions(plan, registration)
+    run = conditions(plan, registration)
     wanted = registration.pairs * 2
-    if len(found) != wanted or {c.seeds for c in found} != {registration.seeds}:
-        told = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in found})
+    if len(run) != wanted or {c.seeds for c in run} != {registration.seeds}:
+        texts = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in run})
         raise OrlaError(
-            f"{name}: the config runs {len(found)} of the {wanted} conditions, two learners on "
+            f"{name}: the config runs {len(run)} of the {wanted} conditions, two learners on "
             f"each of {registration.pairs} pairs with {registration.seeds} seeds "
-            f'({"; ".join(told[:4]) or "none"}); correct "sample" or the config'
+            f'({"; ".join(texts[:4]) or "none"}); correct "sample" or the config'
         )
 
 
-def _demand_quantity(
-    plan: Plan, registration: ClaimRegistration, quantity: str, scale: str | None = None
+def _check_quantity(
+    plan: Plan, registration: Registration, quantity: str, scale: str | None = None
 ) -> None:
     name, about = f"registration {registration.name}", _quantity(plan, quantity)
     if about is None:
@@ -202,8 +311,8 @@ def _demand_quantity(
                 f'{name}: {what} of {quantity} is "{has}" in the config, not "{registered}"; '
                 f'correct "{what}"'
             )
-    found = _conditions(plan, about)
-    pairs, seeds = {c.pair for c in found}, {c.seeds for c in found}
+    run = _conditions(plan, about)
+    pairs, seeds = {c.pair for c in run}, {c.seeds for c in run}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(
             f"{name}: the config runs {quantity} on {len(pairs)} pairs with {sorted(seeds)} seeds, "
@@ -213,14 +322,14 @@ def _demand_quantity(
 
 def _quantity(plan: Plan, name: str) -> Quantity | None:
     """A quantity of the config; None where it has none of this name."""
-    given = plan.config.get("quantities", {}).get(name)
-    return quantity_of(name, given) if given else None
+    entry = plan.config.get("quantities", {}).get(name)
+    return quantity_of(name, entry) if entry else None
 
 
-def write(path: Path, hashes: Mapping[str, Any]) -> None:
+def write(path: Path, binds: Mapping[str, Any]) -> None:
     """Write ``binds`` into a registration's file, in place of an older one."""
     text = _BLOCK.sub("", path.read_text(encoding="utf-8"))
-    block = yaml.safe_dump({"binds": dict(hashes)}, sort_keys=False)
+    block = yaml.safe_dump({"binds": dict(binds)}, sort_keys=False)
     with atomic(path) as partial:
         partial.write_text(text.rstrip("\n") + "\n" + block, encoding="utf-8")
 
@@ -228,15 +337,12 @@ def write(path: Path, hashes: Mapping[str, Any]) -> None:
 def plan_of(files: Iterable[Path]) -> Plan:
     """The plan of ``config.yaml`` with overlays, as Snakemake reads them with --configfile.
 
-    Parameters
-    ----------
-    files
-        Overlays, a later one first where they differ. ``config.yaml`` itself may be among them.
+    Args:
+        files: Overlays, a later one first where they differ. ``config.yaml`` itself may be among
+            them.
 
-    Raises
-    ------
-    OrlaError
-        When a file is missing or the config has a mistake.
+    Raises:
+        OrlaError: A file is missing or the config has a mistake.
     """
     base = Path("config.yaml")
     config: dict[str, Any] = {}
@@ -245,15 +351,19 @@ def plan_of(files: Iterable[Path]) -> Plan:
     return checked(settled(config))
 
 
+def results_folders(registration: Registration) -> list[Path]:
+    """Folders of results of the configs here that a registration is for, by their names."""
+    folders = []
+    for path in (Path("config.yaml"), *sorted(Path("config").glob("*.yaml"))):
+        config = parse(path) if path.is_file() else None
+        if isinstance(config, Mapping) and config.get("name") in registration.studies:
+            folders.append(Path(config.get("pathvars", {}).get("results", "results")))
+    return list(dict.fromkeys(folders))
+
+
 def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
     for key, value in overlay.items():
         if isinstance(value, Mapping) and isinstance(config.get(key), dict):
             _lay_over(config[key], value)
         else:
             config[key] = value
-
-
-def _pretraining(given: Mapping[str, Any], network: str) -> dict[str, Any]:
-    """Settings of pretraining for a network."""
-    own = given.get("of", {}).get(network, {})
-    return {k: v for k, v in given.items() if k != "of"} | own

@@ -34,20 +34,11 @@ class Line:
 
 
 def parse(text: str, path: Path) -> list[Line]:
-    """Read the text of LOCK and check its chain.
+    """Read the text of LOCK and check its chain; `path` names it in an error.
 
-    Parameters
-    ----------
-    text
-        The text of LOCK.
-    path
-        Its path, for an error.
-
-    Raises
-    ------
-    OrlaError
-        On a line that is not one, a file that is locked twice, a date before that of the line
-        before, a chain that does not fit, or a line without one after the chain began.
+    Raises:
+        OrlaError: A line that is not one, a file that is locked twice, a date before that of the
+            line before, a chain that does not fit, or a line without one after the chain began.
     """
     found: dict[str, Line] = {}
     before, chained, last = "", False, None

@@ -9,8 +9,8 @@ import pyarrow.parquet
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.prereg import agreement, amendments, existing, lock, registration
-from orla.prereg.claimed import ClaimRegistration, check_primary
+from orla.prereg import agreement, amendments, existing, lock, reader
+from orla.prereg.registration import Registration, check_columns, check_primary
 from orla.results.base import columns as declared
 
 
@@ -56,11 +56,16 @@ def _bind(arguments: argparse.Namespace) -> None:
 
     known = _claim(arguments.file)
     plan = binding.plan_of(arguments.configfile)
-    binding.demand(plan, known)
-    hashes = binding.of(plan, known)
+    binding.check_answered(plan, known)
+    binds = binding.bound(plan, known)
+    if known.version >= binding.BEHAVIOUR:
+        catalogue.use_plugins(plan.config.get("plugins", []))
+        folders = [Path(plan.config["pathvars"]["results"]), *binding.results_folders(known)]
+        binds |= binding.behaviour(plan, known)
+        binds["results"] = list(dict.fromkeys(map(str, folders)))
     read = binding.sweeps(plan, known)
-    binding.write(arguments.file, hashes | ({"sweeps": read} if read else {}))
-    for name, value in hashes.items():
+    binding.write(arguments.file, binds | ({"sweeps": read} if read else {}))
+    for name, value in {**binds, **binds.pop("parts", {})}.items():
         print(f"{name} {value}")
 
 
@@ -70,12 +75,12 @@ def _lock(arguments: argparse.Namespace) -> None:
         if path.parent.name == amendments.AMENDMENTS:
             _check_amendment(path, arguments)
             continue
-        known = registration.read(path)
-        registration.check_columns(known, columns)
+        known = reader.read(path)
+        check_columns(known, columns)
         if path.name not in locked:
             agreement.check_lockable(known)
             _refuse_seen(known, arguments.results)
-    check_primary(arguments.folder, registration.read_all(arguments.folder))
+    check_primary(str(arguments.folder), reader.read_all(arguments.folder))
     added = lock.write(arguments.folder, arguments.files)
     for line in added:
         print(f"locked {line.file} {line.sha256} {line.date}")
@@ -85,10 +90,10 @@ def _lock(arguments: argparse.Namespace) -> None:
 
 def _verify(arguments: argparse.Namespace) -> None:
     locks = lock.verify(arguments.folder)
-    columns, registrations = _columns(arguments), registration.read_all(arguments.folder)
-    check_primary(arguments.folder, registrations)
+    columns, registrations = _columns(arguments), reader.read_all(arguments.folder)
+    check_primary(str(arguments.folder), registrations)
     for known in registrations:
-        registration.check_columns(known, columns)
+        check_columns(known, columns)
         agreement.check(known)
         line = locks[known.name]
         amended = " (amended)" if line.amended else ""
@@ -99,8 +104,9 @@ def _power(arguments: argparse.Namespace) -> None:
     from orla.prereg import power  # imports SciPy's distributions
 
     known = _claim(arguments.file)
-    path = arguments.results / f"{known.result}.parquet"
-    tables = {known.result: pd.read_parquet(path)} if path.is_file() else {}
+    result = known.readings[0].result
+    path = arguments.results / f"{result}.parquet"
+    tables = {result: pd.read_parquet(path)} if path.is_file() else {}
     sd = power.scatter(known, tables) if arguments.sd is None else arguments.sd
     if np.isnan(sd):
         raise OrlaError(
@@ -109,17 +115,15 @@ def _power(arguments: argparse.Namespace) -> None:
         )
     others = [
         each
-        for each in registration.read_all(arguments.file.parent)
-        if isinstance(each, ClaimRegistration)
-        and not each.primary
-        and set(each.studies) & set(known.studies)
+        for each in reader.read_all(arguments.file.parent)
+        if each.tested and not each.primary and set(each.studies) & set(known.studies)
     ]
     family = 1 if known.primary else max(1, len(others))
     found = power.against_gap(known, sd, family, failing=arguments.failing)
     first = found.iloc[0]
     units = f"{'sound ' if arguments.failing else ''}{known.unit}s"
     print(
-        f"{known.name}: {known.claim.region.describe('pp')}, {first['n']} {units}, standard "
+        f"{known.name}: {known.rule.region.describe('pp')}, {first['n']} {units}, standard "
         f"deviation {sd:.3g} pp, alpha {first['alpha']:.3g}"
     )
     print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {known.unit + 's for 80 %':>14}")
@@ -131,16 +135,21 @@ def _power(arguments: argparse.Namespace) -> None:
         )
 
 
-def _claim(path: Path) -> ClaimRegistration:
-    known = registration.read(path)
-    if not isinstance(known, ClaimRegistration):
+def _claim(path: Path) -> Registration:
+    known = reader.read(path)
+    if not known.tested:
         raise OrlaError(f"{path}: a registration of version 1; this is for version: 2")
     return known
 
 
-def _refuse_seen(known: registration.Registration | ClaimRegistration, results: Path) -> None:
-    """Refuse to lock what results exist for already."""
-    if found := existing.results(known, results):
+def _refuse_seen(known: Registration, results: Path) -> None:
+    """Refuse to lock what results exist for already, in any folder of results of its configs."""
+    from orla.prereg import binding
+
+    folders = [results, *map(Path, known.binds.get("results", ())), *binding.results_folders(known)]
+    if found := [
+        path for folder in dict.fromkeys(folders) for path in existing.results(known, folder)
+    ]:
         raise OrlaError(
             f"registration {known.name}: {found[0]} exists, which it would read"
             f"{f', and {len(found) - 1} more' if len(found) > 1 else ''}; a registration is locked "
@@ -151,7 +160,7 @@ def _refuse_seen(known: registration.Registration | ClaimRegistration, results: 
 def _check_amendment(path: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
     amendment = amendments.read(path)
-    known = registration.read(arguments.folder / amendment.registration)
+    known = reader.read(arguments.folder / amendment.registration)
     found = existing.results(known, arguments.results)
     if found and not amendment.saw_something:
         raise OrlaError(

@@ -1,43 +1,53 @@
 """Registrations and amendments as YAML: parsed, and checked against their schema."""
 
 import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from orla.errors import OrlaError
+from orla.prereg.rules.base import rules
 from orla.schema import validate
 
 # The same loader in C, ten times as fast, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-SCHEMAS = Path(__file__).parents[3] / "workflow" / "schemas"
 
+def load(path: Path, kind: str) -> dict[str, Any]:
+    """Read a YAML document and check it; a `date`, bare or quoted, is returned as ISO text.
 
-def load(path: Path, schema: Path) -> dict[str, Any]:
-    """Read a YAML document and check it against a JSON schema that is written as YAML.
+    Args:
+        path: The document.
+        kind: A schema of ``schemas.yaml``, such as "version-2".
 
-    Parameters
-    ----------
-    path
-        The document. Dates may be written bare or quoted; they are returned as ISO text.
-    schema
-        The schema.
-
-    Raises
-    ------
-    OrlaError
-        When the file is missing, is no YAML, does not fit the schema, or holds a `date` that
-        the calendar does not have.
+    Raises:
+        OrlaError: The file is missing, is no YAML, does not fit the schema, or holds a `date` that
+            the calendar does not have.
     """
     document = parse(path)
     if isinstance(document, dict) and isinstance(document.get("date"), datetime.date):
         document["date"] = document["date"].isoformat()
-    validate(document, parse(schema), str(path))
+    validate(document, schema(kind), str(path))
     if "date" in document:
         day(document["date"], f'{path}: "date"')
     return document
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The JSON schema of a kind of document, with the numbers of every rule in `claim`."""
+    schemas = _schemas()
+    found = {**schemas[kind], "$defs": schemas["$defs"]}
+    if claim := found["properties"].get("claim"):
+        by_name = {name: dict(rule.schema) for name, rule in rules().items()}
+        found["properties"] = {**found["properties"], "claim": {**claim, "properties": by_name}}
+    return found
+
+
+@cache
+def _schemas() -> dict[str, Any]:
+    return parse(Path(__file__).with_name("schemas.yaml"))
 
 
 def day(text: str, name: str) -> datetime.date:
@@ -51,10 +61,8 @@ def day(text: str, name: str) -> datetime.date:
 def parse(path: Path) -> Any:
     """Read a YAML file without a check against a schema.
 
-    Raises
-    ------
-    OrlaError
-        When the file is missing, is not UTF-8, or is no YAML.
+    Raises:
+        OrlaError: The file is missing, is not UTF-8, or is no YAML.
     """
     try:
         text = path.read_text(encoding="utf-8")

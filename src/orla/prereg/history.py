@@ -38,18 +38,9 @@ def compare(path: Path, lines: list[Line]) -> History:
     A LOCK that came with the first commit of a repository was copied there with its lines, so the
     dates of those say nothing.
 
-    Parameters
-    ----------
-    path
-        LOCK.
-    lines
-        Its lines, from `orla.prereg.chain.parse`.
-
-    Raises
-    ------
-    OrlaError
-        When a committed version is not the beginning of the present one, or a line is dated more
-        than a day before or after the commit that brought it.
+    Raises:
+        OrlaError: A committed version is not the beginning of the present one, or a line is dated
+            more than a day before or after the commit that brought it.
     """
     folder, present = path.resolve().parent, path.read_text()
     if _git(folder, "rev-parse", "--is-inside-work-tree") != "true":

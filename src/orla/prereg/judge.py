@@ -1,23 +1,34 @@
-"""Judge results by the registrations. No registration has code of its own here."""
+"""Judge results by the registrations. No registration and no rule has code of its own here."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
 from orla.errors import OrlaError
-from orla.prereg import claims, intervals
-from orla.prereg.claimed import ClaimRegistration, check_primary
-from orla.prereg.claims import Binding
+from orla.prereg import evidence
+from orla.prereg.evidence import Case
 from orla.prereg.lock import Locked
-from orla.prereg.registration import Registration, Value
-from orla.prereg.verdict import VERDICT_COLUMNS, Verdict, simulated, words
+from orla.prereg.registration import PAIR, Registration, Value, check_primary
+from orla.prereg.rows import Evidence, show
+from orla.prereg.rules.base import Ps
 
-Known = Registration | ClaimRegistration
+Binding = Mapping[str, Any]
+
+VERDICT_COLUMNS = [
+    *("registration", "title", "outcome", "words", "reason"),
+    *("estimate", "low", "high", "threshold", "n", "p", "p_holm", "primary"),
+    *("registered_on", "amended", "lock_sha256", "judged_sha256", "results_seen", "history"),
+    "limits",
+]
+_IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 
 
 def verdicts(
-    registrations: Iterable[Known],
+    registrations: Iterable[Registration],
     tables: Mapping[str, pd.DataFrame],
     locks: Mapping[str, Locked],
     assumed: Mapping[str, Value] | None = None,
@@ -29,89 +40,242 @@ def verdicts(
 ) -> pd.DataFrame:
     """Judge registrations whose locks were verified.
 
-    Parameters
-    ----------
-    registrations
-        The registrations; those of version 2 that are not for this study are left out.
-    tables
-        Result -> its table.
-    locks
-        Registration -> its lock, from `orla.prereg.lock.verify`.
-    assumed
-        Of registrations of version 1, as in `orla.prereg.intervals.judge`.
-    study
-        Name of the config.
-    bindings
-        Of registrations of version 2, as in `orla.prereg.claims.judge`.
-    datasets
-        TASK[/PAIR]/SPLIT -> data set, from the tables' provenance: what is simulated is shown in
-        other words.
-    mixed
-        How the tables' provenance differs; then every verdict is untestable. Empty if it does not.
+    Args:
+        registrations: The registrations; those that are for other studies are left out.
+        tables: Result -> its table.
+        locks: Registration -> its lock, from `orla.prereg.lock.verify`.
+        assumed: Column -> value, for columns that a registration of version 1 does not name.
+        study: Name of the config.
+        bindings: Registration -> what the study binds, as from `orla.prereg.binding.bound`.
+        datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance: what is simulated is
+            shown in other words.
+        mixed: How the tables' provenance differs; then every verdict is untestable. Empty if it
+            does not.
 
-    Returns
-    -------
-    pandas.DataFrame
+    Returns:
         One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with the registration's
         own words for the outcome; `lock_sha256` is that of the file as it was locked,
         `judged_sha256` of the file as it was judged, and `registered_on` the lock's date.
 
-    Raises
-    ------
-    OrlaError
-        As in the two functions that judge, and on a registration that is not locked or a study
-        whose claims have not exactly one primary.
+    Raises:
+        OrlaError: As in `evidence.read`; a registration is not locked, or the study's
+            registrations have not exactly one primary.
     """
-    chosen = [k for k in registrations if isinstance(k, Registration) or study in k.studies]
-    for known in chosen:
-        if known.name not in locks:
-            raise OrlaError(f"registration {known.name} is not locked; lock it before it is judged")
-    found = _judged(chosen, tables, assumed, bindings)
-    rows = []
-    for known in chosen:
-        lock, verdict = locks[known.name], found[known.name]
-        outcome, reason = verdict.outcome, f"{verdict.reason}. {verdict.meaning}"
+    chosen = [each for each in registrations if not each.tested or study in each.studies]
+    for each in chosen:
+        if each.name not in locks:
+            raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
+    check_primary("registrations.folders", chosen, [study])
+    lines = []
+    for registration, verdict in zip(chosen, judge(chosen, tables, assumed, bindings), strict=True):
+        lock, outcome = locks[registration.name], verdict["outcome"]
         if mixed:
-            meaning = " ".join(known.outcomes["untestable"].split())
-            outcome, reason = "untestable", f"{mixed}. {meaning}"
-        task, pair = _place(known, assumed or {})
-        row = vars(verdict) | {
+            outcome, verdict["reason"] = "untestable", mixed
+        place = registration.task, registration.pair
+        if not registration.tested:
+            place = tuple(str((assumed or {}).get(key, "")) for key in ("task", "pair"))
+        verdict |= {
             "outcome": outcome,
-            "words": words(outcome, simulated(datasets or {}, task, pair)),
-            "reason": reason,
+            "words": words(outcome, simulated(datasets or {}, *place)),
+            "reason": f"{verdict['reason']}. {' '.join(registration.outcomes[outcome].split())}",
             "registered_on": lock.date.isoformat(),
             "amended": lock.amended,
             "lock_sha256": lock.sha256,
             "judged_sha256": lock.judged,
-            "results_seen": "; ".join([known.seen, *(each.seen for each in lock.amendments)]),
+            "results_seen": "; ".join([registration.seen, *(a.seen for a in lock.amendments)]),
             "history": lock.history,
+            "limits": verdict["limits"] + _beside(registration, bindings or {}),
         }
-        rows.append({column: row[column] for column in VERDICT_COLUMNS})
-    return pd.DataFrame(rows, columns=VERDICT_COLUMNS)
+        lines.append({column: verdict[column] for column in VERDICT_COLUMNS})
+    return pd.DataFrame(lines, columns=VERDICT_COLUMNS)
 
 
-def _judged(
-    registrations: Iterable[Known],
+def judge(
+    registrations: Sequence[Registration],
     tables: Mapping[str, pd.DataFrame],
-    assumed: Mapping[str, Value] | None,
-    bindings: Mapping[str, Binding] | None,
-) -> dict[str, Verdict]:
-    """Verdict of each; the claims of a folder are judged together."""
-    found, families = {}, {}
-    for known in registrations:
-        if isinstance(known, ClaimRegistration):
-            families.setdefault(known.folder, []).append(known)
+    assumed: Mapping[str, Value] | None = None,
+    bindings: Mapping[str, Binding] | None = None,
+) -> list[dict[str, Any]]:
+    """The verdict on each registration of one study: what is decided by its results alone.
+
+    A claim is supported when its p is below alpha, falsified when that of its opposite is. The p of
+    those that are tested and not primary are Holm-corrected as a family, in which an untestable one
+    counts with p 1. A verdict that would be another with diverged models scored as the frozen
+    network, or without the pairs that fail a guard, is inconclusive.
+
+    Args and errors: as in `verdicts`.
+    """
+    cases = [
+        evidence.read(each, tables, (bindings or {}).get(each.name), assumed or {})
+        for each in registrations
+    ]
+    ways = sorted({way for case in cases for each in case.evidence for way in each.others})
+    first = _outcomes(cases)
+    others = {way: _outcomes([_formed(case, way) for case in cases]) for way in ways}
+    return [
+        _verdict(case, *first[i], {w: o[i][0] for w, o in others.items() if _has(case, w)})
+        for i, case in enumerate(cases)
+    ]
+
+
+def words(outcome: str, simulated: bool) -> str:
+    """What is displayed for an outcome; on simulated data nothing is supported or falsified."""
+    return _IN_SIMULATION.get(outcome, outcome) if simulated else outcome
+
+
+def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
+    """Whether the data of a task, and pair if it is given, are simulated.
+
+    Args:
+        datasets: TASK[/PAIR]/SPLIT -> data set, from a table's provenance. Where none is of this
+            task, all are looked at.
+        task, pair: As a registration names them.
+    """
+    places = {name: name.split("/") for name in datasets}
+    of_task = [
+        datasets[name]
+        for name, parts in places.items()
+        if parts[0] == task and (not pair or pair in parts[1:])
+    ]
+    each = (one for data in of_task or datasets.values() for one in data.get("mixed", [data]))
+    return any(one.get("simulated", False) for one in each)
+
+
+def _beside(registration: Registration, bindings: Mapping[str, Binding]) -> str:
+    """What a verdict says of the results that were read and of the code, from version 3 on."""
+    binding = bindings.get(registration.name)
+    if binding is None or "parts" not in registration.binds:
+        return ""
+    looked = " and ".join(registration.binds["results"])
+    text = f"; read from {binding.get('results', 'no folder')}, looked at before the lock: {looked}"
+    if binding.get("syntax_sha256") != registration.binds["syntax_sha256"]:
+        text += "; code edited since the lock, behaves the same on what was bound"
+    return text
+
+
+def _has(case: Case, way: str) -> bool:
+    return any(way in each.others for each in case.evidence)
+
+
+def _formed(case: Case, way: str) -> Case:
+    """A case with its estimates formed in another way, where that is another."""
+    each = (replace(e, estimate=e.others.get(way, e.estimate)) for e in case.evidence)
+    return replace(case, evidence=tuple(each))
+
+
+def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
+    """Outcome of each case, and the p values of each of its readings."""
+    ps = [
+        [
+            (1.0, 1.0) if case.obstacles else e.reading.rule.p_values(e.estimate)
+            for e in case.evidence
+        ]
+        for case in cases
+    ]
+    family = [
+        i
+        for i, case in enumerate(cases)
+        if case.registration.tested and not case.registration.primary
+    ]
+    adjusted = [list(each) for each in ps]
+    if family:
+        sides = [holm([ps[i][0][side] for i in family]) for side in (0, 1)]
+        for i, *corrected in zip(family, *sides, strict=True):
+            adjusted[i] = [tuple(corrected)]
+    found = []
+    for case, each, corrected in zip(cases, ps, adjusted, strict=True):
+        both = [Ps(*plain, *holms) for plain, holms in zip(each, corrected, strict=True)]
+        alpha = case.registration.alpha
+        if case.obstacles:
+            outcome = "untestable"
+        elif max(p.claim_holm for p in both) < alpha:
+            outcome = "supported"
         else:
-            found[known.name] = intervals.judge(known, tables, assumed)
-    for folder, family in families.items():
-        check_primary(folder, family)
-        for verdict in claims.judge(family, tables, bindings):
-            found[verdict.registration] = verdict
+            refuted = min(p.opposite_holm for p in both) < alpha
+            outcome = "falsified" if refuted else "inconclusive"
+        found.append((outcome, both))
     return found
 
 
-def _place(known: Known, assumed: Mapping[str, Value]) -> tuple[str, str]:
-    """Task and pair of a registration; "" for any."""
-    if isinstance(known, ClaimRegistration):
-        return known.task, known.pair
-    return str(assumed.get("task", "")), str(assumed.get("pair", ""))
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's adjusted p values of a family, in the given order; [] of an empty one."""
+    return [float(each) for each in multipletests(p, method="holm")[1]] if len(p) else []
+
+
+def _verdict(
+    case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str]
+) -> dict[str, Any]:
+    registration, blocked = case.registration, bool(case.obstacles)
+    alpha = registration.alpha
+    deciding = {
+        "untestable": [bool(each.obstacles) for each in case.evidence],
+        "falsified": [p.opposite_holm < alpha for p in ps],
+        "inconclusive": [p.claim_holm >= alpha for p in ps],
+        "supported": [True],
+    }[outcome]
+    at = deciding.index(True) if True in deciding else 0
+    shown = case.evidence[at]
+    if blocked:
+        reason = "; ".join(case.obstacles)
+    else:
+        said = range(len(ps)) if outcome == "supported" else [at]
+        reason = "; ".join(_say(registration, case.evidence[i], ps[i]) for i in said)
+    differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
+    if differing and not blocked:
+        reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
+        outcome = "inconclusive"
+    without = blocked or not registration.tested
+    return {
+        "registration": registration.name,
+        "title": registration.title,
+        "outcome": outcome,
+        "reason": reason,
+        "estimate": shown.estimate.mean,
+        "low": shown.estimate.low,
+        "high": shown.estimate.high,
+        "threshold": shown.reading.rule.region.describe(shown.reading.scale),
+        "n": shown.n,
+        "limits": _limits(registration, shown),
+        "p": np.nan if without else ps[at].claim,
+        "p_holm": np.nan if without else ps[at].claim_holm,
+        "primary": registration.primary,
+    }
+
+
+def _say(registration: Registration, shown: Evidence, ps: Ps) -> str:
+    reading, estimate = shown.reading, shown.estimate
+    scale = f" {reading.scale}" if reading.scale else ""
+    what, over = registration.quantity or reading.columns["estimate"], ""
+    if registration.tested:
+        over = f" over {shown.n} {registration.unit}s"
+    corrected = registration.tested and not registration.primary
+    return (
+        f"{what} is {show(estimate.mean)}{scale}, {reading.interval}{over} "
+        f"[{show(estimate.low)}, {show(estimate.high)}]{scale}, n = {shown.n}: "
+        f"{reading.rule.words(ps, reading.scale, corrected)}"
+        + "".join(f"; {note}" for note in shown.notes)
+    )
+
+
+def _limits(registration: Registration, shown: Evidence) -> str:
+    """What the interval does not range over."""
+    level, task = shown.reading.interval, registration.task
+    by_pairs = registration.unit == PAIR
+    if not registration.tested:
+        return (
+            f"{level}, of one pair, one freezing step and one chosen rate: it holds none of the "
+            "variation between pairs, steps or rates"
+        )
+    if registration.quantity:
+        of = f"pairs of sessions of {task}" if by_pairs else "seeds"
+        more = "" if by_pairs else ": it holds none of the variation between pairs"
+        return f"{level} over {of}, with the choice of rates in its standard error{more}"
+    if by_pairs:
+        return (
+            f"{level} over pairs of sessions of {task}; its standard error holds the scatter "
+            "of pairs, seeds and the choice of rates, for this network, optimizer and split alone"
+        )
+    return (
+        f"{level} over seeds of the pair {registration.pair} of {task}: it holds none of the "
+        "variation between pairs"
+    )

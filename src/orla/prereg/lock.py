@@ -40,22 +40,10 @@ class Locked:
 
 
 def read(folder: str | Path) -> dict[str, Line]:
-    """Read LOCK and check its chain, without looking at the registrations.
+    """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations. Without a LOCK nothing is locked.
-
-    Returns
-    -------
-    dict
-        File, relative to the folder -> its line.
-
-    Raises
-    ------
-    OrlaError
-        As in `orla.prereg.chain.parse`.
+    Raises:
+        OrlaError: As in `orla.prereg.chain.parse`.
     """
     path = Path(folder) / LOCK
     text = path.read_text() if path.exists() else ""
@@ -65,28 +53,14 @@ def read(folder: str | Path) -> dict[str, Line]:
 def write(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
 ) -> list[Line]:
-    """Add registrations or amendments to LOCK.
+    """Add registrations of a folder, or amendments in its ``amendments``, to LOCK.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations.
-    files
-        Registrations in that folder, or amendments in its ``amendments``. One that is locked
-        already with the same content is skipped.
-    date
-        The day of locking; today if not given.
+    One that is locked already with the same content is skipped. The day of locking is today if it
+    is not given. The lines that were added are returned.
 
-    Returns
-    -------
-    list
-        The lines added.
-
-    Raises
-    ------
-    OrlaError
-        When a file is missing, lies elsewhere, was locked with other content, or LOCK holds a later
-        date. Then nothing is added.
+    Raises:
+        OrlaError: A file is missing, lies elsewhere, was locked with other content, or LOCK holds a
+            later date. Then nothing is added.
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
@@ -118,10 +92,8 @@ def write(
 def require(folders: Iterable[str | Path]) -> None:
     """Refuse a folder without LOCK.
 
-    Raises
-    ------
-    OrlaError
-        Naming a command that makes one, in which nothing is locked.
+    Raises:
+        OrlaError: Naming a command that makes one, in which nothing is locked.
     """
     for folder in folders:
         path = Path(folder) / LOCK
@@ -133,24 +105,12 @@ def require(folders: Iterable[str | Path]) -> None:
 
 
 def verify(folder: str | Path) -> dict[str, Locked]:
-    """Check LOCK, and every registration of a folder against it and its amendments.
+    """Check LOCK, and every registration of a folder, by name, against it and its amendments.
 
-    Parameters
-    ----------
-    folder
-        The folder of registrations, with LOCK and ``amendments/``.
-
-    Returns
-    -------
-    dict
-        Name (file name without suffix) -> what was verified.
-
-    Raises
-    ------
-    OrlaError
-        On a broken chain, a LOCK that disagrees with git, a file that is not locked or differs from
-        its lock (a registration: and from its last amendment), a line without its file, or an
-        amendment that does not fit.
+    Raises:
+        OrlaError: A broken chain, a LOCK that disagrees with git, a file that is not locked or
+            differs from its lock (a registration: and from its last amendment), a line without its
+            file, or an amendment that does not fit.
     """
     folder = Path(folder)
     path, entries = folder / LOCK, read(folder)
@@ -179,10 +139,8 @@ def verify(folder: str | Path) -> dict[str, Locked]:
 def digest(folder: str | Path) -> str:
     """SHA-256 of LOCK itself, for a result's provenance.
 
-    Raises
-    ------
-    OrlaError
-        When there is no LOCK.
+    Raises:
+        OrlaError: There is no LOCK.
     """
     path = Path(folder) / LOCK
     if not path.is_file():

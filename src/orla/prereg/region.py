@@ -57,17 +57,10 @@ class Region:
 def parse(document: Mapping[str, Any], name: str) -> Region:
     """Read a region such as ``{between: [-3, 3], strict: true}``.
 
-    Parameters
-    ----------
-    document
-        Exactly one of `KINDS`, and optionally `strict`.
-    name
-        Its name in an error.
+    It has exactly one of `KINDS`, and optionally `strict`; `name` names it in an error.
 
-    Raises
-    ------
-    OrlaError
-        On none or several kinds, or bounds out of order.
+    Raises:
+        OrlaError: None or several kinds, or bounds out of order.
     """
     kinds = [kind for kind in KINDS if kind in document]
     if len(kinds) != 1:

@@ -1,43 +1,76 @@
-"""A registration: how results will be judged, written before they exist."""
+"""A registration: what will be read of the results and the rule that judges it, written before."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orla.errors import OrlaError
-from orla.prereg import region
-from orla.prereg.documents import SCHEMAS, load, parse
 from orla.prereg.region import Region
+from orla.prereg.rules.base import MeanRule, Rule
 from orla.schema import nearest
-
-if TYPE_CHECKING:
-    from orla.prereg.claimed import ClaimRegistration
+from orla.study.keys import DEFAULTS, SETTING
 
 Value = str | float | int | bool
 
+PAIR, SEED = "pair", "seed"
+RESULT = {PAIR: "over_pairs", SEED: "estimates"}
+"""Unit -> the result whose row is judged."""
+QUANTITIES = "quantities"
+"""The result of a registration about a quantity."""
+
+GAP = {
+    "estimate": "gap_pp",
+    "standard_error": "standard_error_pp",
+    "dof": "dof",
+    **{"low": "t90_low_pp", "high": "t90_high_pp"},
+}
+QUANTITY = {
+    "estimate": "value",
+    "standard_error": "standard_error",
+    "dof": "dof",
+    **{"low": "t90_low", "high": "t90_high"},
+}
+COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
+_ROW = [
+    *(name for name in SETTING if name != "pair"),
+    *("comparison", "learner_full", "learner_immediate", "estimand", "alpha"),
+    *("n_seeds", "n_diverged", *GAP.values()),
+    *("gap_frozen_pp", "t90_low_frozen_pp", "t90_high_frozen_pp"),
+    *("recovery_full_low_percent", "recovery_immediate_low_percent"),
+]
+_READ = {
+    "estimates": [*_ROW, "pair", "guards"],
+    "over_pairs": [
+        *(*_ROW, "n_pairs", "n_failing", "gap_without_failing_pp"),
+        *("t90_low_without_failing_pp", "t90_high_without_failing_pp"),
+    ],
+    QUANTITIES: [
+        *("quantity", "scale", "unit", *QUANTITY.values(), *COUNTS, "guards", "alpha"),
+        *("value_without_failing", "t90_low_without_failing", "t90_high_without_failing"),
+    ],
+}
+
 
 @dataclass(frozen=True)
-class Criterion:
-    """One interval of one row of one result, and the region that it must lie in."""
+class Reading:
+    """One row of one result, and the rule that its estimate is judged by.
+
+    `columns` holds what is read by its name: estimate, low, high, n, and further ones. `scale` is
+    the estimate's unit of measurement, `interval` what its interval is of.
+    """
 
     result: str
     where: Mapping[str, Value]
-    estimate: str
-    low: str
-    high: str
-    n: str
-    diverged: str | None
-    unreliable: str | None
+    columns: Mapping[str, str]
+    rule: Rule
+    scale: str
     interval: str
-    unit: str
-    region: Region
 
     @property
-    def columns(self) -> list[str]:
+    def names(self) -> list[str]:
         """Every column of the result that is read."""
-        read = [self.estimate, self.low, self.high, self.n, self.diverged, self.unreliable]
-        return [*self.where, *(column for column in read if column)]
+        return [*self.where, *self.columns.values()]
 
 
 @dataclass(frozen=True)
@@ -56,170 +89,148 @@ class Check:
     equals: Value | None
 
     @property
-    def columns(self) -> list[str]:
+    def names(self) -> list[str]:
         """Every column of the result that is read."""
         return [*self.where, *self.ends]
 
 
 @dataclass(frozen=True)
 class Registration:
-    """A registration of version 1 that fits its schema.
+    """A registration of any version.
 
-    `name` is its file name without the suffix, `folder` the folder that it lies in.
+    Attributes:
+        name, folder: its file's name without the suffix, and the folder that the file lies in.
+        criteria: what is judged in version 1.
+        rule, scale: of later versions the claim about the mean gap or the quantity, and its unit
+            of measurement.
+        seen: what had been seen when it was written, in words.
+        conditions: key -> value or values, of the rows that it is about.
+        seeds: networks a pair, those that diverged included; of version 1, units.
+        least: with fewer finite units it is untestable (version 1).
+        studies: names of the configs that it is for; of version 1 (), for any.
+        primary: whether it stands alone; the others of a study are a Holm-corrected family.
+        quantity: the quantity of the config that it is about, or "" for a gap; then `comparison`
+            and `minus` say which.
+        must_recover: learners that are to be shown to adapt.
+        margin_reason: why a wide margin says something.
+        binds: what it binds, as written by ``prereg bind``.
     """
 
     name: str
     folder: Path
     title: str
-    date: str
-    question: str
-    hypothesis: str
-    existing_data: Mapping[str, str]
-    data: str
-    conditions: Mapping[str, Any]
-    criteria: tuple[Criterion, ...]
-    margin: Mapping[str, str]
-    sample: Mapping[str, Any]
-    exclusions: Mapping[str, Any]
     checks: tuple[Check, ...]
     outcomes: Mapping[str, str]
+    conditions: Mapping[str, Any]
+    seeds: int
+    max_diverged: int
+    criteria: tuple[Reading, ...] = ()
+    rule: MeanRule | None = None
+    scale: str = "pp"
+    seen: str = ""
+    version: int = 2
+    least: int = 0
+    studies: tuple[str, ...] = ()
+    primary: bool = False
+    task: str = ""
+    pair: str = ""
+    estimand: str = ""
+    unit: str = SEED
+    pairs: int = 1
+    max_failing: int = 0
+    comparison: str = ""
+    minus: tuple[str, ...] = ()
+    must_recover: tuple[str, ...] = ()
+    quantity: str = ""
+    alpha: float = 0.05
+    margin_reason: str = ""
+    binds: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def seen(self) -> str:
-        """What was known of the data when it was written, in words."""
-        known = self.existing_data
-        return f"when locked: {known['status']} ({' '.join(known['statement'].split())})"
+    def tested(self) -> bool:
+        """Whether a test with a p value judges it; then it belongs to a study and its family."""
+        return self.version > 1
 
     @property
-    def results(self) -> list[str]:
-        """Names of the results that judging needs, sorted."""
-        return sorted({part.result for part in self.parts})
+    def readings(self) -> tuple[Reading, ...]:
+        """What is judged."""
+        if not self.tested:
+            return self.criteria
+        result = QUANTITIES if self.quantity else RESULT[self.unit]
+        columns = (QUANTITY if self.quantity else GAP) | {"n": f"n_{self.unit}s"}
+        if self.quantity:
+            where: dict[str, Value] = {"quantity": self.quantity}
+        else:
+            where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
+        level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
+        return (Reading(result, where, columns, self.rule, self.scale, level),)
 
     @property
-    def parts(self) -> tuple[Criterion | Check, ...]:
-        """Everything that reads a result: the criteria, then the checks."""
-        return (*self.criteria, *self.checks)
+    def reads(self) -> list[tuple[str, list[str]]]:
+        """(result, columns) of everything that is read."""
+        if self.tested:
+            names = {QUANTITIES} if self.quantity else {RESULT[self.unit], RESULT[SEED]}
+            judged = [(name, _READ[name]) for name in sorted(names)]
+        else:
+            judged = [(reading.result, reading.names) for reading in self.criteria]
+        return [*judged, *((check.result, check.names) for check in self.checks)]
+
+    @property
+    def checked(self) -> list[str]:
+        """Names of the quantities that manipulation checks read, sorted."""
+        checks = [check for check in self.checks if check.result == QUANTITIES and self.tested]
+        return sorted(str(name) for check in checks for name in check.where["quantity"])
+
+    @property
+    def assumed(self) -> dict[str, Value]:
+        """Column -> value, for columns that a manipulation check does not name."""
+        if self.quantity:
+            return DEFAULTS | {"task": self.task}
+        pair = {"pair": self.pair} if self.unit == SEED else {}
+        return DEFAULTS | {"task": self.task, "estimand": self.estimand} | pair
 
 
-def read(path: str | Path) -> "Registration | ClaimRegistration":
-    """Read one registration, of version 1 or 2 (`version: 2`).
-
-    Parameters
-    ----------
-    path
-        A YAML file.
-
-    Raises
-    ------
-    OrlaError
-        When the file does not fit the schema of its version, a region is malformed, more units are
-        asked for than are to be run, or criteria contradict the conditions.
-    """
-    path = Path(path)
-    document = parse(path)
-    if isinstance(document, dict) and "version" in document:
-        from orla.prereg import claimed  # which takes its checks from here
-
-        return claimed.read(path)
-    document = load(path, SCHEMAS / "registration.schema.yaml")
-    sample = document["sample"]
-    if sample["minimum"] > sample["size"]:
-        raise OrlaError(
-            f'{path}: "sample.minimum" is {sample["minimum"]}, more than "sample.size" '
-            f"{sample['size']}; lower it"
-        )
-    for i, criterion in enumerate(document["criteria"]):
-        _agree(document["conditions"], criterion["where"], f"{path}: criteria[{i}]")
-    return Registration(
-        name=path.stem,
-        folder=path.parent,
-        criteria=tuple(
-            _criterion(criterion, f"{path}: criteria[{i}]")
-            for i, criterion in enumerate(document.pop("criteria"))
-        ),
-        checks=tuple(
-            check_of(check, f"{path}: manipulation_checks[{i}]")
-            for i, check in enumerate(document.pop("manipulation_checks"))
-        ),
-        **document,
-    )
-
-
-def _agree(conditions: Mapping[str, Any], where: Mapping[str, Value], name: str) -> None:
-    """Refuse a criterion that reads a row of other conditions than those registered."""
-    for key, value in where.items():
-        known = conditions.get(key, value)
-        if value not in (known if isinstance(known, list) else [known]):
-            raise OrlaError(
-                f'{name}.where: {key} is {value}, and "conditions.{key}" is {known}; make them '
-                "agree"
-            )
-
-
-def read_all(folder: str | Path) -> "list[Registration | ClaimRegistration]":
-    """Read every registration of a folder, in the order of their names."""
-    return [read(path) for path in sorted(Path(folder).glob("*.yaml"))]
-
-
-def results(registrations: "Iterable[Registration | ClaimRegistration]") -> list[str]:
-    """Names of the results that judging these registrations needs, sorted."""
-    return sorted({result for registration in registrations for result in registration.results})
-
-
-def check_columns(
-    registration: "Registration | ClaimRegistration", columns: Mapping[str, Collection[str]]
-) -> None:
+def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
     """Refuse a registration that names a result or a column that does not exist.
 
-    Parameters
-    ----------
-    registration
-        The registration.
-    columns
-        Result -> its columns.
+    Args:
+        registration: The registration.
+        columns: Result -> its columns.
 
-    Raises
-    ------
-    OrlaError
-        Naming the registration, what it names, and the nearest that exists.
+    Raises:
+        OrlaError: Naming the registration, what it names, and the nearest that exists.
     """
-    for part in registration.parts:
-        if part.result not in columns:
-            raise OrlaError(
-                f'registration {registration.name}: there is no result "{part.result}"; '
-                f"{nearest(part.result, columns)}"
-            )
-        for column in part.columns:
-            if column not in columns[part.result]:
+    place = f"registration {registration.name}"
+    for result, names in registration.reads:
+        if result not in columns:
+            raise OrlaError(f'{place}: there is no result "{result}"; {nearest(result, columns)}')
+        for name in names:
+            if name not in columns[result]:
                 raise OrlaError(
-                    f'registration {registration.name}: result "{part.result}" has no column '
-                    f'"{column}"; {nearest(column, columns[part.result])}'
+                    f'{place}: result "{result}" has no column "{name}"; '
+                    f"{nearest(name, columns[result])}"
                 )
 
 
-def _criterion(document: dict[str, Any], name: str) -> Criterion:
-    columns = {"diverged": None, "unreliable": None} | document["columns"]
-    return Criterion(
-        result=document["result"],
-        where=document["where"],
-        interval=document["interval"],
-        unit=document["unit"],
-        region=region.parse(document["region"], name),
-        **columns,
-    )
+def check_primary(
+    place: str, registrations: Iterable[Registration], studies: Iterable[str] | None = None
+) -> None:
+    """Refuse a study with registrations that are tested and not exactly one primary.
 
+    Args:
+        place: Where they are from, for an error.
+        registrations: The registrations; those of version 1 have no say.
+        studies: Those that are looked at; all if not given.
 
-def check_of(document: dict[str, Any], name: str) -> Check:
-    """A manipulation check from its document; `name` names it in an error."""
-    wanted, column = document["region"], document["column"]
-    if "equals" in wanted and not isinstance(column, str):
-        raise OrlaError(f"{name}: an interval equals no value; name one column, or a region")
-    return Check(
-        name=document["name"],
-        why=document["why"],
-        result=document["result"],
-        where={k: v if isinstance(v, list) else [v] for k, v in document["where"].items()},
-        ends=(column,) if isinstance(column, str) else tuple(column),
-        region=None if "equals" in wanted else region.parse(wanted, name),
-        equals=wanted.get("equals"),
-    )
+    Raises:
+        OrlaError: Naming the study and the registrations.
+    """
+    tested = [each for each in registrations if each.tested]
+    named = {study for each in tested for study in each.studies}
+    for study in sorted(named if studies is None else named & set(studies)):
+        primary = [each.name for each in tested if each.primary and study in each.studies]
+        if len(primary) != 1:
+            raise OrlaError(
+                f'{place}: study "{study}" has {len(primary)} primary registrations '
+                f"({', '.join(primary) or 'none'}); exactly one must have primary: true"
+            )

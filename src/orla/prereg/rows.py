@@ -1,6 +1,7 @@
 """Rows of results: found by their columns, read as numbers, and held against checks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -8,7 +9,27 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg.registration import Check, Value
+from orla.prereg.registration import Check, Reading, Value
+from orla.prereg.rules.base import Estimate
+
+LEARNERS = {"learner_full": "recovery_full", "learner_immediate": "recovery_immediate"}
+"""Column of each learner of a row that compares two -> the columns of its recovery."""
+_NOTHING = Estimate()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one reading gave: its estimate over `n` units, and other ways to form it.
+
+    `obstacles` are reasons not to judge by it, `notes` what is to be said beside it.
+    """
+
+    reading: Reading
+    estimate: Estimate = _NOTHING
+    n: int = 0
+    others: Mapping[str, Estimate] = field(default_factory=dict)
+    obstacles: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
@@ -31,10 +52,8 @@ def one_row(
 ) -> pd.Series | None:
     """The row that holds these values; None where there is none.
 
-    Raises
-    ------
-    OrlaError
-        When there are several; columns in which they differ are named.
+    Raises:
+        OrlaError: There are several; columns in which they differ are named.
     """
     rows = matching(table, where)
     if len(rows) > 1:
@@ -49,10 +68,8 @@ def one_row(
 def number(value: Any, column: str, registration: str, result: str) -> float:
     """A value as a number; NaN where it is missing.
 
-    Raises
-    ------
-    OrlaError
-        When it is text.
+    Raises:
+        OrlaError: It is text.
     """
     if pd.isna(value):
         return np.nan
@@ -71,21 +88,36 @@ def count(value: float) -> int | None:
     return int(value) if whole else None
 
 
+def guards(value: object) -> list[str]:
+    """The guards of a row as sentences; a row whose guards are missing has that for one."""
+    if not isinstance(value, str):
+        return ["its guards are missing: build the table of estimates again"]
+    return [text for text in value.split("; ") if text]
+
+
+def other_alpha(result: str, alpha: object, registered: float) -> str:
+    """That a table was made at another level than was registered."""
+    return (
+        f"{result} was made at alpha {show(alpha)}, and {registered:g} is registered: set "
+        "statistics.alpha"
+    )
+
+
 def failures(check: Check, table: pd.DataFrame) -> list[str]:
     """How a manipulation check fails, one sentence a row; [] where it holds on every row named."""
-    found = []
+    problems = []
     for values in product(*check.where.values()):
         where = dict(zip(check.where, values, strict=True))
         rows = matching(table, where)
         if rows.empty:
-            found.append(missing(check.result, where, table))
-        found += [
+            problems.append(missing(check.result, where, table))
+        problems += [
             f'manipulation check "{check.name}" fails: {" to ".join(check.ends)} is '
             f"{' to '.join(map(show, values))} where {where_in_words(where)}, not {_wanted(check)}"
             for values in rows[list(check.ends)].drop_duplicates().itertuples(index=False)
             if not _holds(check, values)
         ]
-    return found
+    return problems
 
 
 def missing(result: str, where: Mapping[str, Value], table: pd.DataFrame) -> str:
@@ -113,8 +145,8 @@ def show(value: Value | None) -> str:
 def _holds(check: Check, values: Sequence[Value]) -> bool:
     if check.region is None:
         return bool(values[0] == check.equals)
-    found = pd.to_numeric(pd.Series(list(values)), errors="coerce")
-    low, high = float(found.iloc[0]), float(found.iloc[-1])
+    ends = pd.to_numeric(pd.Series(list(values)), errors="coerce")
+    low, high = float(ends.iloc[0]), float(ends.iloc[-1])
     return bool(np.isfinite([low, high]).all()) and low <= high and check.region.contains(low, high)
 
 

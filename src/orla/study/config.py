@@ -17,7 +17,7 @@ from orla.study.plan import SECTIONS, Plan, listed
 from orla.study.quantities import SCORES, quantity_of
 from orla.truth.worlds import WINDOW
 
-# The highest alpha that workflow/schemas/registration-2.schema.yaml allows.
+# The highest alpha that src/orla/prereg/schemas.yaml allows.
 HIGHEST_ALPHA = 0.1
 
 

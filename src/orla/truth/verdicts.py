@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from orla.prereg import claims
-from orla.prereg.claimed import PAIR, Claim, ClaimRegistration
+from orla.prereg import judge
+from orla.prereg.registration import PAIR, Registration
+from orla.prereg.rules.base import rules
 from orla.results import base
 from orla.truth import worlds
 from orla.truth.studies import reselected
@@ -85,13 +86,13 @@ def verdicts(
             for statistic, found in tables.items()
             if statistic != "models"
         }
-        [verdict] = claims.judge([known], own, {name: known.binds})
+        [verdict] = judge.judge([known], own, bindings={name: known.binds})
         row = own["over_pairs"].iloc[0]
         rows.append(
             {
                 "study": number,
-                "outcome": verdict.outcome,
-                "reason": verdict.reason,
+                "outcome": verdict["outcome"],
+                "reason": verdict["reason"],
                 "gap_pp": row["gap_pp"],
                 "between_sd_pp": row["between_sd_pp"],
             }
@@ -130,20 +131,17 @@ def planted(models: pd.DataFrame, gap_pp: float) -> pd.DataFrame:
 
 def _registered(
     name: str, control: Control, full: str, pairs: int, networks: int, alpha: float
-) -> ClaimRegistration:
+) -> Registration:
     """The control's registration."""
     minus = (full, worlds.IMMEDIATE)
     [(kind, value)] = control.claim.items()
     outcomes = ("supported", "falsified", "inconclusive", "untestable")
-    return ClaimRegistration(
+    return Registration(
         name=name,
         folder=Path(),
         title=control.means,
-        question=f"Is it told of {control.means}?",
-        hypothesis="As claimed.",
         studies=(_COMPARISON,),
         primary=True,
-        results_seen=[],
         task=name,
         pair="",
         estimand=worlds.ESTIMAND_NAME,
@@ -158,7 +156,7 @@ def _registered(
         },
         comparison=_COMPARISON,
         minus=minus,
-        claim=Claim(kind, float(value)),
+        rule=rules()[kind](float(value)),
         alpha=alpha,
         binds={"config_sha256": "none", "code_sha256": "none"},
         max_diverged=2,

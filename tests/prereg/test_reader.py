@@ -1,29 +1,32 @@
 """Reading registrations of version 2, and the mistakes that are named."""
 
 import pytest
-import yaml
-from made_claims import DOCUMENT, document, seed_document
+from made_claims import DOCUMENT, document, lockable, seed_document
 
 from orla.errors import OrlaError
-from orla.prereg import agreement, registration
-from orla.prereg.documents import SCHEMAS
+from orla.prereg import agreement, reader
+from orla.prereg.documents import schema
 
-REQUIRED = yaml.safe_load((SCHEMAS / "registration-2.schema.yaml").read_text())["required"]
+REQUIRED = schema("version-2")["required"]
 
 
 def test_a_claim_over_pairs_is_read(write):
-    known = registration.read(write(document()))
-    assert (known.result, known.results) == ("over_pairs", ["estimates", "over_pairs"])
-    assert known.claim.region.describe("pp") == "strictly between -3 and 3 pp"
-    assert known.where["estimand"] == "stable" and known.where["intervention"] == "none"
-    assert "pair" not in known.where and known.where["task"] == "many-arrays"
+    known = reader.read(write(document()))
+    assert [result for result, _ in known.reads] == ["estimates", "over_pairs"]
+    assert known.readings[0].result == "over_pairs"
+    assert known.rule.region.describe("pp") == "strictly between -3 and 3 pp"
+    where = known.readings[0].where
+    assert where["estimand"] == "stable" and where["intervention"] == "none"
+    assert "pair" not in where and where["task"] == "many-arrays"
     assert known.must_recover == ("rtrl", "immediate")
 
 
 def test_a_claim_over_seeds_is_read(write):
-    known = registration.read(write(seed_document(claim={"less_than": 0})))
-    assert known.results == ["estimates"] and known.where["pair"] == "indy"
-    assert known.claim.region.describe("pp") == "below 0 pp"
+    known = reader.read(write(seed_document(claim={"less_than": 0})))
+    assert [result for result, _ in known.reads] == ["estimates"] and known.readings[0].where[
+        "pair"
+    ] == "indy"
+    assert known.rule.region.describe("pp") == "below 0 pp"
 
 
 CHECK = {"name": "moves", "why": "Movement.", "result": "quantities", "column": "value"}
@@ -36,7 +39,7 @@ def test_every_part_is_required(write, key):
     given = document()
     del given[key]
     with pytest.raises(OrlaError, match=f'"{key}" is missing'):
-        registration.read(write(given))
+        reader.read(write(given))
 
 
 def test_the_parts_are_all_there_is():
@@ -46,7 +49,7 @@ def test_the_parts_are_all_there_is():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (document(version=3), '"version"'),
+        (document(version=4), '"version"'),
         (document(date="2020-01-01"), '"date" is not a known key'),
         (document(estimand="best"), '"estimand" cannot be "best"'),
         (document(interval="99.9 % Bayesian"), '"interval"'),
@@ -62,7 +65,7 @@ def test_the_parts_are_all_there_is():
         (document(unit="seed"), '"pair" is missing; add it'),
         (document(scale="pp"), 'with no quantity, "scale" is too much; remove it'),
         (document(quantity="turn"), 'with a quantity, "estimand" is too much; remove it'),
-        (document(binds={"config_sha256": "a" * 64}), '"binds.code_sha256" is missing'),
+        (document(binds={"config_sha256": "a" * 64}), '"binds'),
         (document(must_recover=["rtlr"]), '"must_recover" has rtlr, .* the nearest is "rtrl"'),
         (document(must_recover=["rtrl"]), '"must_recover" lacks immediate, which a claim of equi'),
         (
@@ -92,26 +95,32 @@ def test_the_parts_are_all_there_is():
 )
 def test_a_mistake_is_one_clear_line(write, given, words):
     with pytest.raises(OrlaError, match=words) as error:
-        registration.read(write(given))
+        reader.read(write(given))
     assert "small-gap.yaml" in str(error.value) and "\n" not in str(error.value)
 
 
-def test_nothing_is_locked_that_does_not_bind_what_its_checks_read(write):
-    given = document(manipulation_checks=[CHECK])
-    known = registration.read(write(given))
-    assert known.checked == ["spread"]
-    with pytest.raises(OrlaError, match="does not bind the quantities that its checks read; run"):
-        agreement.check_lockable(known)
-    given["binds"] = given["binds"] | {"checks_sha256": "c" * 64}
-    agreement.check_lockable(registration.read(write(given)))
+def test_a_wide_margin_needs_a_reason(write):
+    wide = {"claim": {"equivalent_within": 40}}
+    with pytest.raises(OrlaError, match=r"margin of 40 pp is wider than 5; say in .margin_reason"):
+        agreement.check_lockable(reader.read(write(lockable(**wide))))
+    agreement.check_lockable(reader.read(write(lockable(**wide, margin_reason="It is."))))
+    agreement.check_lockable(reader.read(write(lockable(claim={"equivalent_within": 5}))))
+    agreement.check_lockable(reader.read(write(lockable(claim={"more_than": 40}))))
+
+
+def test_the_binds_are_those_of_the_version(write):
+    with pytest.raises(OrlaError, match=r'with version 3, "binds.parts" is missing'):
+        reader.read(write(document(version=3)))
 
 
 def test_nothing_is_locked_that_binds_nothing(write):
-    given = document()
+    given = lockable()
     del given["binds"]
     with pytest.raises(OrlaError, match="binds neither config nor code; run: python -m orla prer"):
-        agreement.check_lockable(registration.read(write(given)))
-    agreement.check_lockable(registration.read(write(document(), "bound")))
+        agreement.check_lockable(reader.read(write(given)))
+    agreement.check_lockable(reader.read(write(lockable(), "bound")))
+    with pytest.raises(OrlaError, match="version 2 binds no behaviour; write version: 3, and run"):
+        agreement.check_lockable(reader.read(write(document(), "bytes")))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +147,7 @@ def test_nothing_is_locked_that_binds_nothing(write):
 def test_a_check_that_is_always_true_is_not_locked(write, column, region, always):
     check = {"name": "moves", "why": "Movement.", "result": "conditions", "column": column}
     check |= {"where": {"optimizer": "adam"}, "region": region}
-    known = registration.read(write(document(manipulation_checks=[check])))
+    known = reader.read(write(lockable(manipulation_checks=[check])))
     if always:
         with pytest.raises(OrlaError, match=f'check "moves" is always true: {column} cannot be'):
             agreement.check_lockable(known)

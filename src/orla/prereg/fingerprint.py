@@ -1,0 +1,125 @@
+"""Fingerprints of behaviour: what each part that a verdict depends on does with a small input.
+
+A part is run on a fixed input; its numbers, rounded to eight significant digits, are hashed under
+the part's name. A refactoring leaves a fingerprint as it is; a changed sign, bound or guard does
+not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orla.prereg import trials
+from orla.prereg.registration import Registration
+from orla.programs import compiling
+from orla.study.plan import Condition, Plan
+
+# Of an array's largest number; what is smaller is the rounding of a difference.
+_NOTHING = 1e-12
+Part = Callable[[], Any]
+
+
+def fingerprint(parts: Mapping[str, Part]) -> dict[str, str]:
+    """Part -> hash of what it gives, each run eagerly and in float64."""
+    compiled = compiling.enabled()
+    compiling.configure(compile=False)
+    try:
+        return {name: digest(part()) for name, part in parts.items()}
+    finally:
+        compiling.configure(compile=compiled)
+
+
+def digest(value: Any) -> str:
+    """Hash of numbers, texts, and arrays, tables, mappings and sequences of these."""
+    found = hashlib.sha256()
+    for text in _texts(value):
+        found.update(text.encode() + b"\n")
+    return found.hexdigest()[:16]
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, pd.DataFrame):
+        value = {str(name): value[name].to_numpy() for name in value.columns}
+    if isinstance(value, Mapping):
+        for name in sorted(value, key=str):
+            yield str(name)
+            yield from _texts(value[name])
+    elif isinstance(value, (list, tuple)) and not all(isinstance(v, (int, float)) for v in value):
+        for each in value:
+            yield from _texts(each)
+    else:
+        array = np.asarray(value)
+        yield str(array.shape)
+        if array.dtype.kind == "f":
+            finite = np.abs(array[np.isfinite(array)])
+            least = _NOTHING * (finite.max() if finite.size else 0.0)
+            array = np.where(np.abs(array) <= least, 0.0, array)
+            yield " ".join(f"{number:.7e}" for number in array.ravel().astype(float))
+        else:
+            yield " ".join(map(str, array.ravel()))
+
+
+def parts(plan: Plan, conditions: list[Condition], registration: Registration) -> dict[str, Part]:
+    """Every part that a registration depends on, by name.
+
+    They are its tasks' episodes, networks, learners (with their observers, probes, interventions
+    and starts), optimizers and pretraining, the sweep with the choice of the rate and the scores,
+    and the statistics, guards and judge.
+    """
+    found: dict[str, Part] = {}
+    for task in dict.fromkeys(condition.task for condition in conditions):
+        found[f"episodes of {task}"] = _bind(trials.episodes, plan.spec("task", task))
+    for condition in conditions:
+        job = plan.job(condition)
+        network = trials.small(job["network"])
+        found[f"network {condition.architecture}"] = _bind(trials.outputs, network)
+        if plan.takes_pretrained(condition):
+            settings = plan.pretraining(condition.architecture)
+            found[f"pretraining of {condition.architecture}"] = _bind(
+                trials.pretrained, network, settings
+            )
+        beside = "".join(
+            f", {kind} {' '.join(names)}"
+            for kind, names in (
+                ("observers", condition.observers),
+                ("probes", condition.probes),
+                ("interventions", condition.interventions),
+            )
+            if names
+        )
+        name = f"learner {condition.learner} of {condition.architecture}{beside}"
+        found[name] = _bind(trials.adapted, {**job, "network": network})
+        found[f"optimizer {condition.optimizer}"] = _bind(trials.optimized, job["optimizer"])
+        found[f"start {condition.start}"] = _bind(trials.started, job["start"], network)
+    if conditions:
+        job = plan.job(conditions[0])
+        learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
+        specs = {learner: plan.spec("learner", learner) for learner in learners}
+        models = _once(_bind(trials.swept, {**job, "network": trials.small(job["network"])}, specs))
+        settings = plan.config["statistics"]
+        found["sweep and choice of the rate"] = models
+        found["statistics"] = lambda: trials.statistics(models(), learners, settings)
+    found["guards"] = trials.guards_met
+    found["judge"] = _bind(trials.judged, registration)
+    return found
+
+
+def _bind(function: Callable[..., Any], *arguments: Any) -> Part:
+    return lambda: function(*arguments)
+
+
+def _once(part: Part) -> Part:
+    """A part that is run once."""
+    kept: list[Any] = []
+
+    def once() -> Any:
+        if not kept:
+            kept.append(part())
+        return kept[0]
+
+    return once

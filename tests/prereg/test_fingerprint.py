@@ -1,0 +1,205 @@
+"""Fingerprints: a changed sign, bound or guard is noticed by its part, a docstring is not."""
+
+import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from made_claims import gaps, lockable, tables, verdicts
+
+from orla.__main__ import main
+from orla.learners.immediate import Immediate
+from orla.learners.rtrl import RTRL
+from orla.optimizers.adam import Adam
+from orla.prereg import binding, fingerprint, judge, means, reader
+from orla.prereg.lock import Locked
+from orla.prereg.rules.equivalent_within import EquivalentWithin
+from orla.results import guards
+from orla.study import pretraining, rates, scores
+
+ROOT = Path(__file__).parents[2]
+LEARNER, SWEEP = "learner {} of rnn, probes update_ratio", "sweep and choice of the rate"
+BINDS = lockable()["binds"]
+PARTS = BINDS["parts"]
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    """A registration of version 3 about the default study, the study's plan, and its parts."""
+    folder = tmp_path_factory.mktemp("prereg")
+    given = yaml.safe_load((ROOT / "prereg/many-arrays-adam-gradient.yaml").read_text())
+    path = folder / "gradient.yaml"
+    del given["binds"]
+    path.write_text(yaml.safe_dump({**given, "version": 3}, sort_keys=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        plan = binding.plan_of([])
+    known = reader.read(path)
+
+    def parts(*names):
+        found = fingerprint.parts(plan, binding.read_conditions(plan, known), known)
+        return fingerprint.fingerprint({n: p for n, p in found.items() if not names or n in names})
+
+    return known, plan, parts, parts()
+
+
+def test_the_parts_are_those_that_the_registration_depends_on(default):
+    *_, parts, before = default
+    assert set(before) == {
+        *("episodes of many-arrays", "network rnn", "pretraining of rnn", "start pretrained"),
+        *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
+        *(SWEEP, "statistics", "guards", "judge"),
+    }
+    assert parts() == before
+
+
+def negative(part, name, turn):
+    """Replace a method of a class by one whose answer is turned."""
+    real = getattr(part, name)
+    return part, name, lambda *given, **more: turn(real(*given, **more))
+
+
+def gradients(answer):
+    return answer[0], {n: -g for n, g in answer[1].items()}
+
+
+def updates(answer):
+    return {n: -u for n, u in answer[0].items()}, answer[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("learner rtrl of rnn, probes update_ratio", negative(RTRL, "gradient", gradients)),
+        (
+            "learner immediate of rnn, probes update_ratio",
+            negative(Immediate, "gradient", gradients),
+        ),
+        ("optimizer adam", negative(Adam, "update", updates)),
+        ("pretraining of rnn", (pretraining.Pretraining, "window", 1)),
+        (SWEEP, (rates, "best", lambda scores: max(scores))),
+        (
+            "sweep and choice of the rate",
+            negative(scores, "scored", lambda one: (1.01 * one[0], one[1])),
+        ),
+        (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
+        ("guards", (guards, "LEAST_UPDATES", 19)),
+        ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
+        ("judge", (means, "LEAST_RECOVERY", 10.0)),
+        ("judge", negative(EquivalentWithin, "tests", lambda ps: ps[::-1])),
+    ],
+)
+def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
+    _, plan, parts, before = default
+    if change[0] is pretraining.Pretraining:
+        monkeypatch.setitem(plan.config["pretraining"], change[1], change[2])
+    else:
+        monkeypatch.setattr(*change)
+    assert parts(name)[name] != before[name]
+
+
+def test_rounding_decides_nothing_and_the_ninth_digit_neither():
+    values = np.array([1.0, -2.5, 1e-9, np.nan])
+    same = [values * (1 + 1e-13), values + [0, 0, 1e-14 * 2.5e-7, 0]]
+    assert {fingerprint.digest(each) for each in same} == {fingerprint.digest(values)}
+    assert fingerprint.digest(values * (1 + 1e-6)) != fingerprint.digest(values)
+    assert fingerprint.digest(-values) != fingerprint.digest(values)
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    assert fingerprint.digest(table) == fingerprint.digest(table[["b", "a"]])
+    assert fingerprint.digest(table) != fingerprint.digest(table.assign(b="x"))
+
+
+def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_path):
+    def tree(text):
+        (tmp_path / "code.py").write_text(text)
+        return binding._tree(tmp_path / "code.py")
+
+    before = tree('"""One."""\ndef f(x):\n    """Two."""\n    return x + 1\n')
+    assert (
+        tree('"""Other."""\n# A comment.\ndef f(x):\n    """x."""\n    return (x\n + 1)\n')
+        == before
+    )
+    assert tree('"""One."""\ndef f(x):\n    """Two."""\n    return x - 1\n') != before
+
+
+@pytest.fixture
+def judged(write):
+    def judged(**study):
+        known = reader.read(write(lockable()))
+        study = BINDS | {"results": "results/made", "uncommitted": False} | study
+        [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
+        return verdict
+
+    return judged
+
+
+def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
+    known = reader.read(write(lockable()))
+    locks = {known.name: Locked("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
+    given = {"locks": locks, "study": "made", "tables": tables(gaps(0.5))}
+    for syntax, edited in (("b" * 64, False), ("c" * 64, True)):
+        study = BINDS | {"results": "results/other", "syntax_sha256": syntax}
+        [row] = judge.verdicts([known], bindings={known.name: study}, **given).to_dict("records")
+        assert row["outcome"] == "supported"
+        assert "read from results/other, looked at before the lock: results/made" in row["limits"]
+        assert row["limits"].endswith("behaves the same on what was bound") == edited
+
+
+@pytest.mark.parametrize(
+    ("study", "words"),
+    [
+        ({"record_sha256": "c" * 64}, "the config that its conditions depend on is not the one"),
+        ({"parts": PARTS | {"guards": "3" * 16}}, "guards does not behave as registered (333"),
+        (
+            {"parts": {"judge": "2" * 16}},
+            "guards does not behave as registered (none",
+        ),
+        ({"parts": PARTS | {"loop": "3" * 16}}, "loop does not behave as registered (333"),
+        ({"uncommitted": True}, "its results were made by uncommitted code"),
+        ({"refused": "tried at 1 learning rates"}, "tried at 1 learning rates"),
+    ],
+)
+def test_another_record_behaviour_or_uncommitted_code_is_untestable_by_name(judged, study, words):
+    assert judged().outcome == judged(syntax_sha256="c" * 64).outcome == "supported"
+    verdict = judged(**study)
+    assert verdict.outcome == "untestable" and words in verdict.reason
+
+
+def test_a_study_is_bound_from_the_command_line(default, write, monkeypatch, capsys):
+    known, plan, _, before = default
+    text = (known.folder / "gradient.yaml").read_text()
+    path = write.folder / "gradient.yaml"
+    path.write_text(text)
+    monkeypatch.chdir(ROOT)
+    main(["prereg", "bind", str(path)])
+    binds = reader.read(path).binds
+    assert binds["parts"] == before and binds["results"] == ["results"]
+    assert "optimizer adam " + before["optimizer adam"] in capsys.readouterr().out
+    assert binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
+    assert binds["syntax_sha256"] == binding.syntax(plan, binding.read_conditions(plan, known))
+
+
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [
+        ("grids", {"adam": {"step": [1e-4, 3e-4, 1e-3, 3e-3], "window": [1e-3, 3e-3, 1e-2]}}),
+        ("grid_growth", 9),
+        ("stable_windows", 3),
+    ],
+)
+def test_grid_and_growth_are_in_the_record(default, monkeypatch, section, value):
+    known, plan, *_ = default
+    before = binding.bound(plan, known)
+    assert set(before) == {"record_sha256"}
+    monkeypatch.setitem(plan.config, section, value)
+    assert binding.bound(plan, known)["record_sha256"] != before["record_sha256"]
+
+
+def test_a_grid_of_one_rate_is_refused(default, monkeypatch):
+    known, plan, *_ = default
+    grids = plan.config["grids"] | {"adam": {"step": [1e-3], "window": [1e-3]}}
+    monkeypatch.setitem(plan.config, "grids", grids)
+    refused = binding.bound(plan, known)["refused"]
+    assert "tried at 1 learning rates; give grids of at least 3" in refused
