@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import CONDITION, settings
+from made_up import CONDITION, settings, with_stable
 from tost import tost_power
 
 from orla.prereg import binding, lock, reader
@@ -98,6 +98,8 @@ def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, drawn=3, **colu
             "selected_on_test": True,
             "edge": False,
             "unreliable": False,
+            "frozen_heldout_error": 1.1,
+            "heldout_error": 0.7,
             "recovery_heldout_percent": value + generator.normal(0, scatter),
             "recovery_adapt_percent": value + 20,
             "r2_mean": 0.5,
@@ -109,8 +111,8 @@ def study(recovery=RECOVERY, ratio=RATIO, scatter=0.5, seeds=20, drawn=3, **colu
         for split in ("50-50", "80-20")
         for seed in range(min(seeds, SEEDS[split]))
     )
-    named = ("conditions", "gaps", "ratio_gap_order")
-    return {name: base.build(name, {"models": models}, settings(resamples=300)) for name in named}
+    named, given = ("conditions", "gaps", "ratio_gap_order"), {"models": with_stable(models)}
+    return {name: base.build(name, given, settings(resamples=300)) for name in named}
 
 
 STUDIES = {
