@@ -78,7 +78,9 @@ OTHERWISE = {
         "engine/steps.py",
         "engine/windows.py",
     },
+    ("statistic", "baselines"): {"reports/answer.py"},
     ("statistic", "conditions"): {  # the key of a config and of a registration
+        "reports/answer.py",
         "study/config.py",
         "study/fitting.py",
         "study/plan.py",

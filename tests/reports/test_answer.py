@@ -113,3 +113,18 @@ def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(result
     study = replace(simulated, instances={"architecture": {"large": {"kind": "rnn", "hidden": 99}}})
     both = {"heldout": pd.concat([results["heldout"], larger])}
     assert "(RNN, hidden 99; RNN) on" in Report(both, study).opening.background["Over what"]
+
+
+def test_the_best_refitted_decoder_stands_beside_the_best_learner(results, simulated):
+    told = said(results, simulated)
+    rows = results["conditions"].query("split == '80-20' and architecture == 'rnn'")
+    best = rows.loc[rows["recovery_percent"].idxmax()]
+    ends = interval(best["t95_low_percent"], best["t95_high_percent"])
+    names = (simulated.called(kind, best[kind]) for kind in ("learner", "optimizer"))
+    assert (
+        "Refitted once on the same steps, readout recovers 31.0"
+        f" [20.0,\xa028.0] %; of the learners {' with '.join(names)} recovers most,"
+        f" {number(best['recovery_percent'])} {ends} % (weights frozen once)."
+    ) in told
+    without = said(results | {"baselines": results["baselines"].iloc[:0]}, simulated)
+    assert "Refitted" not in without and without.count(".") < told.count(".")

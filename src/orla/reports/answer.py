@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orla.reports.beside import VS_RTRL
-from orla.reports.estimates import ESTIMANDS, OF_HELDOUT, has_meaning, is_guarded
+from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, has_meaning, is_guarded
 from orla.reports.numbers import estimate, is_missing
 from orla.reports.paper import load
 from orla.reports.square import square
@@ -44,7 +44,8 @@ def answer(
     """What was found, as one says it to a colleague.
 
     Args:
-        results: results by file stem: estimates, over_pairs and heldout are read.
+        results: results by file stem: estimates, over_pairs, heldout, conditions and baselines are
+            read.
         verdicts: the registrations' verdicts, the weightiest first.
         study: names, comparisons and data of the study.
 
@@ -61,6 +62,7 @@ def answer(
     if subject:
         over = _over_pairs(results.get("over_pairs"), estimates, study)
         said = [_of_pair(best, study), over or _parts(best, study)]
+        said.append(_beside_baselines(best, results, study))
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
         name = ESTIMANDS.get(best.estimand, best.estimand)
         note = NOTE.format(estimand=name, quoted=quoted, all=len(estimates))
@@ -127,6 +129,28 @@ def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str
         return f"{label}: {told}"
     first, second = (study.called("learner", name) for name in learners)
     return f"Against “{second}”, “{first}” recovers {told}"
+
+
+def _beside_baselines(
+    condition: _Condition, results: Mapping[str, pd.DataFrame], study: StudyFacts
+) -> str:
+    """The decoder refitted on the same steps that recovers most, and the learner that does."""
+    told = []
+    for name in ("baselines", "conditions"):
+        rows, keys = results.get(name, pd.DataFrame()), condition.group.keys
+        for key in (key for key in keys if key in rows):
+            rows = rows[rows[key] == keys[key]]
+        if rows.empty or rows["recovery_percent"].isna().all():
+            return ""
+        row = rows.loc[rows["recovery_percent"].idxmax()].to_dict()
+        ends = row["t95_low_percent"], row["t95_high_percent"]
+        told.append((row, f"{estimate(row['recovery_percent'], *ends)} %"))
+    (baseline, first), (learner, second) = told
+    parts = (study.called(kind, learner[kind]) for kind in ("learner", "optimizer"))
+    return (
+        f"Refitted once on the same steps, {BASELINES[baseline['baseline']]} recovers {first}; of "
+        f"the learners {' with '.join(parts)} recovers most, {second} (weights frozen once)."
+    )
 
 
 def _parts(condition: _Condition, study: StudyFacts) -> str:

@@ -24,6 +24,9 @@ ESTIMANDS = {
     "heldout": "frozen once, at the end",
     "adapt": "over the adapt part, while learning",
 }
+BASELINES = {"ridge": "ridge", "recursive": "RLS", "kalman": "Kalman", "readout": "readout"}
+"""What a reader calls the decoders of `baselines`."""
+
 OF_HELDOUT = ("stable", "heldout")
 PAPERS_ESTIMAND = OF_HELDOUT[1]
 # Metrics of the multiverse; R2 and the error are in hundredths there.

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from orla.reports.cells import Line, Row, called, cell, counted, ends, value
-from orla.reports.estimates import NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
+from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import Number
 from orla.reports.runs import runs
@@ -32,12 +32,6 @@ from orla.reports.tables.shared import (
 from orla.study.keys import DEFAULTS, KEYS
 
 _REFITTED = "refitted on the adapt part"
-_BASELINES = {
-    "ridge": "ridge",
-    "recursive": "recursive least squares",
-    "kalman": "Kalman filter",
-    "readout": "the network's readout",
-}
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
 
 
@@ -73,8 +67,9 @@ class Heldout(
         "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
         f"rate selected on its validation part. Brackets: {OVER_SEEDS}; n: seeds, and how many "
         "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
-        f"adapt part, while learning. {_REFITTED.capitalize()}: decoders that a laboratory would "
-        "fit anew on the adapt part and hold fixed, as baselines."
+        f"adapt part, while learning. {_REFITTED.capitalize()} and then fixed, as baselines: ridge "
+        "and recursive least squares (RLS) on the last inputs, a Kalman filter, the frozen "
+        "network's readout."
     )
     cells = (
         called("optimizer"),
@@ -105,7 +100,7 @@ class Heldout(
         columns = {name: how for name, how in columns.items() if name not in conditions}
         means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
         papers = product(in_paper("learner"), in_paper("optimizer"))
-        named = baselines["baseline"].map(_BASELINES)
+        named = baselines["baseline"].map(BASELINES)
         more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
         refitted = baselines.drop(columns="baseline").assign(
             learner=_REFITTED, optimizer=named, **more
