@@ -14,6 +14,7 @@ from orla import catalogue
 from orla.catalogue.options import defaults_of
 from orla.errors import one_line
 from orla.prereg import power
+from orla.study import refits
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.keys import KEYS
@@ -51,6 +52,11 @@ WRITTEN = {
         "frozen_adapt_error": "The same over the adapt part.",
         "reference_error": "Its mean error on the reference; null where the task has none.",
         "constant_error": "Mean error of the best constant outputs, held-out part.",
+        **{
+            column: f"Held-out {score} of a refitted decoder ({text}), the same at every rate."
+            for decoder, text in refits.DECODERS.items()
+            for column, score in zip(refits.columns(decoder), ("error", "R2"), strict=True)
+        },
         **RECOVERY,
         "recovery_stable_percent": "The same of `heldout_stable_error` (%).",
         "recovery_adapt_percent": "Recovery over the adapt part (%).",

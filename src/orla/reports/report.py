@@ -112,6 +112,7 @@ class Report:
             unmeasured=[line for line in self.claims if not line.ours],
             provenance=self.provenance[0],
             unrun=[line for line in self.unrun if line[0] not in titles],
+            needs={n: part.part.more["needs"] for n, part in catalogue.parts("table").items()},
             **facts,
         )
 

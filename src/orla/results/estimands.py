@@ -51,7 +51,7 @@ ESTIMANDS: dict[str, Estimand] = {
     ),
 }
 """Name -> estimand: weights frozen at the end of the adapt part, after each of its last windows,
-and never (docs/protocol.md, Units, estimands, intervals)."""
+and never (docs/protocol.md, Estimands and Statistics)."""
 
 AT_END = ESTIMANDS["heldout"]
 """The estimand of summaries: weights frozen once, at the end."""

@@ -51,7 +51,7 @@ class Estimates(Statistic, name="estimates"):
     """Gap between two learners over the seeds of one pair, with its guards, at every estimand.
 
     Seeds are repeats within a pair: these intervals are about further networks on the same two
-    sessions. Source: docs/protocol.md, Units, estimands, intervals.
+    sessions. Source: docs/protocol.md, Estimands and Statistics.
     """
 
     columns: ClassVar = {
@@ -129,7 +129,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     """Gap between two learners over pairs of sessions, the unit of a statement about drift.
 
     A pair without a gap (recovery has no meaning there, or all seeds diverged) is left out and
-    counted. Source: docs/protocol.md, Units, estimands, intervals.
+    counted. Source: docs/protocol.md, Estimands and Statistics.
     """
 
     columns: ClassVar = {

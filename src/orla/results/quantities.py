@@ -31,7 +31,7 @@ class Quantities(Statistic, name="quantities"):
 
     A sum is formed seed by seed; its standard error is the larger of that over units and that of
     resampling units through the choice of each condition's rate. That of a correlation is the
-    second alone. Source: docs/protocol.md, Units, estimands, intervals.
+    second alone. Source: docs/protocol.md, Estimands and Statistics.
     """
 
     columns: ClassVar[dict[str, str]] = {

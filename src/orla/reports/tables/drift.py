@@ -69,7 +69,7 @@ class Heldout(
         "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
         f"adapt part, while learning. {_REFITTED.capitalize()} and then fixed, as baselines: ridge "
         "and recursive least squares (RLS) on the last inputs, a Kalman filter, the frozen "
-        "network's readout."
+        "network's readout; their brackets are over the networks that recovery is counted from."
     )
     cells = (
         called("optimizer"),
