@@ -15,6 +15,7 @@ from orla.reports.comparison import Mean
 from orla.reports.numbers import rate
 from orla.reports.paper import load
 from orla.reports.study import Comparison, in_paper
+from orla.results.baselines import Baselines
 
 KEYS = {
     "task": "recordings",
@@ -102,6 +103,10 @@ def heads(table):
     return [": ".join(filter(None, (c.group, c.header))) for c in table.columns]
 
 
+# A study without refitted decoders.
+NO_BASELINES = pd.DataFrame(columns=list(Baselines.columns))
+
+
 def heldout(study, **changed):
     condition = {**CONDITION, **changed}
     model = {**MODEL, **{key: condition[key] for key in ("learner", "optimizer")}, "seed": 0}
@@ -109,7 +114,7 @@ def heldout(study, **changed):
         model[key] = changed[key]
     condition = {key: value for key, value in condition.items() if key not in MODEL}
     results = {"conditions": frame(condition), "heldout": frame(model)}
-    return build("heldout", results, study)
+    return build("heldout", results | {"baselines": NO_BASELINES}, study)
 
 
 def test_heldout(simulated):
@@ -137,6 +142,7 @@ def test_the_csv_of_held_out_recovery_has_the_networks_mean_errors(simulated):
     for model, (frozen, reference) in zip(models, errors, strict=True):
         model |= {"frozen_heldout_error": frozen, "reference_error": reference}
     results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
+    results |= {"baselines": NO_BASELINES}
     data = build("heldout", results, simulated).data.query("run").iloc[0]
     assert data["frozen_heldout_error"] == pytest.approx(1.2)
     assert data["reference_error"] == pytest.approx(0.5)
@@ -152,7 +158,8 @@ def test_errors_are_means_over_networks_and_steps_those_of_the_finest_cadence(si
             ("tbptt-200-200", 0, 1.0, 0.2, 21)]  # fmt: skip
     names = ("learner", "seed", "frozen_heldout_error", "reference_error", "updates")
     models = [{"optimizer": "adam", **dict(zip(names, row, strict=True))} for row in rows]
-    table = build("heldout", {"conditions": frame(CONDITION), "heldout": frame(*models)}, simulated)
+    results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
+    table = build("heldout", results | {"baselines": NO_BASELINES}, simulated)
     note = "held-out MSE 1.25 frozen, 0.25 reference, 4,321 steps adapted to."
     assert [n for n in table.notes if "MSE" in n] == [f"RNN, float64, 80/20: {note}"]
 

@@ -70,6 +70,7 @@ def test_a_table_that_differs_from_its_declaration_is_refused(statistics, made, 
 
 def test_the_studys_own_need_what_sweeps_make_and_each_other():
     assert {name: base.needs(name) for name in base.in_order()} == {
+        "baselines": ("models",),
         "conditions": ("models",),
         "gaps": ("models",),
         "selection_price": ("models",),

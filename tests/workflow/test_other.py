@@ -342,9 +342,9 @@ SETTINGS = base.Settings(
     resamples=150,
     seed=9,
     comparisons={
-        "blocks": base.Comparison("tbptt-100-100", "immediate", "blocks − steps"),
-        "traces": base.Comparison("immediate", "trace-05", "without trace − with trace"),
-        "exact": base.Comparison("rtrl", "immediate", "exact − immediate"),
+        "blocks": base.Comparison("blocks − steps", "tbptt-100-100", "immediate"),
+        "traces": base.Comparison("without trace − with trace", "immediate", "trace-05"),
+        "exact": base.Comparison("exact − immediate", "rtrl", "immediate"),
     },
     main="blocks",
 )

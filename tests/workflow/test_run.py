@@ -158,7 +158,8 @@ def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
     gaps = read_table(path)
     provenance = dict(gaps.attrs["provenance"])
     files = provenance["code"]["files"] | {LOOP: "0" * 64}
-    write_table(gaps, path, provenance | {"code": provenance["code"] | {"files": files}})
+    code = {"code": provenance["code"] | {"files": files}}
+    write_table(gaps, path, provenance | code, [copy.folder / RESULTS / "lr_curves.parquet"])
     (copy.folder / target).unlink()
     asked = (target, "--rerun-triggers", "mtime")
     line = copy.refused(*asked)

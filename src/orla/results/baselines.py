@@ -21,7 +21,9 @@ class Baselines(Summary, name="baselines"):
     """
 
     keys = {name: KEYS[name] for name in _OF_NETWORKS} | {
-        "baseline": "The decoder: " + "; ".join(f"{n}, {t}" for n, t in refits.DECODERS.items())
+        "baseline": "The decoder: "
+        + "; ".join(f"{n}, {t}" for n, t in refits.DECODERS.items())
+        + "."
     }
     cells = (
         seeds("recovery", "Networks beside which it stands."),

@@ -138,8 +138,9 @@ def scored(
     if not isinstance(loss, SquaredError):
         return {}
     heldout, found = episode.heldout, {}
-    Y = torch.as_tensor(heldout.Y)
-    counted = None if heldout.scored is None else torch.as_tensor(heldout.scored)
+    seeds = slice(len(next(iter(networks.values())))) if heldout.own else slice(None)
+    Y = torch.as_tensor(heldout.Y[seeds])
+    counted = None if heldout.scored is None else torch.as_tensor(heldout.scored[seeds])
     for name, outputs in heldout_outputs(episode, architecture, networks).items():
         outputs = torch.as_tensor(outputs)
         error, r2 = columns(name)
