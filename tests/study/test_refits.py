@@ -177,3 +177,11 @@ def test_categories_are_not_refitted(study):
     loss = catalogue.make("loss", "cross_entropy")
     architecture = study.loop.learner.architecture
     assert refits.scored(study.episode, loss, architecture, study.networks) == {}
+
+
+def test_they_can_be_left_out(study):
+    baseline = dataclasses.replace(study, refitted=False).baseline
+    assert not [name for name in baseline if name.startswith(refits.PREFIX)]
+    assert {*study.baseline} - {*baseline} == {
+        c for d in refits.DECODERS for c in refits.columns(d)
+    }

@@ -46,6 +46,7 @@ class ConditionRun:
         device: of the computation.
         shared: `baseline` of another condition with the same episode and at least these networks,
             so that it is computed once.
+        refitted: whether `baseline` has the scores of refitted decoders.
     """
 
     keys: Mapping[str, str]
@@ -55,6 +56,7 @@ class ConditionRun:
     batch_models: int = 5
     device: torch.device | str = "cpu"
     shared: Mapping[str, np.ndarray] | None = None
+    refitted: bool = True
 
     @property
     def loss(self) -> Loss:
@@ -137,11 +139,12 @@ class ConditionRun:
         constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
         stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
         frozen = in_batches(self.seeds, self.batch_models, self._frozen)
-        with cost.phase("scoring"):
-            decoders = refits.scored(
-                self.episode, self.loss, self.loop.learner.architecture, self.networks
-            )
-        return frozen | {"constant_error": constant[stream]} | decoders
+        frozen["constant_error"] = constant[stream]
+        if self.refitted:
+            with cost.phase("scoring"):
+                network = self.loop.learner.architecture
+                frozen |= refits.scored(self.episode, self.loss, network, self.networks)
+        return frozen
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         episode, params, whole = self.episode, self.batch(seed), self.whole(seed)

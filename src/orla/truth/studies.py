@@ -79,6 +79,7 @@ def _run(
         episode=episode,
         loop=loop_of(job, episode.n_in, episode.n_out, loss, episode.window),
         batch_models=min(worlds.BATCH, len(index)),
+        refitted=False,
     )
 
 
