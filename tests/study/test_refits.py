@@ -176,7 +176,7 @@ def test_the_scores_stand_beside_every_model_of_a_sweep(study, swept):
 def test_categories_are_not_refitted(study):
     loss = catalogue.make("loss", "cross_entropy")
     architecture = study.loop.learner.architecture
-    assert refits.scored(study.episode, loss, architecture, study.networks) == {}
+    assert refits.heldout_scores(study.episode, loss, architecture, study.networks) == {}
 
 
 def test_they_can_be_left_out(study):

@@ -128,7 +128,7 @@ class Kalman:
         return decoded
 
 
-def scored(
+def heldout_scores(
     episode: Episode, loss: Loss, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
     """Held-out scores (seeds,) of the decoders, named by `columns`; {} without squared error.
@@ -137,16 +137,16 @@ def scored(
     """
     if not isinstance(loss, SquaredError):
         return {}
-    heldout, found = episode.heldout, {}
+    heldout, scores = episode.heldout, {}
     seeds = slice(len(next(iter(networks.values())))) if heldout.own else slice(None)
     Y = torch.as_tensor(heldout.Y[seeds])
     counted = None if heldout.scored is None else torch.as_tensor(heldout.scored[seeds])
     for name, outputs in heldout_outputs(episode, architecture, networks).items():
         outputs = torch.as_tensor(outputs)
         error, r2 = columns(name)
-        found[error] = loss.mean(outputs, Y, counted).numpy()
-        found[r2] = loss.scores(outputs, Y, counted)["r2_mean"]
-    return found
+        scores[error] = loss.mean(outputs, Y, counted).numpy()
+        scores[r2] = loss.scores(outputs, Y, counted)["r2_mean"]
+    return scores
 
 
 def columns(decoder: str) -> tuple[str, str]:

@@ -131,7 +131,7 @@ class ConditionRun:
 
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
-        outputs on the held-out part; those of `refits.scored`; "frozen_trace" (seeds, windows).
+        outputs on the held-out part; of `refits.heldout_scores`; "frozen_trace" (seeds, windows).
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
@@ -143,7 +143,7 @@ class ConditionRun:
         if self.refitted:
             with cost.phase("scoring"):
                 network = self.loop.learner.architecture
-                frozen |= refits.scored(self.episode, self.loss, network, self.networks)
+                frozen |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
         return frozen
 
     def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
