@@ -200,6 +200,7 @@ def _sweep(
                     "adapt_vs_best_rtrl_percent": np.nan if lost else recovery + 50,
                     "heldout_vs_best_rtrl_percent": np.nan if lost else recovery + 40,
                     "reference_error": 0.43,
+                    "constant_error": 1.6,
                     "recovery_heldout_percent": np.nan if lost else recovery,
                     "recovery_adapt_percent": np.nan if lost else recovery + 8,
                     "r2_mean": np.nan if lost else 0.01 * recovery,
@@ -297,6 +298,7 @@ def _baselines(heldout: pd.DataFrame) -> pd.DataFrame:
     scores |= {"heldout_error_t95_low": 0.7, "heldout_error_t95_high": 0.9}
     scores |= {"t95_low_percent": 20.0, "t95_high_percent": 28.0}
     scores |= {"frozen_heldout_error": 1.0, "reference_error": 0.35, "unreliable": False}
+    scores["constant_error"] = 1.6
     return pd.concat(
         [
             networks.drop_duplicates().assign(baseline=name, recovery_percent=percent, **scores)

@@ -47,6 +47,7 @@ CONDITION = {
     "unreliable": False,
 }
 MODEL = {"frozen_heldout_error": 1.13, "reference_error": 0.57, "updates": 4321}
+MODEL |= {"constant_error": 1.2}
 GAP = {
     "optimizer": "sgd",
     "estimand": "heldout",
@@ -148,6 +149,16 @@ def test_the_csv_of_held_out_recovery_has_the_networks_mean_errors(simulated):
     assert data["reference_error"] == pytest.approx(0.5)
 
 
+def test_a_recovery_below_the_best_constant_has_no_meaning(simulated):
+    cell = heads(heldout(simulated)).index("Held-out: Recovery (%)")
+    assert ours(heldout(simulated, constant_error=1.14))[cell].startswith("11.1")
+    table = heldout(simulated, constant_error=1.12)
+    assert ours(table)[cell] == "–¶" and any(note.startswith("¶") for note in table.notes)
+    assert table.data.query("run")["recovery_percent"].iloc[0] == pytest.approx(
+        CONDITION["recovery_percent"]
+    )
+
+
 def test_an_edge_that_is_not_known_is_not_marked(simulated):
     assert ours(heldout(simulated, edge=True))[1] == "2×10⁻³*"
     assert ours(heldout(simulated, edge=float("nan")))[1] == "2×10⁻³"
@@ -157,7 +168,8 @@ def test_errors_are_means_over_networks_and_steps_those_of_the_finest_cadence(si
     rows = [("immediate", 0, 1.0, 0.2, 4321), ("immediate", 1, 1.5, 0.3, 4321),
             ("tbptt-200-200", 0, 1.0, 0.2, 21)]  # fmt: skip
     names = ("learner", "seed", "frozen_heldout_error", "reference_error", "updates")
-    models = [{"optimizer": "adam", **dict(zip(names, row, strict=True))} for row in rows]
+    beside = {"optimizer": "adam", "constant_error": 2.0}
+    models = [beside | dict(zip(names, row, strict=True)) for row in rows]
     results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
     table = build("heldout", results | {"baselines": NO_BASELINES}, simulated)
     note = "held-out MSE 1.25 frozen, 0.25 reference, 4,321 steps adapted to."

@@ -11,6 +11,7 @@ from orla.study import refits
 from orla.study.keys import KEYS
 from orla.study.scores import recovery_percent
 
+_BESIDE = ("frozen_heldout_error", "reference_error", "constant_error", "unreliable")
 _OF_NETWORKS = ("task", "pair", "architecture", "precision", "split", "start")
 
 
@@ -37,6 +38,7 @@ class Baselines(Summary, name="baselines"):
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
         mean("frozen_heldout_error", "Mean held-out error of the networks that do not adapt"),
         mean("reference_error", "Mean error without drift"),
+        mean("constant_error", "Mean error of the best constant outputs, held-out part"),
         whether("unreliable", "Whether recovery's denominator is too small in any seed."),
     )
 
@@ -50,8 +52,7 @@ class Baselines(Summary, name="baselines"):
                 if error not in networks or networks[error].isna().all():
                     continue
                 columns = {"heldout_error": networks[error], "r2_mean": networks[r2]}
-                for name in ("frozen_heldout_error", "reference_error", "unreliable"):
-                    columns[name] = networks[name]
+                columns |= {name: networks[name] for name in _BESIDE}
                 values = {name: one.to_numpy(float) for name, one in columns.items()}
                 values["recovery"] = recovery_percent(
                     values["frozen_heldout_error"],

@@ -43,7 +43,8 @@ def _recovery(line: Line) -> str:
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
-    return text if has_meaning(row) else NO_MEANING
+    known = {"frozen_error": row["frozen_heldout_error"], "constant_error": row["constant_error"]}
+    return text if has_meaning({**row, **known}) else NO_MEANING
 
 
 def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
@@ -95,7 +96,8 @@ class Heldout(
         study: StudyFacts,
     ) -> pd.DataFrame:
         """The conditions with their networks' errors (means over seeds) and updates; baselines."""
-        columns = {"frozen_heldout_error": "mean", "reference_error": "mean", "updates": "max"}
+        columns = {"frozen_heldout_error": "mean", "reference_error": "mean"}
+        columns |= {"constant_error": "mean", "updates": "max"}
         keys = [column for column in conditions if column in heldout and column in KEYS]
         columns = {name: how for name, how in columns.items() if name not in conditions}
         means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
