@@ -83,7 +83,7 @@ def outputs(study, episode):
 
 
 def test_hidden_units_are_those_that_the_readout_reads(study):
-    whole = study.episode.whole
+    whole = study.whole(np.arange(study.seeds))
     hidden = refits.hidden_states(study.loop.learner.architecture, study.networks, whole)
     for seed, states in enumerate(hidden):
         W, b = (study.networks[name][seed].numpy() for name in ("W_out", "b_out"))

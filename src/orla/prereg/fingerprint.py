@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -73,14 +74,14 @@ def parts(plan: Plan, conditions: list[Condition], registration: Registration) -
     """
     found: dict[str, Part] = {}
     for task in dict.fromkeys(condition.task for condition in conditions):
-        found[f"episodes of {task}"] = _bind(trials.episodes, plan.spec("task", task))
+        found[f"episodes of {task}"] = partial(trials.episodes, plan.spec("task", task))
     for condition in conditions:
         job = plan.job(condition)
         network = trials.small(job["network"])
-        found[f"network {condition.architecture}"] = _bind(trials.outputs, network)
+        found[f"network {condition.architecture}"] = partial(trials.outputs, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining(condition.architecture)
-            found[f"pretraining of {condition.architecture}"] = _bind(
+            found[f"pretraining of {condition.architecture}"] = partial(
                 trials.pretrained, network, settings
             )
         beside = "".join(
@@ -93,33 +94,19 @@ def parts(plan: Plan, conditions: list[Condition], registration: Registration) -
             if names
         )
         name = f"learner {condition.learner} of {condition.architecture}{beside}"
-        found[name] = _bind(trials.adapted, {**job, "network": network})
-        found[f"optimizer {condition.optimizer}"] = _bind(trials.optimized, job["optimizer"])
-        found[f"start {condition.start}"] = _bind(trials.started, job["start"], network)
+        found[name] = partial(trials.adapted, {**job, "network": network})
+        found[f"optimizer {condition.optimizer}"] = partial(trials.optimized, job["optimizer"])
+        found[f"start {condition.start}"] = partial(trials.started, job["start"], network)
     if conditions:
         job = plan.job(conditions[0])
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = _once(_bind(trials.swept, {**job, "network": trials.small(job["network"])}, specs))
+        models = cache(
+            partial(trials.swept, {**job, "network": trials.small(job["network"])}, specs)
+        )
         settings = plan.config["statistics"]
         found["sweep and choice of the rate"] = models
         found["statistics"] = lambda: trials.statistics(models(), learners, settings)
     found["guards"] = trials.guards_met
-    found["judge"] = _bind(trials.judged, registration)
+    found["judge"] = partial(trials.judged, registration)
     return found
-
-
-def _bind(function: Callable[..., Any], *arguments: Any) -> Part:
-    return lambda: function(*arguments)
-
-
-def _once(part: Part) -> Part:
-    """A part that is run once."""
-    kept: list[Any] = []
-
-    def once() -> Any:
-        if not kept:
-            kept.append(part())
-        return kept[0]
-
-    return once

@@ -7,19 +7,22 @@ Source: docs/protocol.md, Baselines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
 from scipy.linalg import solve, solve_discrete_are
-from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Architecture, Parameters
+from orla.derivatives import derivatives
+from orla.derivatives.base import axis_of_models
+from orla.engine.update import Moments
 from orla.losses.base import Loss
 from orla.losses.squared_error import SquaredError
+from orla.study.batches import moments
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -167,60 +170,54 @@ def heldout_outputs(
         One entry for each of `DECODERS`.
     """
     whole, seeds = episode.whole, len(next(iter(networks.values())))
-    of_stream = [
-        {
-            "ridge": _least_squares(stream, episode, _lagged(stream), _RIDGE),
-            "recursive": _least_squares(stream, episode, _lagged(stream), _RECURSIVE),
-            "kalman": _kalman(stream, episode),
-        }
-        for stream in _streams(whole)
-    ]
+    streams = list(_streams(whole))
+    of_stream = []
+    for stream in streams:
+        lagged = _lagged(stream)
+        of_stream.append(
+            {
+                "ridge": _least_squares(stream, episode, lagged, _RIDGE),
+                "recursive": _least_squares(stream, episode, lagged, _RECURSIVE),
+                "kalman": _kalman(stream, episode),
+            }
+        )
     each = []
     for first in range(0, seeds, _TOGETHER):
-        some = range(first, min(first + _TOGETHER, seeds))
-        stream = Stream(
-            **{n: a[some] if whole.own and a is not None else a for n, a in vars(whole).items()}
-        )
-        params = {name: p[first : some.stop] for name, p in networks.items()}
-        for seed, hidden in zip(some, hidden_states(architecture, params, stream), strict=True):
+        some = np.arange(first, min(first + _TOGETHER, seeds))
+        params = {name: p[first : first + _TOGETHER] for name, p in networks.items()}
+        dtype = next(iter(params.values())).dtype
+        states = hidden_states(architecture, params, moments(whole, some, dtype))
+        for seed, hidden in zip(some, states, strict=True):
             at = seed if whole.own else 0
-            one = next(_streams(whole, [at]))
-            readout = _least_squares(one, episode, {0: hidden}, _RIDGE)
+            readout = _least_squares(streams[at], episode, {0: hidden}, _RIDGE)
             each.append(of_stream[at] | {"readout": readout})
     return {name: np.stack([one[name] for one in each]) for name in DECODERS}
 
 
-def hidden_states(architecture: Architecture, networks: Parameters, stream: Stream) -> np.ndarray:
-    """Hidden units (seeds, steps, hidden) of frozen networks along a stream, float64.
+def hidden_states(architecture: Architecture, networks: Parameters, stream: Moments) -> np.ndarray:
+    """Hidden units (models, steps, hidden) of frozen networks along a stream, float64.
 
     Not compiled: all networks go along the stream once, together.
+
+    Args:
+        architecture, networks: The networks, (models, ...) each.
+        stream: "x" and, where trials begin, "starts", as from `batches.moments`.
     """
-    dtype = next(iter(networks.values())).dtype
-    X = torch.as_tensor(stream.X, dtype=dtype)
-    step = vmap(architecture.step, in_dims=(0, 0, 0 if stream.own else None))
-    first = vmap(architecture.initial_state)(networks)
-    starts = torch.as_tensor(_starts(stream))
-    state, states = first, []
-
-    def fresh(t: int) -> Tensor:
-        begins = starts[..., t]
-        return torch.where(begins[:, None] if stream.own else begins, first, state)
-
+    before, states = derivatives(architecture).before, []
+    entries = {name: stream[name] for name in ("x", "starts") if name in stream}
     with torch.no_grad():
-        for t in range(len(stream)):
-            if starts[..., t].any():
-                state = fresh(t)
-            state = step(networks, state, X[..., t, :])
+        state = vmap(architecture.initial_state)(networks)
+        for t in range(len(stream["x"])):
+            moment = {name: m[t] for name, m in entries.items()}
+            step = vmap(architecture.step, in_dims=(0, 0, axis_of_models(moment)))
+            state = step(networks, before(networks, state, moment), moment["x"])
             states.append(state[:, : architecture.hidden])
     return torch.stack(states, 1).double().numpy()
 
 
-def _streams(whole: Stream, seeds: Iterable[int] | None = None) -> Iterator[Stream]:
+def _streams(whole: Stream) -> Iterator[Stream]:
     """The streams one by one: that of all seeds, or each seed's own."""
-    if not whole.own:
-        yield whole
-        return
-    for seed in range(len(whole.X)) if seeds is None else seeds:
+    for seed in range(len(whole.X)) if whole.own else (...,):
         yield Stream(**{n: None if a is None else a[seed] for n, a in vars(whole).items()})
 
 
