@@ -15,7 +15,8 @@ WINDOW, STEPS, ADAPT, SELECTION, SEEDS = 20, 400, 200, 160, 2
 HELDOUT, SELECTING = slice(ADAPT, STEPS), slice(SELECTION, ADAPT)
 NETWORK = make_network("rnn", hidden=6)
 GRID = [0.01, 0.03, 0.1]
-MEASURES = ["validation_error", "adapt_error", "heldout_error", "update_ratio", "r2_weighted"]
+MEASURES = ["validation_rolling_error", "validation_error", "adapt_error", "heldout_error"]
+MEASURES += ["update_ratio", "r2_weighted"]
 KEYS = {
     "architecture": "rnn",
     "learner": "immediate",
@@ -85,6 +86,15 @@ def by_hand(study, seed, rate, stop, stream=None):
                 for (n, p), g in zip(params.items(), gradients, strict=True)
             }
     return np.array(outputs)
+
+
+def rolling(study, seed, rate, steps=ADAPT):
+    """Rolling-origin validation of the first `steps`, from the definition in docs/protocol.md."""
+    Y, n, errors = study.episode.whole.Y, steps // WINDOW, []
+    for k in range(n // 2 + 1, n) if n > 2 else [1]:
+        outputs = by_hand(study, seed, rate, k * WINDOW)
+        errors.append(mse(outputs, Y, slice(k * WINDOW, min(k + 3, n) * WINDOW)))
+    return np.mean(errors)
 
 
 def mse(outputs, Y, part):

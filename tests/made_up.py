@@ -82,7 +82,7 @@ def models(
 
 
 def with_stable(frame, drawn=11):
-    """The columns of the choice of the rate and of the other estimands; "stable" has rate 2.
+    """The columns of the choice of the rate and of the other estimands; "adapt" has rate 2.
 
     Validation errors mostly choose the rate that is marked.
     """
@@ -90,11 +90,12 @@ def with_stable(frame, drawn=11):
     n = len(frame)
     first, second = frame["selected"], frame["selected_on_test"]
     return frame.assign(
-        selected_stable=second,
-        edge_stable=True,
-        validation_error=generator.uniform(0.6, 0.8, n) + 0.1 * second,
-        validation_stable_error=generator.uniform(0.6, 0.8, n) + 0.1 * first,
-        adapt_error=generator.uniform(0.5, 0.9, n),
+        selected_on_adapt=second,
+        selected_on_tail=second,
+        edge_on_adapt=True,
+        validation_error=generator.uniform(0.6, 0.8, n) + 0.1 * first,
+        validation_rolling_error=generator.uniform(0.6, 0.8, n) + 0.1 * second,
+        adapt_error=generator.uniform(0.5, 0.9, n) + 0.1 * first,
         heldout_stable_error=generator.uniform(0.5, 0.9, n),
         recovery_stable_percent=generator.normal(45, 5, n),
         stable_r2_mean=generator.normal(0.35, 0.05, n),
@@ -129,7 +130,7 @@ def varied(
             falling = 0.7 - 0.01 * np.arange(m)
             at = {
                 "validation_error": falling + generator.normal(0, 0.02, shape),
-                "validation_stable_error": falling + generator.normal(0, 0.02, shape),
+                "validation_rolling_error": falling + generator.normal(0, 0.02, shape),
                 "heldout_error": 0.8 + level + generator.normal(0, 0.03, shape),
                 "heldout_stable_error": 0.8 + level + generator.normal(0, 0.03, shape),
                 "adapt_error": 0.9 + generator.normal(0, 0.03, shape),
@@ -147,8 +148,9 @@ def varied(
             best = {
                 name: rates_of.best({i: at[column][:, i] for i in range(m)})
                 for name, column in (
-                    ("selected", "validation_error"),
-                    ("selected_stable", "validation_stable_error"),
+                    ("selected", "validation_rolling_error"),
+                    ("selected_on_tail", "validation_error"),
+                    ("selected_on_adapt", "adapt_error"),
                     ("selected_on_test", "heldout_error"),
                 )
             }
@@ -158,7 +160,7 @@ def varied(
                 | {"diverged": bool(gone[seed, i])}
                 | {name: i == chosen for name, chosen in best.items()}
                 | {"edge": best["selected"] in (0, m - 1)}
-                | {"edge_stable": best["selected_stable"] in (0, m - 1), "unreliable": False}
+                | {"edge_on_adapt": best["selected_on_adapt"] in (0, m - 1), "unreliable": False}
                 | {name: values[seed, i] for name, values in at.items()}
                 | {"frozen_heldout_error": frozen[seed], "frozen_adapt_error": adapting[seed]}
                 | {"reference_error": reference[seed], "constant_error": 1.6 + 0.01 * seed}

@@ -193,6 +193,7 @@ def _sweep(
                     "diverged": lost,
                     "diverged_step": 4200 if lost else -1,
                     "validation_error": np.nan if lost else 1.1 - 0.006 * recovery,
+                    "validation_rolling_error": np.nan if lost else 1.1 - 0.006 * recovery,
                     "heldout_error": np.nan if lost else 1.1 - 0.0067 * recovery,
                     "frozen_heldout_error": 1.1,
                     "adapt_error": np.nan if lost else 1.0 - 0.005 * recovery,
@@ -210,6 +211,7 @@ def _sweep(
                     "unreliable": False,
                     "selected": bool(np.isclose(rate, best)),
                     "selected_on_test": bool(np.isclose(rate, best)),
+                    "selected_on_adapt": bool(np.isclose(rate, best)),
                     "edge": optimizer == "lars" and learner == "immediate",
                 }
             )
@@ -335,6 +337,9 @@ def _selection_price(heldout: pd.DataFrame) -> pd.DataFrame:
     )
     frame["low_pp"], frame["high_pp"] = 0.2, 2.3
     frame["learning_rate_test"] = frame["learning_rate"] * 3
+    frame["recovery_tail_selected_percent"] = frame["recovery_validation_selected_percent"] - 0.4
+    frame["learning_rate_tail"] = frame["learning_rate_runner_up"] = frame["learning_rate"] * 3
+    frame["other_rate_share"] = 0.1
     return frame
 
 

@@ -9,10 +9,9 @@ from orla.study import rates
 
 COMPARED = {"per_step": ("rtrl", "immediate")}
 COLUMNS = {  # written out, so that the declared estimands are held to something
-    "heldout": ("selected", "validation_error", "heldout_error", "r2_mean"),
-    "stable": ("selected_stable", "validation_stable_error", "heldout_stable_error",
-               "stable_r2_mean"),
-    "adapt": ("selected", "validation_error", "adapt_error", None),
+    "heldout": ("selected", "validation_rolling_error", "heldout_error", "r2_mean"),
+    "stable": ("selected", "validation_rolling_error", "heldout_stable_error", "stable_r2_mean"),
+    "adapt": ("selected_on_adapt", "adapt_error", "adapt_error", None),
 }  # fmt: skip
 RECOVERY = {name: f"recovery_{name}_percent" for name in COLUMNS}
 FROZEN = {"heldout": "frozen_heldout_error", "stable": "frozen_heldout_error",
@@ -87,6 +86,6 @@ def diverge_all(frame, learner, pair):
     frame.loc[lost, [*gone, "r2_mean", "stable_r2_mean"]] = np.nan
     frame.loc[lost, "diverged"] = True
     smallest = frame.loc[lost, "learning_rate"] == frame.loc[lost, "learning_rate"].min()
-    for choice in ("selected", "selected_stable"):
+    for choice in ("selected", "selected_on_adapt"):
         frame.loc[lost, choice] = smallest
     return frame

@@ -34,15 +34,15 @@ SELECTED = {"selected": "Whether its rate is the best on validation."}
 RECOVERY = {"recovery_heldout_percent": "Recovery on the held-out part (%)."}
 WRITTEN = {
     "TASK[/PAIR]/sweeps/CONDITION": LOSS | LONG,
-    "heldout, lr_curves": {
+    "heldout, adapting, lr_curves": {
         **LOSS,
         **MODEL,
         **DIVERGED,
         "diverged_step": "Step at which it did, from 0; length of the adapt part where only the "
         "held-out error diverged; -1 where neither did.",
+        "validation_rolling_error": "Mean error that the rate is chosen by: over weights frozen "
+        "after each window of the adapt part's second half, on the three windows after it.",
         "validation_error": "Mean error on the selection part, weights frozen where it begins.",
-        "validation_stable_error": "The same, mean over weights frozen after each of the last "
-        "`stable_windows` windows before it.",
         "adapt_error": "Mean error over the adapt part, each step before its own update.",
         "heldout_error": "Mean error on the held-out part, weights frozen at its start.",
         "heldout_stable_error": "The same, mean over weights frozen after each of the last "
@@ -65,20 +65,21 @@ WRITTEN = {
         "updates": "Number of updates.",
         **SELECTED,
         "selected_on_test": "Whether its rate is the best on the held-out part.",
-        "selected_stable": "Whether its rate is the best by `validation_stable_error`.",
+        "selected_on_tail": "Whether its rate is the best by `validation_error`.",
+        "selected_on_adapt": "Whether its rate is the best while adapting.",
         "edge": "Whether the best rate lies on the edge of the grid, for all rows of a condition.",
-        "edge_stable": "The same of the best rate by `validation_stable_error`.",
+        "edge_on_adapt": "The same of the best rate while adapting.",
         "recovery_vs_rtrl_percent": "Held-out recovery where that of full RTRL is 100 (%).",
         "adapt_vs_best_rtrl_percent": "Recovery while adapting (%), where that of full RTRL with "
-        "the optimizer of its lowest validation error is 100.",
+        "the optimizer of its lowest error while adapting is 100.",
         "heldout_vs_best_rtrl_percent": "The same on the held-out part.",
     },
     "horizon": {
         "seed": MODEL["seed"],
-        "learning_rate": "Rate chosen on the last share of the horizon.",
+        "learning_rate": "Rate chosen within the horizon.",
         "horizon_steps": "Steps that the model adapted for.",
         **RECOVERY,
-        "validation_error": "Mean error on that share, weights frozen where it begins.",
+        "validation_rolling_error": "Mean error that it is chosen by, within the horizon.",
         "edge": "Whether that rate lies on the edge of the grid.",
     },
     "alignment": {

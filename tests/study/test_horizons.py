@@ -15,29 +15,26 @@ from drifting import (
     changed,
     make_episode,
     mse,
+    rolling,
     table,
 )
 
 from orla.errors import OrlaError
-from orla.study import horizons as at_horizons
 from orla.study import sweep
 from orla.tasks.stream import Stream
 
-# Horizon -> where its rate is chosen from: 80 % of it, in whole windows.
-CUTS = {40: 20, 100: 80, 120: 80, 200: 160}
+HORIZONS = [40, 100, 120, 200]
 
 
 def validated(study, rate, horizon):
-    """Errors (seeds,) on the horizon's last share, weights frozen where it begins."""
-    cut, Y = CUTS[horizon], study.episode.whole.Y
-    part = slice(cut, horizon)
-    return [mse(by_hand(study, seed, rate, cut), Y, part) for seed in range(SEEDS)]
+    """Errors (seeds,) of rolling-origin validation within the horizon."""
+    return [rolling(study, seed, rate, horizon) for seed in range(SEEDS)]
 
 
 def test_horizons_by_hand(study):
-    frame = table("horizon", study, [0.03], horizons=list(CUTS))
+    frame = table("horizon", study, [0.03], horizons=HORIZONS)
     assert list(frame.seed) == [0] * 4 + [1] * 4
-    assert list(frame.horizon_steps) == list(CUTS) * 2
+    assert list(frame.horizon_steps) == HORIZONS * 2
     assert (frame.learning_rate == 0.03).all() and frame.edge.all()
     Y, reference = study.episode.whole.Y, study.baseline["reference_error"]
     for row in frame.itertuples():
@@ -46,7 +43,7 @@ def test_horizons_by_hand(study):
         recovery = 100 * (before - after) / (before - reference[row.seed])
         assert row.recovery_heldout_percent == pytest.approx(recovery, rel=1e-6)
         expected = validated(study, 0.03, row.horizon_steps)[row.seed]
-        assert row.validation_error == pytest.approx(expected, rel=1e-9)
+        assert row.validation_rolling_error == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_rate_is_chosen_within_the_horizon(study):
@@ -63,31 +60,20 @@ def test_the_rate_is_chosen_within_the_horizon(study):
     assert chosen[200][0] == final < chosen[40][0]
     short = result.frames["horizon"][result.frames["horizon"].horizon_steps == 40]
     errors = validated(noisy, chosen[40][0], 40)
-    np.testing.assert_allclose(short.validation_error, errors, rtol=1e-9)
+    np.testing.assert_allclose(short.validation_rolling_error, errors, rtol=1e-9)
     assert chosen[40][0] == grid[-1] and short.edge.all()
     assert chosen[200][0] == grid[1] and not result.frames["horizon"].drop(short.index).edge.any()
 
 
 def test_the_choice_never_sees_what_lies_behind_the_horizon(study):
-    columns = ["learning_rate", "validation_error", "edge"]
+    columns = ["learning_rate", "validation_rolling_error", "edge"]
     [ours, behind, within] = [
         table("horizon", s, GRID, horizons=[100])
-        for s in (study, changed(study, slice(100, STEPS)), changed(study, slice(80, 100)))
+        for s in (study, changed(study, slice(100, STEPS)), changed(study, slice(60, 100)))
     ]
     assert ours[columns].equals(behind[columns])
     assert (ours.recovery_heldout_percent != behind.recovery_heldout_percent).all()
-    assert (ours.validation_error != within.validation_error).all()
-
-
-@pytest.mark.parametrize(
-    "fraction, window, cut",
-    # 0.58 * 100 is 57.99999999999999, and rounding takes no window away.
-    [(0.8, 20, 80), (0.6, 20, 60), (0.79, 20, 60), (0.1, 20, 20), (0.58, 2, 58)],
-)
-def test_the_cut_is_the_configured_share_in_whole_windows(study, fraction, window, cut):
-    episode = dataclasses.replace(study.episode, selection_fraction=fraction, window=window)
-    assert at_horizons.cut(episode, 100) == cut
-    assert at_horizons.cut(episode, ADAPT) == episode.selection_cut
+    assert (ours.validation_rolling_error != within.validation_rolling_error).all()
 
 
 def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
@@ -96,7 +82,7 @@ def test_the_last_horizon_is_the_sweeps_own_figure(study, swept):
     pd.testing.assert_frame_equal(again.frames["models"], models)
     frame = again.frames["horizon"]
     rows = models[models.selected].sort_values("seed")
-    for column in ("learning_rate", "validation_error", "edge"):
+    for column in ("learning_rate", "validation_rolling_error", "edge"):
         assert list(frame[column]) == list(rows[column])
     np.testing.assert_allclose(
         frame.recovery_heldout_percent, rows.recovery_heldout_percent, rtol=1e-9
@@ -112,10 +98,10 @@ def test_a_horizon_before_the_divergence_is_kept(study):
 
 def test_a_diverged_rate_loses_at_its_horizon(study):
     frame = table("horizon", study, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], horizons=[100])
-    assert (frame.learning_rate < 3.0).all() and np.isfinite(frame.validation_error).all()
+    assert (frame.learning_rate < 3.0).all() and np.isfinite(frame.validation_rolling_error).all()
     lost = table("horizon", study, [300.0, 1000.0], horizons=[100])
     assert (lost.learning_rate == 300.0).all() and lost.edge.all()
-    assert lost[["recovery_heldout_percent", "validation_error"]].isna().all(axis=None)
+    assert lost[["recovery_heldout_percent", "validation_rolling_error"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize("horizon", [0, 20, 50, 220])
@@ -128,9 +114,9 @@ def test_a_horizon_that_does_not_fit_is_refused_before_anything_runs(study, hori
 def test_a_horizon_without_a_scored_step_to_choose_by_is_refused(study):
     whole = study.episode.whole
     scored = np.ones(STEPS, bool)
-    scored[80:100] = False
+    scored[60:100] = False
     episode = make_episode(Stream(whole.X, whole.Y, scored))
     other = dataclasses.replace(study, episode=episode)
-    with pytest.raises(OrlaError, match="from 80 on, and none of them is scored"):
+    with pytest.raises(OrlaError, match="no step after the middle of 100 is scored"):
         sweep.sweep(other, [0.03], growth=0, horizons=[100])
     assert len(table("horizon", other, [0.03], horizons=[120])) == SEEDS

@@ -11,8 +11,6 @@ from drifting import (
     GRID,
     HELDOUT,
     SEEDS,
-    SELECTING,
-    SELECTION,
     STEPS,
     WINDOW,
     by_hand,
@@ -24,10 +22,10 @@ from drifting import (
 
 from orla.results import base
 from orla.results.base import Settings
-from orla.study import stable, sweep
+from orla.study import rates, stable, sweep
 from orla.tasks.stream import Stream
 
-COLUMNS = ["validation_stable_error", "heldout_stable_error", "recovery_stable_percent"]
+COLUMNS = ["heldout_stable_error", "recovery_stable_percent"]
 R2 = ["stable_r2_x", "stable_r2_y", "stable_r2_mean", "stable_r2_weighted"]
 
 
@@ -60,16 +58,14 @@ def runs(study):
 
 @pytest.mark.parametrize("windows", [1, 3, 10])
 def test_stable_scores_by_hand(study, runs, windows):
-    """Ten windows fit into the adapt part, eight before the selection part."""
+    """Ten windows fit into the adapt part."""
     rate, Y = 0.03, study.episode.whole.Y
     rows = table("models", study, [rate], stable_windows=windows)
     for row in rows.itertuples():
         own = runs[row.seed]
-        before, until = [s for s in own if s <= SELECTION][-windows:], list(own)[-windows:]
-        validation = np.mean([mse(own[s], Y, SELECTING) for s in before])
+        until = list(own)[-windows:]
         heldout = np.mean([mse(own[s], Y, HELDOUT) for s in until])
         scores = np.mean([r2(own[s][HELDOUT], Y[HELDOUT]) for s in until], axis=0)
-        assert row.validation_stable_error == pytest.approx(validation, rel=1e-9)
         assert row.heldout_stable_error == pytest.approx(heldout, rel=1e-9)
         assert [getattr(row, name) for name in R2] == pytest.approx(list(scores), rel=1e-6)
         frozen, reference = row.frozen_heldout_error, row.reference_error
@@ -79,13 +75,11 @@ def test_stable_scores_by_hand(study, runs, windows):
 
 def test_one_window_is_the_frozen_instant_itself_and_more_are_not(study, swept):
     one = table("models", study, GRID, growth=1, stable_windows=1)
-    assert (one.validation_stable_error == one.validation_error).all()
     chosen = one[one.selected]
     for column in R2:
         assert (chosen[column] == chosen[column.removeprefix("stable_")]).all()
     assert (chosen.heldout_stable_error == chosen.heldout_error).all()
     assert (chosen.recovery_stable_percent == chosen.recovery_heldout_percent).all()
-    assert (one.selected_stable == one.selected).all() and (one.edge_stable == one.edge).all()
     ten = swept.frames["models"]
     both = ten.heldout_stable_error.notna()
     for column in (*COLUMNS, *R2):
@@ -97,31 +91,6 @@ def test_one_window_is_the_frozen_instant_itself_and_more_are_not(study, swept):
 def test_more_windows_than_there_are_change_nothing(study, swept):
     more = sweep.sweep(study, GRID, growth=1, stable_windows=99)
     assert more.frames["models"].equals(swept.frames["models"])
-
-
-def test_the_stable_rate_has_the_lowest_mean_over_the_windows(study):
-    noise = np.random.default_rng(0).normal(scale=3.0, size=(SELECTION, 2))
-    noisy = changed(study, slice(0, SELECTION), noise)
-    rows = table("models", noisy, [0.003, 0.01, 0.03, 0.1])
-    means = rows.groupby("learning_rate").validation_stable_error.mean()
-    assert set(rows[rows.selected_stable].learning_rate) == {means.idxmin()}
-    assert (rows.edge_stable == (means.idxmin() in (0.003, 0.1))).all()
-
-
-def test_the_stable_choice_sees_neither_heldout_targets_nor_learns_from_its_own(study, swept, runs):
-    models = swept.frames["models"]
-    other = table("models", changed(study, HELDOUT), GRID, growth=1)
-    blind = ["learning_rate", "selected_stable", "edge_stable", "validation_stable_error"]
-    assert other[blind].equals(models[blind])
-    scored = other.heldout_stable_error.notna()
-    assert (other.heldout_stable_error != models.heldout_stable_error)[scored].all()
-    moved = table("models", changed(study, SELECTING), [0.03])
-    Y = study.episode.whole.Y
-    for row in moved.itertuples():
-        own = [run for stop, run in runs[row.seed].items() if stop <= SELECTION]
-        expected = np.mean([mse(run, Y + 3.0, SELECTING) for run in own])
-        assert expected != pytest.approx(np.mean([mse(run, Y, SELECTING) for run in own]))
-        assert row.validation_stable_error == pytest.approx(expected, rel=1e-9)
 
 
 def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
@@ -139,11 +108,13 @@ def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
             return np.mean([mse(run[part][counted], own.Y[part][counted], ...) for run in runs])
 
         assert row.heldout_stable_error == pytest.approx(mean([160, 180, 200], HELDOUT), rel=1e-9)
-        expected = mean([120, 140, 160], SELECTING)
-        assert row.validation_stable_error == pytest.approx(expected, rel=1e-9)
+        origins = range(6, 10)
+        parts = [slice(k * WINDOW, min(k + 3, 10) * WINDOW) for k in origins]
+        each = [mean([k * WINDOW], part) for k, part in zip(origins, parts, strict=True)]
+        assert row.validation_rolling_error == pytest.approx(np.mean(each), rel=1e-9)
         held = own.Y[HELDOUT][own.scored[HELDOUT]]
         assert row.constant_error == pytest.approx(held.var(0).mean(), rel=1e-12)
-    assert rows[COLUMNS[:2] + ["constant_error"]].nunique().eq(SEEDS).all()
+    assert rows[COLUMNS + ["constant_error"]].nunique().eq(SEEDS).all()
 
 
 def test_a_condition_takes_the_first_of_more_streams_than_it_has_seeds(study):
@@ -155,44 +126,25 @@ def test_a_condition_takes_the_first_of_more_streams_than_it_has_seeds(study):
     pd.testing.assert_frame_equal(rows, expected)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_networks_that_run_together_score_as_they_do_one_by_one(study, monkeypatch, own):
-    whole, rng = study.episode.whole, np.random.default_rng(5)
-    X, Y = (np.stack([a, a[::-1]]) if own else a for a in (whole.X, whole.Y))
-    scored, starts = rng.random(X.shape[:-1]) < 0.8, rng.random(X.shape[:-1]) < 0.05
-    other = dataclasses.replace(study, episode=make_episode(Stream(X, Y, scored, starts)))
-    together = table("models", other, [0.03], stable_windows=4)
-    monkeypatch.setattr(stable, "_together", stable._one_by_one)
-    alone = table("models", other, [0.03], stable_windows=4)
-    columns = [*COLUMNS[:2], *R2]
-    np.testing.assert_allclose(together[columns], alone[columns], rtol=1e-9)
-
-
 def test_a_diverged_model_has_no_stable_scores(study):
     grid = [0.1, 0.3, 1.0, 3.0, 10.0]
-    rows = table("models", study, grid, stable_everywhere=True)
+    rows = table("models", study, grid)
     lost = rows[rows.diverged]
     assert len(lost) and lost[["heldout_stable_error", "recovery_stable_percent", *R2]].isna().all(
         axis=None
     )
-    early = lost[lost.diverged_step < SELECTION]
-    assert len(early) and early.validation_stable_error.isna().all()
-    kept = rows[~rows.diverged]
-    assert np.isfinite(kept[[*COLUMNS, *R2]]).all(axis=None)
-    assert not rows[rows.selected_stable].diverged.any()
-    late = table("models", changed(study, slice(180, ADAPT), 1e5), [1e-10])
-    assert late.diverged.all() and late.validation_stable_error.isna().all()
+    kept = rows[rows.selected]
+    assert np.isfinite(kept[[*COLUMNS, *R2]]).all(axis=None) and not kept.diverged.any()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 2e6])
-def test_one_window_that_fails_leaves_no_mean(monkeypatch, bad):
+def test_one_window_that_fails_leaves_no_mean(bad):
     """Each of them is a score of the same model; its other scores stay as the loss gives them."""
 
     def frozen_scores(params, state, whole, part, since):
         errors = np.array([1.0, bad if since == 20 else 3.0])
         return errors, {"r2_mean": errors / 10}
 
-    monkeypatch.setattr(stable, "_together", stable._one_by_one)
     fake = SimpleNamespace(frozen_scores=frozen_scores)
     frozen = dict.fromkeys((20, 40, 60), (None, None))
     known = {60: (np.array([4.0, 5.0]), {"r2_mean": np.array([0.4, 0.5])})}
@@ -212,22 +164,24 @@ def test_the_constant_error_is_the_variance_of_the_heldout_targets(study, swept)
 
 @pytest.fixture(scope="module")
 def everywhere(study):
-    return table("models", study, GRID, growth=2, stable_everywhere=True)
+    """The sweep with held-out windows scored at every rate."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rates, "beaten", lambda scores: set())
+        return table("models", study, GRID, growth=2)
 
 
 def test_heldout_windows_are_scored_where_some_resample_may_choose_the_rate(study, everywhere):
-    """Every resample of two seeds by either choice, against the scores of all rates."""
+    """Every resample of two seeds, against the scores of all rates."""
     rows = table("models", study, GRID, growth=2)
     names = ["heldout_stable_error", "recovery_stable_percent", *R2]
     scored = rows["heldout_stable_error"].notna()
     assert rows.drop(columns=names).equals(everywhere.drop(columns=names))
     assert rows.loc[scored, names].equals(everywhere.loc[scored, names])
     assert everywhere[names].notna().all(axis=None) and 0 < scored.sum() < len(rows)
-    for by in ("validation_error", "validation_stable_error"):
-        errors = rows.pivot(index="seed", columns="learning_rate", values=by)
-        for seeds in ([0], [1], [0, 1]):
-            best = errors.loc[seeds].mean().idxmin()
-            assert scored[rows.learning_rate == best].all()
+    errors = rows.pivot(index="seed", columns="learning_rate", values="validation_rolling_error")
+    for seeds in ([0], [1], [0, 1]):
+        best = errors.loc[seeds].mean().idxmin()
+        assert scored[rows.learning_rate == best].all()
 
 
 def test_intervals_do_not_depend_on_the_rates_that_were_scored(study, everywhere):

@@ -21,6 +21,7 @@ from drifting import (
     learning,
     make_episode,
     mse,
+    rolling,
     table,
 )
 from harness import taking
@@ -30,6 +31,13 @@ from orla.errors import OrlaError
 from orla.study import rates, sweep
 from orla.study.batches import initial_parameters
 from orla.tasks.stream import Stream
+
+CHOICES = {
+    "selected": "validation_rolling_error",
+    "selected_on_tail": "validation_error",
+    "selected_on_adapt": "adapt_error",
+    "selected_on_test": "heldout_error",
+}
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -44,6 +52,8 @@ def test_a_row_by_hand(study, swept, seed):
     assert row.heldout_error == pytest.approx(mse(outputs, Y, HELDOUT), rel=1e-9)
     assert row.adapt_error == pytest.approx(mse(outputs, Y, slice(0, ADAPT)), rel=1e-9)
     assert row.validation_error == pytest.approx(mse(selecting, Y, validation), rel=1e-9)
+    expected = rolling(study, seed, rate)
+    assert row.validation_rolling_error == pytest.approx(expected, rel=1e-9)
     assert row.frozen_heldout_error == pytest.approx(mse(frozen, Y, HELDOUT), rel=1e-9)
     assert row.frozen_adapt_error == pytest.approx(mse(frozen, Y, slice(0, ADAPT)), rel=1e-9)
     for part, own in (("heldout", outputs), ("adapt", outputs), ("validation", selecting)):
@@ -89,13 +99,11 @@ def test_every_model_has_a_row_and_every_row_its_condition(swept):
     assert not rows.duplicated(["seed", "learning_rate"]).any()
     keys = rows[["architecture", "learner", "optimizer", "precision", "split"]].drop_duplicates()
     assert keys.to_numpy().tolist() == [["rnn", "immediate", "sgd", "float64", "50-50"]]
-    for choice in ("selected", "selected_on_test"):
+    for choice, by in CHOICES.items():
         chosen = rows[rows[choice]]
         assert len(chosen) == SEEDS and chosen.learning_rate.nunique() == 1
-    means = rows.groupby("learning_rate").validation_error.mean()
-    assert rows[rows.selected].learning_rate.iloc[0] == means.idxmin()
-    means = rows.groupby("learning_rate").heldout_error.mean()
-    assert rows[rows.selected_on_test].learning_rate.iloc[0] == means.idxmin()
+        means = rows.groupby("learning_rate")[by].mean()
+        assert chosen.learning_rate.iloc[0] == means.idxmin()
 
 
 def test_traces_are_means_over_windows(study, swept):
@@ -119,7 +127,8 @@ def test_selection_never_sees_the_heldout_part(study, swept):
     models = swept.frames["models"]
     heldout = HELDOUT
     other = table("models", changed(study, heldout), GRID, growth=1)
-    blind = ["learning_rate", "selected", "edge", "validation_error", "adapt_error", "update_ratio"]
+    blind = ["learning_rate", "edge", "edge_on_adapt", "update_ratio"]
+    blind += [name for choice in list(CHOICES.items())[:3] for name in choice]
     assert other[blind].equals(models[blind])
     assert (other.heldout_error != models.heldout_error).all()
 
@@ -143,8 +152,8 @@ def test_weights_of_the_selection_never_see_the_selection_part(study, swept):
 
 def test_noise_where_the_weights_are_learned_changes_the_choice(study, swept):
     """The negative control: what selection may see does change it."""
-    noise = np.random.default_rng(0).normal(scale=3.0, size=(SELECTION, 2))
-    other = table("models", changed(study, slice(0, SELECTION), noise), GRID, growth=1)
+    noise = np.random.default_rng(0).normal(scale=3.0, size=(ADAPT, 2))
+    other = table("models", changed(study, slice(0, ADAPT), noise), GRID, growth=1)
     chosen = [m[m.selected].learning_rate.iloc[0] for m in (swept.frames["models"], other)]
     assert chosen[1] < chosen[0]
 
@@ -206,9 +215,8 @@ def test_selection_scores_are_lost_by_a_divergence_before_the_part_or_on_its_mea
     """Targets 2000 off make errors of 4e6, and one such step of forty a mean of 1e5."""
     rows = table("models", changed(study, part, 2e3), [1e-10])
     assert (rows.diverged_step == part.start).all()
-    assert (np.isfinite(rows[["validation_error", "validation_stable_error"]]) == kept).all(
-        axis=None
-    )
+    assert (np.isfinite(rows["validation_error"]) == kept).all()
+    assert rows["validation_rolling_error"].isna().all()
 
 
 def test_a_mean_error_at_the_limit_itself_is_no_divergence(study):
@@ -219,8 +227,8 @@ def test_a_mean_error_at_the_limit_itself_is_no_divergence(study):
     zeros = {name: torch.zeros_like(p) for name, p in study.networks.items()}
     other = dataclasses.replace(study, networks=zeros, episode=make_episode(Stream(whole.X, Y)))
     rows = table("models", other, [1e-10])
-    assert (rows[["validation_error", "validation_stable_error"]] == 1e6).all(axis=None)
-    assert not rows.diverged.any()
+    assert (rows["validation_error"] == 1e6).all() and not rows.diverged.any()
+    assert rows["validation_rolling_error"].notna().all()
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])
@@ -266,19 +274,17 @@ def test_fresh_networks_need_no_pretraining(study):
     assert len(rows) == 1 and np.isfinite(rows.heldout_error).all()
 
 
-def pretending(monkeypatch, study, validation, heldout, stable):
+def pretending(monkeypatch, study, **said):
     """Let every rate's seeds have these errors: {number: error}, 9 for any other rate."""
     real, number, known = sweep._measure, rates.index_of(0.03), []
 
     def measure(study, indices, asked, points, bar):
         if not known:
             known.extend(real(study, [number], asked, points, bar).values())
-        said = [("validation_error", validation), ("heldout_error", heldout)]
-        said += [("validation_stable_error", stable)]
         measured = {}
         for index in indices:
             measured[index] = dict(known[0])
-            for name, errors in said:
+            for name, errors in said.items():
                 measured[index][name] = np.full(SEEDS, float(errors.get(index, 9.0)))
         return measured
 
@@ -289,43 +295,29 @@ INTERIOR = {-4: 3.0, -3: 1.0, -2: 2.0}
 DOWNWARDS = {-5: 0.5, -4: 1.0, -3: 2.0, -2: 3.0, -6: 0.7}
 
 
-UPWARDS = {-4: 3.0, -3: 2.0, -2: 1.0, -1: 0.5, 0: 0.7}
-
-
 @pytest.mark.parametrize(
-    "validation, stable, heldout, tried",
-    [
-        (INTERIOR, INTERIOR, DOWNWARDS, [-4, -3, -2]),
-        (DOWNWARDS, DOWNWARDS, INTERIOR, [-6, -5, -4, -3, -2]),
-        (DOWNWARDS, DOWNWARDS, DOWNWARDS, [-6, -5, -4, -3, -2]),
-        (INTERIOR, DOWNWARDS, INTERIOR, [-6, -5, -4, -3, -2]),
-        (DOWNWARDS, INTERIOR, INTERIOR, [-6, -5, -4, -3, -2]),
-        (DOWNWARDS, UPWARDS, INTERIOR, [-6, -5, -4, -3, -2, -1, 0]),
-    ],
+    "chosen_by, tried", [(INTERIOR, [-4, -3, -2]), (DOWNWARDS, [-6, -5, -4, -3, -2])]
 )
-def test_the_grid_grows_until_both_choices_on_validation_are_interior(
-    study, monkeypatch, validation, stable, heldout, tried
-):
-    pretending(monkeypatch, study, validation, heldout, stable)
+@pytest.mark.parametrize("others", [INTERIOR, DOWNWARDS])
+def test_the_grid_grows_by_the_choice_alone(study, monkeypatch, chosen_by, others, tried):
+    errors = {by: others for by in CHOICES.values()} | {"validation_rolling_error": chosen_by}
+    pretending(monkeypatch, study, **errors)
     rows = table("models", study, GRID, growth=4, horizons=[40])
     assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
-    choices = {"selected": validation, "selected_stable": stable, "selected_on_test": heldout}
-    for mark, errors in choices.items():
+    for mark, by in CHOICES.items():
         [best] = rows[rows[mark]].learning_rate.unique()
-        lowest = min(tried, key=lambda index: errors.get(index, 9.0))
+        lowest = min(tried, key=lambda index: errors[by].get(index, 9.0))
         assert best == rates.half_decade(lowest), mark
-    assert not rows.edge.any() and not rows.edge_stable.any()
+    assert not rows.edge.any()
 
 
-@pytest.mark.parametrize("heldout", [INTERIOR, DOWNWARDS])
-@pytest.mark.parametrize(
-    "validation, stable", [(INTERIOR, DOWNWARDS), (DOWNWARDS, INTERIOR), (UPWARDS, UPWARDS)]
-)
-def test_each_choice_has_an_edge_of_its_own(study, monkeypatch, validation, stable, heldout):
-    pretending(monkeypatch, study, validation, heldout, stable)
+@pytest.mark.parametrize("adapt", [INTERIOR, DOWNWARDS])
+@pytest.mark.parametrize("chosen_by", [INTERIOR, DOWNWARDS])
+def test_each_choice_has_an_edge_of_its_own(study, monkeypatch, chosen_by, adapt):
+    pretending(monkeypatch, study, validation_rolling_error=chosen_by, adapt_error=adapt)
     rows = table("models", study, GRID)
-    assert (rows.edge == (validation is not INTERIOR)).all()
-    assert (rows.edge_stable == (stable is not INTERIOR)).all()
+    assert (rows.edge == (chosen_by is not INTERIOR)).all()
+    assert (rows.edge_on_adapt == (adapt is not INTERIOR)).all()
 
 
 @pytest.mark.parametrize("heldout, adapt, expected", [(1.03, 2.0, True), (2.0, 1.03, False)])
@@ -351,7 +343,7 @@ def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_b
     assert (rows.diverged_step == step).all() and rows.diverged.all()
     gone = [
         "validation_error",
-        "validation_stable_error",
+        "validation_rolling_error",
         "adapt_error",
         "heldout_error",
         "heldout_stable_error",
@@ -360,7 +352,7 @@ def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_b
     ]
     assert rows[gone].isna().all().all()
     assert np.isfinite(rows[["frozen_heldout_error", "reference_error"]]).all().all()
-    calm = models[models.learning_rate == 0.03]
+    calm = models[models.selected]
     assert np.isfinite(calm[gone]).all().all()
 
 

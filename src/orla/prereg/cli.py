@@ -35,7 +35,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     verifying.set_defaults(run=_verify)
     powering = commands.add_parser("power", help="power against the true gap, and units for 80 %%")
     powering.add_argument("file", type=Path, metavar="FILE")
-    powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap in pp")
+    powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap")
     powering.add_argument(
         "--failing", type=int, default=0, metavar="N", help="pairs that fail a guard; default: 0"
     )
@@ -111,7 +111,7 @@ def _power(arguments: argparse.Namespace) -> None:
     if np.isnan(sd):
         raise OrlaError(
             f"{arguments.file}: {path} has no row of it to take the scatter from; give --sd, the "
-            f"standard deviation in pp of a {known.unit}'s gap"
+            f"standard deviation of a {known.unit}'s gap"
         )
     others = [
         each
@@ -123,15 +123,14 @@ def _power(arguments: argparse.Namespace) -> None:
     first = found.iloc[0]
     units = f"{'sound ' if arguments.failing else ''}{known.unit}s"
     print(
-        f"{known.name}: {known.rule.region.describe('pp')}, {first['n']} {units}, standard "
-        f"deviation {sd:.3g} pp, alpha {first['alpha']:.3g}"
+        f"{known.name}: {known.rule.region.describe(known.scale)}, {first['n']} {units}, standard "
+        f"deviation {sd:.3g} {known.scale}, alpha {first['alpha']:.3g}"
     )
     print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {known.unit + 's for 80 %':>14}")
     for row in found.to_dict("records"):
         needed = "never" if np.isnan(row["n_80"]) else f"{row['n_80']:.0f}"
         print(
-            f"{row['true_gap_pp']:9.2f} {row['supported']:9.3f} {row['falsified']:9.3f} "
-            f"{needed:>14}"
+            f"{row['true_gap']:9.3g} {row['supported']:9.3f} {row['falsified']:9.3f} {needed:>14}"
         )
 
 

@@ -24,6 +24,8 @@ VERDICT_COLUMNS = [
     *("registered_on", "amended", "lock_sha256", "judged_sha256", "results_seen", "history"),
     "limits",
 ]
+LEAST_SAME = 5 / 6
+"""Share of the studies with one pair left out in which a verdict must be the same."""
 _IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 
 
@@ -101,7 +103,8 @@ def judge(
     A claim is supported when its p is below alpha, falsified when that of its opposite is. The p of
     those that are tested and not primary are Holm-corrected as a family, in which an untestable one
     counts with p 1. A verdict that would be another with diverged models scored as the frozen
-    network, or without the pairs that fail a guard, is inconclusive.
+    network, without the pairs that fail a guard, or with a learner at the runner-up of its rates,
+    is inconclusive; so is one that is not the same in five of six studies with one pair left out.
 
     Args and errors: as in `verdicts`.
     """
@@ -112,8 +115,15 @@ def judge(
     ways = sorted({way for case in cases for each in case.evidence for way in each.others})
     first = _outcomes(cases)
     others = {way: _outcomes([_formed(case, way) for case in cases]) for way in ways}
+    pairs = sorted({pair for case in cases for each in case.evidence for pair in each.left_out})
+    without = {pair: _outcomes([_without(case, pair) for case in cases]) for pair in pairs}
     return [
-        _verdict(case, *first[i], {w: o[i][0] for w, o in others.items() if _has(case, w)})
+        _verdict(
+            case,
+            *first[i],
+            {way: found[i][0] for way, found in others.items() if _has(case, way)},
+            [without[p][i][0] for p in pairs if any(p in e.left_out for e in case.evidence)],
+        )
         for i, case in enumerate(cases)
     ]
 
@@ -163,6 +173,12 @@ def _formed(case: Case, way: str) -> Case:
     return replace(case, evidence=tuple(each))
 
 
+def _without(case: Case, pair: str) -> Case:
+    """A case with one pair left out, where it has that pair."""
+    each = (replace(e, estimate=e.left_out.get(pair, e.estimate)) for e in case.evidence)
+    return replace(case, evidence=tuple(each))
+
+
 def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
     """Outcome of each case, and the p values of each of its readings."""
     ps = [
@@ -203,7 +219,11 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def _verdict(
-    case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str]
+    case: Case,
+    outcome: str,
+    ps: Sequence[Ps],
+    others: Mapping[str, str],
+    without: Sequence[str],
 ) -> dict[str, Any]:
     registration, blocked = case.registration, bool(case.obstacles)
     alpha = registration.alpha
@@ -221,6 +241,11 @@ def _verdict(
         said = range(len(ps)) if outcome == "supported" else [at]
         reason = "; ".join(_say(registration, case.evidence[i], ps[i]) for i in said)
     differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
+    same = without.count(outcome)
+    if outcome in ("supported", "falsified") and same < LEAST_SAME * len(without):
+        differing.append(
+            f"another in {len(without) - same} of {len(without)} studies with one pair left out"
+        )
     if differing and not blocked:
         reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
         outcome = "inconclusive"
@@ -269,11 +294,11 @@ def _limits(registration: Registration, shown: Evidence) -> str:
     if registration.quantity:
         of = f"pairs of sessions of {task}" if by_pairs else "seeds"
         more = "" if by_pairs else ": it holds none of the variation between pairs"
-        return f"{level} over {of}, with the choice of rates in its standard error{more}"
+        return f"{level} over {of}, with the choice of rates in its scatter{more}"
     if by_pairs:
         return (
-            f"{level} over pairs of sessions of {task}; its standard error holds the scatter "
-            "of pairs, seeds and the choice of rates, for this network, optimizer and split alone"
+            f"{level} over pairs of sessions of {task}, whose scatter holds that of seeds and of "
+            "the choice of rates, for this network, optimizer and split alone"
         )
     return (
         f"{level} over seeds of the pair {registration.pair} of {task}: it holds none of the "

@@ -9,16 +9,33 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import rows
-from orla.prereg.registration import COUNTS, PAIR, QUANTITIES, RESULT, SEED, Reading, Registration
+from orla.prereg.registration import (
+    COUNTS,
+    OTHERS,
+    PAIR,
+    QUANTITIES,
+    QUANTITY_PAIRS,
+    RESULT,
+    SEED,
+    Reading,
+    Registration,
+    ways,
+)
 from orla.prereg.rows import LEARNERS, Evidence, show
 from orla.prereg.rules.base import Estimate
+from orla.results.scales import PP, SCALES, WAYS
+from orla.statistics.means import moments
 
 LEAST_RECOVERY = 20.0
-"""Recovery in % that the lower 95 % end of each learner of `must_recover` must reach."""
+"""Recovery in %, over the better of the frozen network and the best constant, that the lower 95 %
+end of each learner of `must_recover` must reach."""
 
-FROZEN = "with diverged models scored as the frozen network"
-SOUND = "without the pairs that fail a guard"
+_SOUND, _FROZEN = "without_failing", "frozen"
 _ROLES = ("estimate", "standard_error", "dof", "low", "high")
+_VAGUE = (
+    "recovery has no meaning, because the frozen network is about as good as the reference, or "
+    "there is none: choose a pair that drifts more, or register the gap of errors"
+)
 _NEAR = 1e-6
 
 
@@ -30,6 +47,7 @@ def read(
     obstacles: list[str],
 ) -> Evidence:
     """The mean of a gap or a quantity, and the obstacles after those already met."""
+    mean, by_pairs = reading.columns["estimate"], registration.unit == PAIR
 
     def number(column: str) -> float:
         return rows.number(row[column], column, registration.name, reading.result)
@@ -39,10 +57,13 @@ def read(
     n, pairs = rows.count(number(reading.columns["n"])), None
     if registration.quantity:
         obstacles = [*obstacles, *_scale(registration, row), *quantity_problems(registration, row)]
+        each = rows.matching(tables[QUANTITY_PAIRS], reading.where) if by_pairs else None
+        mean = "value"
     else:
-        if registration.unit == PAIR:
+        if by_pairs:
             pairs = rows.matching(tables[RESULT[SEED]], reading.where)
         obstacles = [*obstacles, *_gap_problems(registration, row, pairs, n, number)]
+        each = pairs
     if not np.isfinite(list(vars(estimate).values())).all() or not estimate.dof >= 1:
         obstacles.append(f"{what} has no finite t interval")
     elif not obstacles:
@@ -50,7 +71,22 @@ def read(
     if obstacles:
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others, notes = _others(registration, row, n or 0, pairs, number)
-    return Evidence(reading, estimate, n or 0, others, notes=notes)
+    left_out = {} if each is None else _left_out(registration, each, mean)
+    return Evidence(reading, estimate, n or 0, others, left_out, notes=notes)
+
+
+def _left_out(registration: Registration, pairs: pd.DataFrame, column: str) -> dict[str, Estimate]:
+    """The estimate without each pair in turn, where there are three."""
+    values = pairs.set_index("pair")[column].astype(float)
+    values = values[np.isfinite(values)]
+    if len(values) < 3:
+        return {}
+    rest = {pair: moments(values.drop(pair)) for pair in values.index}
+    level = 1 - 2 * registration.alpha
+    return {
+        str(pair): Estimate(one.mean, one.standard_error, one.dof, *one.interval(level))
+        for pair, one in rest.items()
+    }
 
 
 def _scale(registration: Registration, row: pd.Series) -> list[str]:
@@ -130,6 +166,8 @@ def _gap_problems(
         problems += [*rows.guards(row["guards"]), *_seeds(registration, row, "")]
     else:
         problems += _pairs(registration, row, pairs, n, number)
+    if pairs is None and registration.scale == PP.unit and not row["has_meaning"]:
+        problems.append(f"{row['pair']}: {_VAGUE}")
     most, diverged = registration.max_diverged, rows.count(number("n_diverged"))
     if diverged is not None and diverged > most:
         problems.append(f"{diverged} diverged, more than the {most} registered as the most")
@@ -137,13 +175,15 @@ def _gap_problems(
 
 
 def _seeds(registration: Registration, row: pd.Series, place: str) -> list[str]:
-    names = ("n_seeds", "n_diverged")
+    names = (SCALES[registration.scale].count.format(SEED), "n_diverged")
     result = RESULT[registration.unit]
     n, diverged = (
         rows.count(rows.number(row[name], name, registration.name, result)) for name in names
     )
     if n is None or diverged is None:
-        return [f"{place}n_seeds or n_diverged is no count ({row['n_seeds']}, {row['n_diverged']})"]
+        return [
+            f"{place}{' or '.join(names)} is no count ({', '.join(str(row[m]) for m in names)})"
+        ]
     if n + diverged != registration.seeds:
         return [
             f"{place}{n} seeds and {diverged} diverged: not the {registration.seeds} registered"
@@ -155,17 +195,18 @@ def _pairs(
     registration: Registration, row: pd.Series, pairs: pd.DataFrame, n: int | None, number: Any
 ) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
-    problems = []
+    problems, scale = [], SCALES[registration.scale]
+    column = scale.count.format(PAIR)
     if n is None:
-        problems.append(f"n_pairs is {row['n_pairs']}, no count")
+        problems.append(f"{column} is {row[column]}, no count")
     if len(pairs) != registration.pairs:
         problems.append(f"{len(pairs)} pairs: not the {registration.pairs} registered")
     for _, pair in pairs.iterrows():
         problems += _seeds(registration, pair, f"pair {pair['pair']}: ")
-    finite = np.isfinite(pairs["gap_pp"].to_numpy(float))
+    finite = np.isfinite(pairs[scale.mean()].to_numpy(float))
     failing = np.array([bool(rows.guards(text)) for text in pairs["guards"]], dtype=bool)
     if not problems:
-        held = [rows.count(number(name)) for name in ("n_pairs", "n_failing", "n_diverged")]
+        held = [rows.count(number(name)) for name in (column, "n_failing", "n_diverged")]
         of_pairs = list(map(int, (finite.sum(), failing.sum(), pairs["n_diverged"].sum())))
         if held != of_pairs:
             problems.append(
@@ -175,7 +216,7 @@ def _pairs(
     bad = pairs[failing | ~finite]
     if len(bad) > registration.max_failing:
         first = bad.iloc[0]
-        text = f"{first['pair']}: {', '.join(rows.guards(first['guards']))}"
+        text = f"{first['pair']}: {', '.join(rows.guards(first['guards'])) or _VAGUE}"
         problems.append(_too_many(len(bad), registration, text))
     return problems
 
@@ -208,10 +249,10 @@ def _check_numbers(
             f"{name} has {estimate.dof:g} degrees of freedom over {n or 0} units; build "
             f"{'the table' if quantity else 'it'} again"
         )
-    mean = estimate.mean if pairs is None else float(pairs["gap_pp"].mean())
+    mean = estimate.mean if pairs is None else float(pairs[reading.columns["estimate"]].mean())
     if not np.isclose(estimate.mean, mean, rtol=_NEAR, atol=_NEAR):
         raise OrlaError(
-            f"{place} has gap_pp {show(estimate.mean)}, and the mean of its pairs in estimates is "
+            f"{place} has {what} {show(estimate.mean)}, and the mean of its pairs in estimates is "
             f"{show(mean)}; build both again"
         )
 
@@ -220,31 +261,37 @@ def _others(
     registration: Registration, row: pd.Series, n: int, pairs: pd.DataFrame | None, number: Any
 ) -> tuple[dict[str, Estimate], tuple[str, ...]]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
-    others, notes, mean_of = {}, [], "value" if registration.quantity else "gap"
-
-    def other(way: str, pattern: str, units: int) -> None:
-        """Add an estimate that is given by its mean and interval over `units`."""
-        names = (pattern.format(name) for name in (mean_of, "t90_low", "t90_high"))
+    alpha, notes = registration.alpha, []
+    if registration.quantity:
+        columns = {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
+        texts, diverged = OTHERS, 0
+        units = dict.fromkeys(columns, n)
+        units[_SOUND] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
+    else:
+        scale = SCALES[registration.scale]
+        columns, diverged = ways(scale, registration.unit), int(row["n_diverged"])
+        texts = {way: f"with {WAYS[way]}" for way in columns} | {_SOUND: OTHERS[_SOUND]}
+        units = dict.fromkeys(columns, n)
+        units[_FROZEN] = registration.seeds
+        if pairs is not None:
+            units[_FROZEN] = int(np.isfinite(pairs[scale.mean(_FROZEN)]).sum())
+            sound = np.isfinite(pairs[scale.mean()]) & (pairs["guards"] == "")
+            units[_SOUND] = int(sound.sum())
+    failing = int(row["n_failing"]) if registration.unit == PAIR else 0
+    skipped = {_FROZEN: not diverged, _SOUND: not failing}
+    others: dict[str, Estimate] = {}
+    for way, names in columns.items():
         mean, low, high = map(number, names)
+        # A runner-up that is another rate nowhere leaves the estimate as it is.
+        if skipped.get(way, not np.isfinite(mean)):
+            continue
         error = np.nan
-        if units > 1:
-            error = float((high - low) / 2 / stats.t.ppf(1 - registration.alpha, units - 1))
-        others[way] = Estimate(mean, error, units - 1, low, high)
-
-    diverged = 0 if registration.quantity else int(row["n_diverged"])
+        if units[way] > 1:
+            error = float((high - low) / 2 / stats.t.ppf(1 - alpha, units[way] - 1))
+        text = texts[way] if texts[way] not in others else f"{texts[way]} (the highest)"
+        others[text] = Estimate(mean, error, units[way] - 1, low, high)
     if diverged:
-        units = (
-            registration.seeds if pairs is None else int(np.isfinite(pairs["gap_frozen_pp"]).sum())
-        )
-        other(FROZEN, "{}_frozen_pp", units)
         notes.append(f"{diverged} diverged and left out")
-    by_pairs = pairs is not None or registration.quantity
-    if by_pairs and (failing := int(row["n_failing"])):
-        if pairs is None:
-            units = n + int(row["n_without_meaning"]) - failing
-            other(SOUND, "{}_without_failing", units)
-        else:
-            sound = np.isfinite(pairs["gap_pp"]) & (pairs["guards"] == "")
-            other(SOUND, "{}_without_failing_pp", int(sound.sum()))
+    if failing:
         notes.append(f"{failing} of {registration.pairs} pairs fail a guard")
     return others, tuple(notes)

@@ -14,9 +14,10 @@ COLUMNS = {
     "registration": "Its name.",
     "unit": "pair or seed.",
     "n": "Units registered, less the pairs that fail a guard, where such are assumed.",
-    "sd_pp": "Standard deviation of a unit's gap that is assumed (pp).",
+    "sd": "Standard deviation of a unit's gap that is assumed.",
+    "scale": "Unit of measurement of gaps and scatter.",
     "alpha": "Level, divided by the number of the family for one that is not primary.",
-    "true_gap_pp": "True mean gap (pp).",
+    "true_gap": "True mean gap.",
     "supported": "Probability of this verdict.",
     "falsified": "Probability of this verdict.",
     "inconclusive": "Probability of this verdict.",
@@ -38,7 +39,7 @@ def table(
             those that are not primary, at Holm's first and strictest step.
         tables: Result -> its table, from which the scatter is taken. A registration without a row
             there is left out, unless `sd` is given.
-        sd: Standard deviation of a unit's gap in pp, in place of the scatter.
+        sd: Standard deviation of a unit's gap, in place of the scatter.
 
     Returns:
         One row a registration and true gap, columns `COLUMNS`.
@@ -68,10 +69,10 @@ def against_gap(
 
     Args:
         registration: The registration.
-        sd: Standard deviation in pp of a unit's gap: of a pair's mean over its seeds, or of a
-            seed's.
+        sd: Standard deviation of a unit's gap, in the registration's unit of measurement: of a
+            pair's mean over its seeds, or of a seed's.
         family: By how much alpha is divided.
-        gaps: True gaps in pp; if not given, those that the rule finds worth a row.
+        gaps: True gaps; if not given, those that the rule finds worth a row.
         failing: Pairs that fail a guard.
 
     Raises:
@@ -81,7 +82,7 @@ def against_gap(
     if failing and registration.unit != PAIR:
         raise OrlaError("power: guards are of pairs, and the unit is the seed; leave out --failing")
     if not (np.isfinite(sd) and sd > 0):
-        raise OrlaError(f"power: the standard deviation is {sd}; give a positive number of pp")
+        raise OrlaError(f"power: the standard deviation is {sd}; give a positive number")
     if n < 2:
         raise OrlaError(f"power: registration {registration.name} has {n} unit; it needs two")
     rule, alpha = registration.rule, registration.alpha / family
@@ -89,7 +90,8 @@ def against_gap(
     for gap in rule.gaps(sd / np.sqrt(n)) if gaps is None else gaps:
         shown, opposite = rule.shown(gap, sd, n, alpha), rule.refuted(gap, sd, n, alpha)
         rest = max(0.0, 1 - shown - opposite)
-        line = (registration.name, registration.unit, n, float(sd), alpha, float(gap))
+        line = (registration.name, registration.unit, n, float(sd), registration.scale)
+        line += (alpha, float(gap))
         lines.append((*line, shown, opposite, rest, needed(rule, gap, sd, alpha)))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
@@ -115,7 +117,7 @@ def needed(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
 
 
 def scatter(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:
-    """Standard deviation in pp of a unit's gap in the results; NaN where they have none.
+    """Standard deviation of a unit's gap in the results; NaN where they have none.
 
     It is the standard error times the root of the number of units, so that over pairs it holds the
     scatter of seeds and of the choice of rates as well.

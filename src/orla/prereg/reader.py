@@ -11,6 +11,7 @@ from orla.prereg.documents import load, parse
 from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, Reading, Registration, Value
 from orla.prereg.rules.base import MeanRule, rules
 from orla.prereg.rules.inside import Inside
+from orla.results.scales import PP, SCALES
 from orla.schema import nearest
 
 _GAP = ("estimand", "conditions", "comparison", "minus")
@@ -98,7 +99,7 @@ def _version_2(path: Path) -> Registration:
         folder=path.parent,
         checks=_checks(path, document),
         rule=rule,
-        scale=document.get("scale", "pp"),
+        scale=document.get("scale", PP.unit),
         seen=seen_in_words(document["results_seen"]),
         conditions=document.get("conditions", {}),
         seeds=sample["seeds"],
@@ -125,7 +126,12 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     about = "quantity" in document
     for name in _GAP:
         _demand(path, f"{'a' if about else 'no'} quantity", name, name in document, not about)
-    _demand(path, "no quantity", "scale", "scale" in document, about)
+    if about:
+        _demand(path, "a quantity", "scale", "scale" in document, True)
+    elif document.get("scale", PP.unit) not in SCALES:
+        raise OrlaError(
+            f'{path}: "scale" is {document["scale"]}; a gap is of {" or ".join(SCALES)}'
+        )
     if about and exclusions["max_diverged"]:
         raise OrlaError(
             f'{path}: a quantity has no value for a model that diverged; set "exclusions.'

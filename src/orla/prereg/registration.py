@@ -8,6 +8,7 @@ from typing import Any
 from orla.errors import OrlaError
 from orla.prereg.region import Region
 from orla.prereg.rules.base import MeanRule, Rule
+from orla.results.scales import PP, SCALES, WAYS, Scale
 from orla.schema import nearest
 from orla.study.keys import DEFAULTS, SETTING
 
@@ -19,37 +20,62 @@ RESULT = {PAIR: "over_pairs", SEED: "estimates"}
 QUANTITIES = "quantities"
 """The result of a registration about a quantity."""
 
-GAP = {
-    "estimate": "gap_pp",
-    "standard_error": "standard_error_pp",
-    "dof": "dof",
-    **{"low": "t90_low_pp", "high": "t90_high_pp"},
-}
+QUANTITY_PAIRS = "quantity_pairs"
+"""The result with a quantity's value on each pair."""
+
 QUANTITY = {
     "estimate": "value",
     "standard_error": "standard_error",
     "dof": "dof",
     **{"low": "t90_low", "high": "t90_high"},
 }
+OTHERS = {
+    "without_failing": "without the pairs that fail a guard",
+    "runner_up_lowest": "with one condition at the runner-up of its rates",
+    "runner_up_highest": "with one condition at the runner-up of its rates",
+}
+"""Other ways to form a quantity, in words."""
 COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
 _ROW = [
     *(name for name in SETTING if name != "pair"),
-    *("comparison", "learner_full", "learner_immediate", "estimand", "alpha"),
-    *("n_seeds", "n_diverged", *GAP.values()),
-    *("gap_frozen_pp", "t90_low_frozen_pp", "t90_high_frozen_pp"),
-    *("recovery_full_low_percent", "recovery_immediate_low_percent"),
+    *("comparison", "learner_full", "learner_immediate", "estimand", "alpha", "n_diverged"),
+    *("over_best_full_low_percent", "over_best_immediate_low_percent"),
 ]
-_READ = {
-    "estimates": [*_ROW, "pair", "guards"],
-    "over_pairs": [
-        *(*_ROW, "n_pairs", "n_failing", "gap_without_failing_pp"),
-        *("t90_low_without_failing_pp", "t90_high_without_failing_pp"),
-    ],
-    QUANTITIES: [
-        *("quantity", "scale", "unit", *QUANTITY.values(), *COUNTS, "guards", "alpha"),
-        *("value_without_failing", "t90_low_without_failing", "t90_high_without_failing"),
-    ],
-}
+
+
+def gap_columns(scale: Scale, unit: str) -> dict[str, str]:
+    """Role -> column of a gap of one scale over units, in the result of the unit."""
+    low, high = (scale.ends().format(end) for end in ("low", "high"))
+    errors = {name: scale.column(name) for name in ("standard_error", "dof")}
+    return {"estimate": scale.mean(), **errors, "low": low, "high": high} | {
+        "n": scale.count.format(unit)
+    }
+
+
+def ways(scale: Scale, unit: str) -> dict[str, tuple[str, str, str]]:
+    """Way to form a gap -> columns of its mean and of the ends of its interval."""
+    return {
+        way: (scale.mean(way), *(scale.ends(way).format(end) for end in ("low", "high")))
+        for way in WAYS
+        if way and not (way == "without_failing" and unit == SEED)
+    }
+
+
+def _read(registration: "Registration") -> dict[str, list[str]]:
+    """Result -> columns that are judged."""
+    if registration.quantity:
+        formed = [f"{n}_{way}" for way in OTHERS for n in ("value", "t90_low", "t90_high")]
+        columns = ["quantity", "scale", "unit", *QUANTITY.values(), *COUNTS, "guards", "alpha"]
+        by_pair = {QUANTITY_PAIRS: ["quantity", "pair", "value"]}
+        return {QUANTITIES: columns + formed} | (by_pair if registration.unit == PAIR else {})
+    scale, found = SCALES[registration.scale], {}
+    for unit in dict.fromkeys((registration.unit, SEED)):
+        of_unit = ["n_failing", scale.count.format(SEED)] if unit == PAIR else ["pair", "guards"]
+        if scale is PP and unit == SEED:
+            of_unit.append("has_meaning")
+        formed = [column for columns in ways(scale, unit).values() for column in columns]
+        found[RESULT[unit]] = [*_ROW, *gap_columns(scale, unit).values(), *formed, *of_unit]
+    return found
 
 
 @dataclass(frozen=True)
@@ -157,10 +183,11 @@ class Registration:
         if not self.tested:
             return self.criteria
         result = QUANTITIES if self.quantity else RESULT[self.unit]
-        columns = (QUANTITY if self.quantity else GAP) | {"n": f"n_{self.unit}s"}
         if self.quantity:
+            columns = QUANTITY | {"n": f"n_{self.unit}s"}
             where: dict[str, Value] = {"quantity": self.quantity}
         else:
+            columns = gap_columns(SCALES[self.scale], self.unit)
             where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
         return (Reading(result, where, columns, self.rule, self.scale, level),)
@@ -169,8 +196,7 @@ class Registration:
     def reads(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that is read."""
         if self.tested:
-            names = {QUANTITIES} if self.quantity else {RESULT[self.unit], RESULT[SEED]}
-            judged = [(name, _READ[name]) for name in sorted(names)]
+            judged = sorted(_read(self).items())
         else:
             judged = [(reading.result, reading.names) for reading in self.criteria]
         return [*judged, *((check.result, check.names) for check in self.checks)]

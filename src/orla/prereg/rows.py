@@ -12,8 +12,9 @@ from orla.errors import OrlaError
 from orla.prereg.registration import Check, Reading, Value
 from orla.prereg.rules.base import Estimate
 
-LEARNERS = {"learner_full": "recovery_full", "learner_immediate": "recovery_immediate"}
-"""Column of each learner of a row that compares two -> the columns of its recovery."""
+LEARNERS = {"learner_full": "over_best_full", "learner_immediate": "over_best_immediate"}
+"""Column of each learner of a row that compares two -> the columns of its recovery over the better
+of the frozen network and the best constant."""
 _NOTHING = Estimate()
 
 
@@ -21,13 +22,15 @@ _NOTHING = Estimate()
 class Evidence:
     """What one reading gave: its estimate over `n` units, and other ways to form it.
 
-    `obstacles` are reasons not to judge by it, `notes` what is to be said beside it.
+    `left_out` holds the estimate of a study with one pair left out, by the pair; `obstacles` are
+    reasons not to judge by it, `notes` what is to be said beside it.
     """
 
     reading: Reading
     estimate: Estimate = _NOTHING
     n: int = 0
     others: Mapping[str, Estimate] = field(default_factory=dict)
+    left_out: Mapping[str, Estimate] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -21,9 +21,19 @@ from orla.engine.network import network_of
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.prereg import judge
-from orla.prereg.registration import PAIR, QUANTITIES, RESULT, SEED, Registration
+from orla.prereg.registration import (
+    OTHERS,
+    PAIR,
+    QUANTITIES,
+    QUANTITY_PAIRS,
+    RESULT,
+    SEED,
+    Registration,
+    ways,
+)
 from orla.prereg.rows import LEARNERS
 from orla.results import base, frames, guards
+from orla.results.scales import SCALES
 from orla.study import scores
 from orla.study.batches import initial_parameters, moments
 from orla.study.keys import DEFAULTS, KEYS
@@ -189,28 +199,14 @@ def statistics(
 
 
 def guards_met() -> list[int]:
-    """How many guards fire, over a grid around their bounds."""
-    updates, share, denominators = (19.0, 20.0), (0.5, 0.51), (0.049, 0.051, 0.2, np.nan)
-    grid = product(updates, (2.9, -3.1), share, (0.9, 1.1), denominators, (0.01, 0.02))
-    return [
-        len(
-            [
-                text
-                for text in guards.reasons(
-                    updates=update,
-                    price_pp=price,
-                    other_rate_share=other,
-                    margin_pp=3.0,
-                    frozen_error=frozen,
-                    constant_error=1.0,
-                    denominator=denominator,
-                    denominator_se=error,
-                ).split("; ")
-                if text
-            ]
-        )
-        for update, price, other, frozen, denominator, error in grid
+    """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
+    grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
+    found = [
+        len(guards.reasons([guards.Tried("x", updates, rates, 0.1, edge)], error, 1.0).split(": "))
+        for updates, rates, edge, error in grid
     ]
+    denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
+    return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
 
 
 def judged(registration: Registration) -> Any:
@@ -220,11 +216,12 @@ def judged(registration: Registration) -> Any:
     found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
     found.append(judge.holm([0.001, 0.02, 0.03, 0.6]))
     plain = replace(registration, checks=(), primary=True, version=2, binds={"config_sha256": "x"})
-    means = rule.gaps(0.5)
+    error = abs(rule.value) / 30 or 0.1
+    means = rule.gaps(5 * error)
     cases = [(float(mean), {}) for mean in means[::2]]
     cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
     for mean, change in cases:
-        tables = _rows(plain, mean, 0.1, **change)
+        tables = _rows(plain, mean, error, **change)
         [verdict] = judge.judge([plain], tables, bindings={plain.name: plain.binds})
         found.append([verdict["outcome"], str(verdict["n"])])
     return found
@@ -234,7 +231,8 @@ def _changes(registration: Registration) -> list[dict[str, Any]]:
     most, failing = registration.max_diverged, registration.max_failing
     changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
     changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
-    return [*changes, {"alpha": registration.alpha / 2}, {"number": registration.pairs + 1}]
+    changes += [{"alpha": registration.alpha / 2}, {"number": registration.pairs + 1}]
+    return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
 
 
 def _rows(
@@ -248,8 +246,14 @@ def _rows(
     seeds: int | None = None,
     number: int | None = None,
     alpha: float | None = None,
+    outlier: float = 0.0,
+    guard: str = "",
+    has_meaning: bool = True,
 ) -> dict[str, pd.DataFrame]:
-    """Tables with one row of the registration, and one a pair."""
+    """Tables with one row of the registration, and one a pair.
+
+    `outlier`: by how many errors the first pair lies above the mean.
+    """
     [reading] = registration.readings
     by_pairs, seeds = registration.unit == PAIR, seeds or registration.seeds
     number = number or registration.pairs
@@ -257,28 +261,42 @@ def _rows(
     dof = max(n - 1, 1)
     half = stats.t.ppf(1 - registration.alpha, dof) * error
     row: dict[str, Any] = {**DEFAULTS, **reading.where, "unit": registration.unit}
-    row |= {"scale": registration.scale, "alpha": alpha or registration.alpha, "guards": ""}
+    row |= {"scale": registration.scale, "alpha": alpha or registration.alpha, "guards": guard}
     row |= dict.fromkeys(("n_without_meaning",), 0)
     values = {"estimate": gap, "standard_error": error, "dof": dof}
     values |= {"low": gap - half, "high": gap + half}
     row |= {reading.columns[role]: value for role, value in values.items()}
     row |= {"n_pairs": number if by_pairs else 1, "n_seeds": seeds - diverged}
+    row[reading.columns["n"]] = n if by_pairs else seeds - diverged
     row |= {"n_diverged": diverged, "n_failing": failing if by_pairs else 0}
-    for way, shift in (("frozen_pp", 0.5), ("without_failing_pp", 0.2), ("without_failing", 0.2)):
-        first = "value" if way == "without_failing" else "gap"
-        ends = (gap + shift, gap + shift - half, gap + shift + half)
-        row |= dict(zip((f"{first}_{way}", f"t90_low_{way}", f"t90_high_{way}"), ends, strict=True))
+    row |= {"has_meaning": has_meaning}
+    formed = {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
+    if not registration.quantity:
+        formed = ways(SCALES[registration.scale], PAIR)
+        row |= {SCALES[registration.scale].count.format(SEED): seeds - diverged}
+    for shift, names in enumerate(formed.values()):
+        other = gap + 2 * error * shift
+        ends = (other, other - half, other + half)
+        row |= dict(zip(names, ends, strict=True))
     learners = registration.minus or ("", "")
     row |= dict(zip(("learner_full", "learner_immediate"), learners, strict=True))
     row |= {f"{name}_low_percent": recovery for name in LEARNERS.values()}
-    if not by_pairs or registration.quantity:
-        return {reading.result: pd.DataFrame([row])}
+    above = outlier * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
+    if registration.quantity:
+        names = [f"pair-{i}" for i in range(number)]
+        values = {"pair": names, "value": gap + above}
+        each = pd.DataFrame({"quantity": registration.quantity, **values})
+        return {reading.result: pd.DataFrame([row]), QUANTITY_PAIRS: each}
+    if not by_pairs:
+        return {reading.result: pd.DataFrame([{**row, "pair": registration.pair}])}
+    counts = ("n_seeds", SCALES[registration.scale].count.format(SEED))
     each = [
         {
             **row,
             **{"pair": f"pair-{i}", "n_diverged": diverged if i == 0 else 0},
-            **{"n_seeds": seeds - (diverged if i == 0 else 0)},
+            **dict.fromkeys(counts, seeds - (diverged if i == 0 else 0)),
             "guards": "few updates" if i < failing else "",
+            reading.columns["estimate"]: gap + above[i],
         }
         for i in range(number)
     ]

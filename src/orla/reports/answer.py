@@ -120,8 +120,8 @@ def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str
     for optimizer, (row, low, high, more) in cells.items():
         clear = not is_missing(low) and (low > 0 or high < 0)
         side = _SIDES[0 if row["gap_pp"] > 0 else 1] if clear else _SIDES[2]
-        equivalent = row.get("equivalent") is True
-        within = f", equivalent within {study.margin_pp:g} pp" if equivalent else ""
+        equivalent = row.get("error_equivalent") is True
+        within = f", errors equivalent within {row['error_margin']:g}" if equivalent else ""
         gap = _gap(row, low, high)
         sides[side].append(f"{study.called('optimizer', optimizer)} ({gap}{within}{more})")
     told = "; ".join(f"{side} with {phrase(names)}" for side, names in sides.items() if names)
@@ -252,16 +252,8 @@ def _against_rtrl(models: pd.DataFrame | None, study: StudyFacts) -> str:
 
 
 def _models_have_meaning(models: pd.DataFrame) -> bool:
-    denominator = moments(models["frozen_heldout_error"] - models["reference_error"])
-    constant = models["constant_error"].mean() if "constant_error" in models else None
-    return has_meaning(
-        {
-            "denominator": denominator.mean,
-            "denominator_se": denominator.standard_error,
-            "frozen_error": models["frozen_heldout_error"].mean(),
-            "constant_error": constant,
-        }
-    )
+    span = moments(models["frozen_heldout_error"] - models["reference_error"])
+    return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})
 
 
 def _judged(verdicts: list[VerdictLine], study: StudyFacts) -> str:

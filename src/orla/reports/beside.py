@@ -35,6 +35,7 @@ from orla.reports.paper_rows import (
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, mark_notes, twin
+from orla.results.estimands import ESTIMANDS
 from orla.study.keys import DEFAULTS, KEYS
 
 CELLS = (
@@ -137,8 +138,8 @@ def errors(digits: int) -> Measures:
 def condition(row: Row) -> dict[str, str] | None:
     """Key columns of the condition that a row of the paper is about; None where one is missing.
 
-    Without "optimizer" the row is about the best one: ours is that of the lowest error where
-    learning rates are selected.
+    Without "optimizer" the row is about the best one: ours is that of the lowest error that
+    learning rates are chosen by.
     """
     row = {**row, **row.get("ours", {})}
     if any(row.get(key) is None for key in ("task", "architecture", "learner")):
@@ -151,17 +152,19 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
     """Ours for a condition, over its seeds: optimizer, rate, edge and both means, where it ran.
 
     Args:
-        models: one row a seed, at the selected rate of each condition.
-        keys: key columns; without "optimizer" the one with the lowest mean validation error.
+        models: one row a seed, at the chosen rate of each condition; with a column "part", rows of
+            both choices, of which those of the measure's own part count.
+        keys: key columns; without "optimizer" the one with the lowest mean error of its choice.
         measure: the columns.
     """
-    wanted = {c: value for c, value in (DEFAULTS | dict(keys)).items() if c in models}
+    part = "heldout" if measure.on_heldout else "adapt"
+    wanted = {c: v for c, v in (DEFAULTS | dict(keys) | {"part": part}).items() if c in models}
     rows = models[np.logical_and.reduce([models[c] == value for c, value in wanted.items()])]
     ours = dict.fromkeys(("optimizer", "learning_rate", "edge"))
     if rows.empty:
         return ours | keys | {"adapting": None, "heldout": None, "run": False}
     if "optimizer" not in keys:
-        means = rows.groupby("optimizer")["validation_error"].mean()
+        means = rows.groupby("optimizer")[ESTIMANDS[part].validation].mean()
         best = means.idxmin() if means.notna().any() else means.index[0]
         rows = rows[rows["optimizer"] == best]
     lost = int(rows["diverged"].sum())
@@ -199,10 +202,10 @@ class ByPapersRow(BesidePaper):
     of the table of models.
     """
 
-    declares: ClassVar = {"needs": ("heldout",), "paper": ""}
+    declares: ClassVar = {"needs": ("adapting",), "paper": ""}
     measures: ClassVar[Measures]
     rule = (
-        f"{COMPARED} A dash: not run, diverged, a network of another size, or only words in the "
+        f"{COMPARED} The rate is that of the lowest error while adapting, for both columns. A dash: not run, diverged, a network of another size, or only words in the "
         "paper. No 100: the learner that counts as 100 % was not run on this network."
     )
     cells = (

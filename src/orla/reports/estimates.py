@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -53,12 +54,13 @@ def by_estimand(
 
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
-    """Whether recovery says anything here: its denominator is clear, the frozen network no worse
-    than the best constant."""
+    """Whether recovery says anything here: its denominator is clear."""
     if not is_missing(row.get("unreliable")) and row["unreliable"]:
         return False
-    named = ("denominator", "denominator_se", "frozen_error", "constant_error")
-    return guards.has_meaning(**{n: row[n] for n in named if not is_missing(row.get(n))})
+    if is_missing(row.get("denominator")):
+        return True
+    error = row.get("denominator_se")
+    return not guards.denominator_fails(row["denominator"], nan if is_missing(error) else error)
 
 
 def is_guarded(row: Mapping[str, Any]) -> bool:
@@ -120,7 +122,7 @@ def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
     if NO_MEANING in text:
         told.append(
             "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
-            "small or too uncertain, or the frozen network is worse than the best constant."
+            "small or too uncertain."
         )
     if GUARDED in text:
         reasons = Counter(r for row in rows for r in _text(row.get("guards")).split("; ") if r)

@@ -36,6 +36,7 @@ class Settings:
 
     Attributes:
         margin_pp: symmetric equivalence margin in percentage points of recovery (pp).
+        margin_variance: the same of errors, in units of the target's variance.
         alpha: level of each one-sided test; the t interval covers 1 - 2 alpha.
         resamples, seed: of the bootstrap.
         comparisons: name -> comparison.
@@ -44,6 +45,7 @@ class Settings:
     """
 
     margin_pp: float = 3.0
+    margin_variance: float = 0.02
     alpha: float = 0.05
     resamples: int = RESAMPLES
     seed: int = 0

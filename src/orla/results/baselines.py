@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from orla.results.base import Settings
@@ -35,6 +36,10 @@ class Baselines(Summary, name="baselines"):
             of="recovery",
             t95="t95_{}_percent",
         ),
+        mean(
+            "over_best_percent",
+            "The same over the better of the frozen network and the best constant",
+        ),
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
         mean("frozen_heldout_error", "Mean held-out error of the networks that do not adapt"),
         mean("reference_error", "Mean error without drift"),
@@ -58,5 +63,9 @@ class Baselines(Summary, name="baselines"):
                     values["frozen_heldout_error"],
                     values["heldout_error"],
                     values["reference_error"],
+                )
+                zero = np.fmin(values["frozen_heldout_error"], values["constant_error"])
+                values["over_best_percent"] = recovery_percent(
+                    zero, values["heldout_error"], values["reference_error"]
                 )
                 yield dict(zip(self.keys, (*key, decoder), strict=True)), values.__getitem__

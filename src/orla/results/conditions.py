@@ -10,8 +10,9 @@ from orla import catalogue
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import AT_END
 from orla.results.frames import COLUMN
-from orla.results.grids import Key, at_selected, side
+from orla.results.grids import OVER_BEST, Key, at_chosen, at_selected, side
 from orla.results.summary import Sample, Summary, ends, first, lost, mean, seeds, whether
+from orla.statistics import resampling
 from orla.statistics.means import moments
 from orla.study.declared import declared
 from orla.study.keys import KEYS
@@ -35,6 +36,12 @@ class Conditions(Summary, name="conditions"):
             of=_RECOVERY,
             bootstrap="{}_percent",
             t95="t95_{}_percent",
+        ),
+        mean(
+            "over_best_percent",
+            "Mean held-out recovery over the better of the frozen network and the best constant",
+            of=OVER_BEST,
+            t95="over_best_t95_{}_percent",
         ),
         mean(
             "adapt_recovery_percent",
@@ -77,7 +84,7 @@ class Measured(Statistic, name="measured"):
         for one in at_selected(models, names):
             gone = int(one.diverged[:, one.marked].sum())
             for name in names:
-                of = moments(one.at_marked(name))
+                of = moments(at_chosen(one, name))
                 if of.n or name in SCORES:
                     numbers = (of.mean, of.sd, of.n, gone, *of.interval(), *of.interval(0.9))
                     rows.append((*one.grid.key.values(), name, *numbers))
@@ -131,19 +138,47 @@ class SelectionPrice(Summary, name="selection_price"):
         mean("recovery_validation_selected_percent", "Mean recovery, rate chosen on validation"),
         mean("recovery_test_selected_percent", "Mean recovery, rate chosen on the held-out part"),
         mean("price_pp", "Mean over seeds of the second minus the first", bootstrap="{}_pp"),
+        mean(
+            "recovery_tail_selected_percent",
+            "Mean recovery, rate chosen by one freezing before the last fifth of the adapt part",
+        ),
         first("learning_rate", "Rate chosen on validation."),
         first("learning_rate_test", "Rate chosen on the held-out part."),
+        first("learning_rate_tail", "Rate chosen by one freezing."),
+        first(
+            "learning_rate_runner_up",
+            "Rate with the second lowest error of validation, where the two are within one standard"
+            " error; else the chosen one.",
+        ),
+        first("other_rate_share", "Share of resamples of seeds that choose another rate."),
         seeds("price_pp", "Seeds that are finite at both rates."),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        on_test = replace(AT_END, selected="selected_on_test")
         for one in at_selected(needed):
-            if (other := side(one.grid, on_test)) is None:
+            others = (
+                side(one.grid, replace(AT_END, selected=f"selected_on_{part}"))
+                for part in ("test", "tail")
+            )
+            sides = dict(zip(("validation", "test", "tail"), (one, *others), strict=True))
+            if None in sides.values():
                 continue
-            both = np.stack([of.at_marked(_RECOVERY) for of in (one, other)])
-            both[:, ~np.isfinite(both).all(0)] = np.nan
-            rates = [of.at_marked("learning_rate") for of in (one, other)]
-            values = (*both, both[1] - both[0], *rates)
-            columns = dict.fromkeys(cell.column for cell in self.cells)
-            yield one.grid.key, dict(zip(columns, values, strict=True)).__getitem__
+            values = {
+                f"recovery_{name}_selected_percent": of.at_marked(_RECOVERY)
+                for name, of in sides.items()
+            }
+            first, second, _ = values.values()
+            for each in (first, second):
+                each[~(np.isfinite(first) & np.isfinite(second))] = np.nan
+            rates = {"": one, "_test": sides["test"], "_tail": sides["tail"]}
+            rates["_runner_up"] = one.at_runner_up
+            values |= {
+                f"learning_rate{n}": of.at_marked("learning_rate") for n, of in rates.items()
+            }
+            values["price_pp"] = second - first
+            share = np.nan
+            if len(first) > 1:
+                drawn = resampling.draws(len(first), settings.resamples, settings.seed)
+                share = one.other_rate_share(drawn)
+            values["other_rate_share"] = np.full(len(first), share)
+            yield one.grid.key, values.__getitem__

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
 from orla.results.grids import Grid, Key, Side, grids, side
+from orla.results.scales import PP, VARIANCE
 from orla.statistics import choice
 
 COMPARED = {
@@ -60,10 +61,34 @@ class Contrast:
         return self.values(self.estimand.recovery)
 
     @property
-    def gap_frozen(self) -> np.ndarray:
-        """The same with diverged models scored as the frozen network, (seeds,)."""
-        first, second = (side.recovery_frozen[:, side.marked] for side in self.sides)
-        return first - second
+    def error_gap(self) -> np.ndarray:
+        """Error (seeds,) of the learner that is subtracted minus the other's."""
+        return -self.values(self.estimand.error)
+
+    @property
+    def at_runner_up(self) -> dict[str, "Contrast"]:
+        """The same with one of its learners at the runner-up of its rates."""
+        return {
+            "runner_up_full": replace(self, full=self.full.at_runner_up),
+            "runner_up_immediate": replace(self, immediate=self.immediate.at_runner_up),
+        }
+
+    def gaps(self) -> dict[str, np.ndarray]:
+        """Gaps (seeds,) formed in every way of `scales.WAYS` but over pairs, by their column."""
+        recovery, error = (
+            [getattr(side, name)[:, side.marked] for side in self.sides]
+            for name in ("recovery_frozen", "error_frozen")
+        )
+        ways = {
+            "": (self.gap, self.error_gap),
+            "frozen": (recovery[0] - recovery[1], error[1] - error[0]),
+        }
+        ways |= {way: (one.gap, one.error_gap) for way, one in self.at_runner_up.items()}
+        return {
+            scale.mean(way): gap
+            for way, both in ways.items()
+            for scale, gap in zip((PP, VARIANCE), both, strict=True)
+        }
 
     def scores(self) -> dict[str, np.ndarray]:
         """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""
@@ -71,13 +96,15 @@ class Contrast:
         return {
             "gap_pp": self.gap,
             "r2_gap": self.values(columns.r2),
-            "error_gap": self.values(columns.error),
+            "error_gap": self.error_gap,
             "recovery_full_percent": self.full.at_marked(columns.recovery),
             "recovery_immediate_percent": self.immediate.at_marked(columns.recovery),
+            "over_best_full_percent": self.full.recovery_over_best,
+            "over_best_immediate_percent": self.immediate.recovery_over_best,
             "diverged": self.values("diverged"),
         }
 
-    def resampled(self, draws: np.ndarray, frozen: bool = False) -> np.ndarray:
+    def resampled(self, draws: np.ndarray) -> np.ndarray:
         """Mean gap in pp of each resample of seeds, (resamples,).
 
         A resample holds the same seeds for both learners, and each learner's rate is chosen anew
@@ -85,11 +112,10 @@ class Contrast:
 
         Args:
             draws: (resamples, seeds) which seeds.
-            frozen: score diverged models as the frozen network.
         """
         first, second = (
             choice.at_rates(
-                side.recovery_frozen if frozen else side.values(self.estimand.recovery),
+                side.values(self.estimand.recovery),
                 draws,
                 side.choices(draws),
             )

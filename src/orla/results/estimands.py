@@ -15,6 +15,8 @@ class Estimand:
         r2: mean R2 over outputs; empty where there is none.
         frozen: error of the network that does not adapt, on the same steps.
         edge: column that says whether the chosen rate lies on the edge of its grid.
+        constant: error of the best constant outputs, on the same steps; empty where it is not
+            known.
         price: columns of the error and the recovery that the choice's price is taken by, where they
             are not `error` and `recovery`: those must be known at every rate.
     """
@@ -26,28 +28,26 @@ class Estimand:
     r2: str = ""
     frozen: str = "frozen_heldout_error"
     edge: str = "edge"
+    constant: str = "constant_error"
     price: tuple[str, str] = ("", "")
 
 
+_CHOSEN = ("selected", "validation_rolling_error")
 ESTIMANDS: dict[str, Estimand] = {
-    "heldout": Estimand(
-        "selected", "validation_error", "recovery_heldout_percent", "heldout_error", "r2_mean"
-    ),
+    "heldout": Estimand(*_CHOSEN, "recovery_heldout_percent", "heldout_error", "r2_mean"),
     "stable": Estimand(
-        "selected_stable",
-        "validation_stable_error",
+        *_CHOSEN,
         "recovery_stable_percent",
         "heldout_stable_error",
         "stable_r2_mean",
-        edge="edge_stable",
         price=("heldout_error", "recovery_heldout_percent"),
     ),
     "adapt": Estimand(
-        "selected",
-        "validation_error",
-        "recovery_adapt_percent",
-        "adapt_error",
+        *("selected_on_adapt", "adapt_error"),
+        *("recovery_adapt_percent", "adapt_error"),
         frozen="frozen_adapt_error",
+        edge="edge_on_adapt",
+        constant="",
     ),
 }
 """Name -> estimand: weights frozen at the end of the adapt part, after each of its last windows,

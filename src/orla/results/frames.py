@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
+from orla.results.estimands import ESTIMANDS
 from orla.results.grids import demand
 from orla.study import tidy
 from orla.study.keys import KEYS, SETTING
@@ -28,8 +29,9 @@ def frames(
         exact: Names of learners that are full RTRL, for recovery measured against it.
 
     Returns:
-        "lr_curves": a row a model; "heldout": those at the selected rate; "traces": a row a window
-        of those; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
+        "lr_curves": a row a model; "heldout": those at the selected rate; "adapting": those at the
+        rate of the lowest error while adapting; "traces": a row a window of those that are
+        selected; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
 
     Raises:
         OrlaError: As in `recovery_vs_rtrl`.
@@ -40,7 +42,12 @@ def frames(
     for part, column in BEST.items():
         models[column] = recovery_vs_rtrl(models, exact, part, best=True)
     along = tidy.traces(models, traces)
-    return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
+    adapting = models[models["selected_on_adapt"]]
+    chosen = {
+        "heldout": models[models["selected"]],
+        "adapting": adapting.assign(edge=adapting["edge_on_adapt"]),
+    }
+    return {"lr_curves": models, **chosen, "traces": along, **wide}
 
 
 def recovery_vs_rtrl(
@@ -49,37 +56,39 @@ def recovery_vs_rtrl(
     """Recovery where full RTRL's is 100 %, for each row of a table of models.
 
     ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part; `rtrl` is the error of
-    full RTRL in the same setting and seed at its selected rate. Source: docs/protocol.md, Recovery.
+    full RTRL in the same setting and seed at the rate that is chosen for the part.
+    Source: docs/protocol.md, Recovery.
 
     Args:
         models: One row a model, over all rates, with ``frozen_{part}_error`` and ``{part}_error``.
         exact: Names of learners that are full RTRL; in a setting the first that ran there counts.
         part: "heldout", or "adapt" for the errors while learning.
         best: Whether full RTRL has one optimizer for all others of a setting, that of its lowest
-            mean validation error, so that optimizers are compared on one scale.
+            mean error that the rate is chosen by, so that optimizers are compared on one scale.
 
     Returns:
         (rows,) percent; NaN where full RTRL was not run, diverged, or is no better than the
         frozen network.
 
     Raises:
-        OrlaError: A column is missing, or RTRL has a seed twice at its selected rate.
+        OrlaError: A column is missing, or RTRL has a seed twice at its chosen rate.
     """
-    errors = [f"frozen_{part}_error", f"{part}_error", *["validation_error"] * best]
-    demand(models, [*KEYS, "seed", "learning_rate", "selected", *errors])
+    estimand = ESTIMANDS[part]
+    errors = [estimand.frozen, estimand.error, *[estimand.validation] * best]
+    demand(models, [*KEYS, "seed", "learning_rate", estimand.selected, *errors])
     setting = [key for key in SETTING if not (best and key == "optimizer")]
-    rtrl = models[models["selected"].astype(bool) & models["learner"].isin(exact)]
+    rtrl = models[models[estimand.selected].astype(bool) & models["learner"].isin(exact)]
     place = rtrl["learner"].map(list(exact).index)
     rtrl = rtrl[place == place.groupby([rtrl[key] for key in setting]).transform("min")]
     if best:
-        means = rtrl.groupby([*setting, "optimizer"], as_index=False)["validation_error"].mean()
-        first = means.sort_values([*setting, "validation_error"]).drop_duplicates(setting)
+        means = rtrl.groupby([*setting, "optimizer"], as_index=False)[estimand.validation].mean()
+        first = means.sort_values([*setting, estimand.validation]).drop_duplicates(setting)
         rtrl = rtrl.merge(first[[*setting, "optimizer"]], on=[*setting, "optimizer"])
     for key, rates in rtrl.groupby(list(KEYS))["learning_rate"]:
         if rates.nunique() > 1:
             raise OrlaError(
-                f"{'/'.join(filter(None, key))}: selected marks {rates.nunique()} learning rates;"
-                " a condition has one"
+                f"{'/'.join(filter(None, key))}: {estimand.selected} marks {rates.nunique()}"
+                " learning rates; a condition has one"
             )
     at = [*setting, "seed"]
     if (twice := rtrl[rtrl.duplicated(at)]).size:
@@ -87,7 +96,7 @@ def recovery_vs_rtrl(
             f"{'/'.join(filter(None, twice.iloc[0][setting]))}: seed {twice['seed'].iloc[0]} occurs"
             " twice at the selected rate; give one row a model"
         )
-    full = rtrl.set_index(at)[f"{part}_error"].reindex(pd.MultiIndex.from_frame(models[at]))
-    frozen, adapted = (models[f"{of}{part}_error"].to_numpy(float) for of in ("frozen_", ""))
+    full = rtrl.set_index(at)[estimand.error].reindex(pd.MultiIndex.from_frame(models[at]))
+    frozen, adapted = (models[c].to_numpy(float) for c in (estimand.frozen, estimand.error))
     denominator = frozen - full.to_numpy(float)
     return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)

@@ -10,7 +10,7 @@ from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END, ESTIMANDS, TEXT
 from orla.results.grids import Key
-from orla.results.summary import Sample, Summary, ends, lost, mean, seeds, tested, whether
+from orla.results.summary import Sample, Summary, ends, level, lost, mean, seeds, tested, whether
 from orla.statistics.bootstrap import ordering_interval
 from orla.study.keys import SETTING
 
@@ -35,9 +35,10 @@ class Gaps(Summary, name="gaps"):
         lost("Seeds in which either learner diverged."),
         mean("gap_pp", _GAP_PP, of=_GAP, bootstrap="{}_pp"),
         tested(_GAP),
+        level(_GAP),
         whether("unreliable", "Whether recovery's denominator is too small in any seed."),
         mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", of="r2_mean"),
-        mean("error_gap", "Mean difference of the held-out error", of="heldout_error"),
+        mean("error_gap", "Mean held-out error of the second learner minus the first's"),
         mean(
             "adapt_gap_pp",
             "Mean over seeds of the difference of recovery while adapting",
@@ -47,7 +48,9 @@ class Gaps(Summary, name="gaps"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        return ((one.key, one.values) for one in _paired(needed, settings))
+        for one in _paired(needed, settings):
+            gap = {"error_gap": -one.values(AT_END.error)}
+            yield one.key, lambda column, one=one, gap=gap: gap.get(column, one.values(column))
 
 
 class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
@@ -139,7 +142,7 @@ class SeedGaps(Statistic, name="seed_gaps"):
         "seed": "Seed.",
         "gap_pp": "Difference of recovery (pp).",
         "r2_gap": "Difference of R2 (mean over outputs).",
-        "error_gap": "Difference of error.",
+        "error_gap": "Error of the second learner minus the first's.",
         "recovery_full_percent": "Recovery of the learner that is subtracted from (%).",
         "recovery_immediate_percent": "Recovery of the learner that is subtracted (%).",
         "diverged": "Whether either learner diverged.",

@@ -8,7 +8,7 @@ or t95. Differences of recovery are in percentage points (pp).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,13 +16,16 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
+from orla.results import guards
 from orla.results.estimands import AT_END, ESTIMANDS, Estimand
 from orla.statistics import choice, resampling
 from orla.statistics.means import moments
+from orla.study import scores
 from orla.study.keys import KEYS
 
 NEEDED = [
-    *("diverged", "unreliable", "selected_on_test", "updates", "reference_error", "constant_error"),
+    *("diverged", "unreliable", "selected_on_test", "selected_on_tail", "updates"),
+    *("reference_error", "constant_error"),
     *(
         getattr(estimand, column)
         for estimand in ESTIMANDS.values()
@@ -95,6 +98,28 @@ class Side:
         return np.where(lost, 0.0, self.values(self.estimand.recovery))
 
     @property
+    def error_frozen(self) -> np.ndarray:
+        """Error (seeds, rates), of a diverged model that of the frozen network."""
+        frozen = self.values(self.estimand.frozen)
+        return np.where(self.diverged, frozen, self.values(self.estimand.error))
+
+    @property
+    def recovery_over_best(self) -> np.ndarray:
+        """Recovery (seeds,) in percent at the chosen rate, whose zero is the better of the frozen
+        network and the best constant outputs; NaN without a clear denominator.
+
+        Source: docs/protocol.md, Recovery.
+        """
+        zero = self.at_marked(self.estimand.frozen)
+        if self.estimand.constant:
+            zero = np.fmin(zero, self.at_marked(self.estimand.constant))
+        reference = self.at_marked("reference_error")
+        span = moments(zero - reference)
+        if guards.denominator_fails(span.mean, span.standard_error):
+            return np.full(len(zero), np.nan)
+        return scores.recovery_percent(zero, self.at_marked(self.estimand.error), reference)
+
+    @property
     def diverged(self) -> np.ndarray:
         """Which models diverged, bool (seeds, rates)."""
         return self.values("diverged") == 1
@@ -104,15 +129,34 @@ class Side:
         """Frozen minus reference error (seeds,): what recovery is a share of."""
         return self.at_marked(self.estimand.frozen) - self.at_marked("reference_error")
 
-    def meaning(self) -> dict[str, float]:
-        """What decides whether recovery has a meaning: arguments of `guards.has_meaning`."""
-        denominator = moments(self.denominator)
-        return {
-            "denominator": denominator.mean,
-            "denominator_se": denominator.standard_error,
-            "frozen_error": self.mean("frozen_heldout_error"),
-            "constant_error": self.mean("constant_error"),
-        }
+    @property
+    def has_meaning(self) -> bool:
+        """Whether recovery says anything: its denominator is clear."""
+        span = moments(self.denominator)
+        return not guards.denominator_fails(span.mean, span.standard_error)
+
+    @property
+    def tried(self) -> guards.Tried:
+        """How its learner was tried."""
+        return guards.Tried(
+            f"{self.grid.key['learner']} with {self.grid.key['optimizer']}",
+            self.mean("updates"),
+            len(self.grid.rates),
+            float(self.grid.rates[self.marked]),
+            bool((self.at_marked(self.estimand.edge) == 1).any()),
+        )
+
+    @property
+    def at_runner_up(self) -> "Side":
+        """The same at the rate with the second lowest mean error of validation, where the two
+        differ by no more than the standard error of their difference over seeds; else itself."""
+        errors = self.values(self.estimand.validation)
+        others = np.where(np.isfinite(errors), errors, np.inf)
+        others[:, self.marked] = np.inf
+        second = int(choice.best_rate(others))
+        difference = moments(others[:, second] - errors[:, self.marked])
+        near = difference.n == len(errors) and difference.mean <= difference.standard_error
+        return replace(self, marked=second) if near else self
 
     def choices(self, draws: np.ndarray) -> np.ndarray:
         """Rate that each resample (resamples, seeds) chooses, (resamples,)."""
@@ -148,6 +192,20 @@ def side(grid: Grid, estimand: Estimand) -> Side | None:
             " a condition has one"
         )
     return Side(grid, estimand, int(marked[0])) if len(marked) else None
+
+
+OF_ADAPT = ("adapt_error", "recovery_adapt_percent", "adapt_vs_best_rtrl_percent")
+"""Columns about the adapt part, which a table shows at the rate that is chosen for it."""
+OVER_BEST = "recovery_over_best_percent"
+"""Column of `Side.recovery_over_best`, which is made from others."""
+
+
+def at_chosen(one: Side, column: str) -> np.ndarray:
+    """A column (seeds,) at the selected rate; of `OF_ADAPT`, at the rate chosen on that part."""
+    if column == OVER_BEST:
+        return one.recovery_over_best
+    adapting = side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT else None
+    return (adapting or one).at_marked(column)
 
 
 def at_selected(

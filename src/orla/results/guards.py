@@ -1,11 +1,28 @@
-"""Reasons not to rely on an estimate of one pair, each with what to do about it."""
+"""Reasons not to rely on an estimate of one pair, each with its numbers and what to do about it.
 
-import numpy as np
+No reason reads a held-out error of a learner. Source: docs/protocol.md, Guards.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
 
 LEAST_UPDATES = 20
+LEAST_RATES = 3
 LEAST_DENOMINATOR = 0.05
 LEAST_STANDARD_ERRORS = 3.0
-MOST_OTHER_RATES = 0.5
+
+
+class Tried(NamedTuple):
+    """How a learner was tried: its name, updates of a model, rates, and the one that was chosen.
+
+    edge: whether that rate lies on the edge of its grid.
+    """
+
+    learner: str
+    updates: float
+    rates: int
+    rate: float
+    edge: bool
 
 
 def denominator_fails(mean: float, standard_error: float) -> bool:
@@ -19,53 +36,34 @@ def denominator_fails(mean: float, standard_error: float) -> bool:
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
 
 
-def has_meaning(
-    denominator: float = np.inf,
-    denominator_se: float = np.nan,
-    frozen_error: float = np.nan,
-    constant_error: float = np.nan,
-) -> bool:
-    """Whether recovery says anything: of what is not known, nothing is held against it.
-
-    Args: as in `reasons`.
-    """
-    return not (denominator_fails(denominator, denominator_se) or frozen_error > constant_error)
-
-
-def reasons(
-    *,
-    updates: float,
-    other_rate_share: float,
-    margin_pp: float,
-    price_pp: float = 0.0,
-    frozen_error: float = np.nan,
-    constant_error: float = np.nan,
-    denominator: float = np.inf,
-    denominator_se: float = np.nan,
-) -> str:
-    """The reasons, joined by "; "; empty without any. What is about recovery may be left out.
+def reasons(tried: Iterable[Tried], reference_error: float, constant_error: float) -> str:
+    """The reasons, joined by "; "; empty without any.
 
     Args:
-        updates: the least number of updates of either learner.
-        other_rate_share: the larger share of resamples that choose another rate.
-        margin_pp: equivalence margin (pp).
-        price_pp: the larger selection price of either (pp).
-        frozen_error, constant_error: held-out errors of the frozen network and of the best
-            constant prediction.
-        denominator, denominator_se: as in `denominator_fails`.
+        tried: How each learner was tried.
+        reference_error: Error of the pretrained network without drift; NaN without a reference.
+        constant_error: Held-out error of the best constant outputs.
     """
-    unstable = abs(price_pp) > margin_pp or other_rate_share > MOST_OTHER_RATES
-    unreferenced = bool(np.isnan(denominator))
-    vague = not unreferenced and denominator_fails(denominator, denominator_se)
-    failing = {
-        f"fewer than {LEAST_UPDATES} updates: adapt for longer, or update more often": (
-            updates < LEAST_UPDATES
-        ),
-        "the choice of the rate failed: run more seeds, or a longer selection part": unstable,
-        "the frozen network is worse than predicting the mean: pretrain it for longer, or choose a"
-        " pair that drifts less": frozen_error > constant_error,
-        "recovery has no meaning without a reference: read the gap of the error": unreferenced,
-        "recovery has no meaning, because the frozen network is about as good as the reference:"
-        " choose a pair that drifts more, or read the gap of the error": vague,
-    }
-    return "; ".join(reason for reason, fails in failing.items() if fails)
+    found = []
+    for one in tried:
+        if one.updates < LEAST_UPDATES:
+            found.append(
+                f"{one.learner} makes {one.updates:g} updates, fewer than {LEAST_UPDATES}: adapt "
+                "for longer, or update more often"
+            )
+        if one.rates < LEAST_RATES:
+            found.append(
+                f"{one.learner} is tried at {one.rates} rates, fewer than {LEAST_RATES}: give a "
+                "longer grid"
+            )
+        elif one.edge:
+            found.append(
+                f"{one.learner} has its rate, {one.rate:g}, on the edge of its grid: raise "
+                "grid_growth, or give a longer grid"
+            )
+    if reference_error >= constant_error:
+        found.append(
+            f"the reference error, {reference_error:.3g}, is no lower than that of the best "
+            f"constant, {constant_error:.3g}: pretrain for longer"
+        )
+    return "; ".join(found)

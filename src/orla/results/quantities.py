@@ -1,7 +1,7 @@
 """Named quantities of the config: on one pair of sessions by seed, and over seeds or pairs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,14 +24,21 @@ from orla.study.keys import KEYS
 from orla.study.quantities import PAIRS, SEEDS, Quantity, Terms, quantity_of
 
 _KEYS = [name for name in KEYS if name != "pair"]
+_RUNNER_UP = "condition at the runner-up of its rates"
+
+
+def _way(way: str, text: str) -> dict[str, str]:
+    """Columns of the value formed in another way."""
+    return {f"value_{way}": f"The value {text}.", **ends(f"t90_{{}}_{way}")}
 
 
 class Quantities(Statistic, name="quantities"):
     """Sums and rank correlations that the config names, such as those that are registered.
 
-    A sum is formed seed by seed; its standard error is the larger of that over units and that of
-    resampling units through the choice of each condition's rate. That of a correlation is the
-    second alone. Source: docs/protocol.md, Estimands and Statistics.
+    A sum is formed seed by seed. Its standard error over pairs is that of the pairs' means; over
+    seeds, which share a choice of the rate, it is the larger of that over seeds and that of
+    resampling them through the choice. That of a correlation is by resampling alone.
+    Source: docs/protocol.md, Estimands and Statistics.
     """
 
     columns: ClassVar[dict[str, str]] = {
@@ -56,8 +63,9 @@ class Quantities(Statistic, name="quantities"):
         "other_rate_share": "Share of resamples in which a condition chooses another rate: that of "
         "the condition where it is largest, averaged over pairs.",
         "n_failing": "Pairs with guards, those without a value included.",
-        "value_without_failing": "The value over the pairs without guards.",
-        **ends("t90_{}_without_failing"),
+        **_way("without_failing", "over the pairs without guards"),
+        **_way("runner_up_lowest", f"with one {_RUNNER_UP}, of these the lowest"),
+        **_way("runner_up_highest", f"with one {_RUNNER_UP}, of these the highest"),
         "alpha": "Level of each one-sided test.",
         "guards": "Reasons not to rely on the row, each with what to do; of pairs, each named.",
     }
@@ -65,6 +73,28 @@ class Quantities(Statistic, name="quantities"):
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         named = (quantity_of(*item) for item in settings.quantities.items())
         rows = [_row(quantity, models, settings) for quantity in named]
+        return pd.DataFrame(rows, columns=list(self.columns))
+
+
+class QuantityPairs(Statistic, name="quantity_pairs"):
+    """The value of each quantity that is a mean over pairs, on each of its pairs."""
+
+    columns: ClassVar[dict[str, str]] = {
+        "quantity": Quantities.columns["quantity"],
+        "pair": "The pair of sessions.",
+        "value": "Mean over its seeds of the sum, or the correlation.",
+        "guards": "Reasons not to rely on it; empty without any.",
+    }
+
+    def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
+        named = (quantity_of(*item) for item in settings.quantities.items())
+        rows = [
+            (quantity.name, pair.name, float(pair.value()), pair.guards)
+            for quantity in named
+            if quantity.unit == "pair" and quantity.along != PAIRS
+            for pair in _of_pairs(quantity, models, settings)[0]
+            if pair.has_meaning
+        ]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
@@ -140,33 +170,22 @@ class _OfPair:
         drawn = resampling.draws(len(self.values), self.settings.resamples, self.settings.seed)
         return max(side.other_rate_share(drawn) for side in self.sides.values())
 
-    @property
-    def _of_recovery(self) -> list[Side]:
-        """The conditions whose recovery is a term."""
-        terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
-        return [self.sides[key] for key in dict.fromkeys(_key(term.where) for term in terms)]
-
     @cached_property
     def has_meaning(self) -> bool:
         """Whether its recoveries, where it has some, say anything."""
-        meanings = [side.meaning() for side in self._of_recovery]
-        return not any(
-            guards.denominator_fails(m["denominator"], m["denominator_se"]) for m in meanings
-        )
+        terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
+        return all(self.sides[_key(term.where)].has_meaning for term in terms)
 
     @cached_property
     def guards(self) -> str:
-        """Reasons not to rely on it; those about recovery where recovery is a term."""
-        sides = self.sides.values()
-        told = {
-            "updates": min(side.mean("updates") for side in sides),
-            "other_rate_share": self.other_rate_share,
-            "margin_pp": float(self.settings.margin_pp),
-        }
-        price = max(abs(side.price) for side in sides)
-        meanings = [side.meaning() | {"price_pp": price} for side in self._of_recovery]
-        texts = (guards.reasons(**told, **more) for more in meanings or [{}])
+        """Reasons not to rely on it."""
+        errors = ("reference_error", "constant_error")
+        texts = (guards.reasons([s.tried], *map(s.mean, errors)) for s in self.sides.values())
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
+
+    def at_runner_up(self, key: tuple[str, ...]) -> "_OfPair":
+        """The same with one condition at the runner-up of its rates."""
+        return replace(self, sides={**self.sides, key: self.sides[key].at_runner_up})
 
 
 def _of_pairs(
@@ -237,10 +256,27 @@ def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[s
     if pairs:
         row["other_rate_share"] = finite_mean(np.array([p.other_rate_share for p in pairs]))
         row |= _estimate(quantity, pairs, settings)
+        others = [_estimate(quantity, other, settings) for other in _at_runner_up(pairs)]
+        for end, best in (("lowest", min), ("highest", max)):
+            if others:
+                row |= _formed(best(others, key=lambda one: one["value"]), f"runner_up_{end}")
     if quantity.unit == "pair" and len(sound) > 1:
-        again = _estimate(quantity, sound, settings)
-        row |= {f"{n}_without_failing": again[n] for n in ("value", "t90_low", "t90_high")}
+        row |= _formed(_estimate(quantity, sound, settings), "without_failing")
     return row
+
+
+def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
+    """The pairs with one condition at the runner-up of its rates, for each where that is another
+    in some pair."""
+    for key in pairs[0].sides:
+        others = [pair.at_runner_up(key) for pair in pairs]
+        if any(a.sides[key] is not b.sides[key] for a, b in zip(pairs, others, strict=True)):
+            yield others
+
+
+def _formed(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
+    """The columns of an estimate that was formed in another way."""
+    return {f"{name}_{way}": estimate[name] for name in ("value", "t90_low", "t90_high")}
 
 
 def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> dict[str, Any]:
@@ -255,22 +291,14 @@ def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> d
         if counts[0] > 1:
             drawn = resampling.draws(counts[0], *how)
             resampled = pairs[0].value(drawn.different)[drawn.index]
-    elif len(pairs) > 1:
-        nested = resampling.nested_draws(counts, *how)
-        drawn = list(zip(pairs, nested.different, strict=True))
-        if quantity.along == PAIRS:
-            each = [finite_means(np.array(pair.both(draws))) for pair, draws in drawn]
-            resampled = rank_correlation(*(nested.placed([e[i] for e in each]) for i in (0, 1)))
-        else:
-            resampled = resampling.nested_means(
-                nested, [pair.value(draws) for pair, draws in drawn]
-            )
     if quantity.along == SEEDS:
         sides = pairs[0].both()
     elif quantity.along == PAIRS:
         sides = np.array([[finite_mean(side) for side in pair.both()] for pair in pairs]).T
         if len(pairs) > 1:
             value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
+            drawn = resampling.draws(len(pairs), *how)
+            resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
     error = float(np.fmax(value.standard_error, resampling.spread(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)

@@ -1,13 +1,15 @@
 """Summaries: means, intervals and counts of columns over the seeds of a condition or comparison."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from orla.results.base import Settings, Statistic
-from orla.results.grids import Key, at_selected
+from orla.results.grids import Key, at_chosen, at_selected
+from orla.results.scales import PP, Scale
 from orla.statistics.equivalence import tost_from_moments
 from orla.statistics.means import Moments, moments, t_interval
 from orla.study.keys import KEYS
@@ -42,41 +44,44 @@ def ends(pattern: str, interval: str = "") -> dict[str, str]:
     return {names[end]: _with_unit(names[end], text) for end, text in texts.items()}
 
 
-TEST = {
-    "standard_error_pp": "Standard error of the mean (pp).",
-    "dof": "Degrees of freedom of the standard error: units - 1.",
-    **ends("t90_{}_pp"),
-    **ends("t95_{}_pp"),
-    "tost_p": "The larger p of the two one-sided t tests.",
-    "delta_star_pp": "Smallest margin at which the test passes (pp).",
-    "equivalent": "Whether the test passes at the margin.",
-    "margin_pp": "Equivalence margin (pp).",
-    "alpha": "Level of each one-sided test.",
+_TEST = {
+    "standard_error": "Standard error of the mean",
+    "dof": "Degrees of freedom of the standard error: units - 1",
+    "t90_low": f"Lower end of {_INTERVALS['t90']}",
+    "t90_high": "Upper end of that interval",
+    "t95_low": f"Lower end of {_INTERVALS['t95']}",
+    "t95_high": "Upper end of that interval",
+    "tost_p": "The larger p of the two one-sided t tests",
+    "delta_star": "Smallest margin at which the test passes",
+    "equivalent": "Whether the test passes at the margin",
+    "margin": "Equivalence margin",
 }
-"""Columns of `equivalence`."""
 
 
-def equivalence(gap: Moments, standard_error: float, settings: Settings) -> Key:
-    """t intervals and equivalence test of a mean gap, under the names `TEST`.
+def test_columns(scale: Scale = PP) -> dict[str, str]:
+    """Columns of `equivalence`, described."""
+    return {scale.column(name): _with_unit(scale.column(name), t) for name, t in _TEST.items()}
+
+
+def equivalence(gap: Moments, settings: Settings, scale: Scale = PP) -> Key:
+    """t intervals and equivalence test of a mean gap.
 
     Args:
-        gap: Moments of the gaps of the units (pp).
-        standard_error: Of their mean (pp); it has `gap.dof` degrees of freedom.
+        gap: Moments of the gaps of the units, in the scale's unit.
         settings: Margin and level.
+        scale: Of the gaps.
 
     Returns:
-        Without an interval the test does not pass: p is 1.
+        The columns `test_columns`. Without an interval the test does not pass: p is 1.
     """
-    margin, alpha = float(settings.margin_pp), float(settings.alpha)
-    given = {"standard_error_pp": standard_error, "dof": gap.dof}
-    given |= {"margin_pp": margin, "alpha": alpha}
-    if gap.n < 2:
-        return dict.fromkeys(TEST, np.nan) | {"tost_p": 1.0, "equivalent": False} | given
-    test = tost_from_moments(gap.mean, standard_error, gap.dof, -margin, margin, alpha)
-    wide = t_interval(gap.mean, standard_error, gap.dof)
-    intervals = test.interval_low, test.interval_high, *wide
-    numbers = standard_error, gap.dof, *intervals, test.p, test.delta_star, test.equivalent
-    return dict(zip(TEST, (*numbers, margin, alpha), strict=True))
+    margin, alpha = float(getattr(settings, f"margin_{scale.unit}")), float(settings.alpha)
+    error = gap.standard_error
+    numbers = (error, gap.dof, *(np.nan,) * 4, 1.0, np.nan, False, margin)
+    if gap.n > 1:
+        test = tost_from_moments(gap.mean, error, gap.dof, -margin, margin, alpha)
+        ends = test.interval_low, test.interval_high, *t_interval(gap.mean, error, gap.dof)
+        numbers = (error, gap.dof, *ends, test.p, test.delta_star, test.equivalent, margin)
+    return dict(zip(test_columns(scale), numbers, strict=True))
 
 
 class Cell(NamedTuple):
@@ -97,14 +102,19 @@ class Cell(NamedTuple):
         return dict(zip(self.texts, self.values(sample(self.column), settings), strict=True))
 
 
-def tested(column: str) -> Cell:
+def tested(column: str, scale: Scale = PP) -> Cell:
     """t intervals and equivalence test of the mean of a column of gaps."""
 
     def values(sample: np.ndarray, settings: Settings) -> Iterable[Any]:
-        gap = moments(sample)
-        return equivalence(gap, gap.standard_error, settings).values()
+        return equivalence(moments(sample), settings, scale).values()
 
-    return Cell(column, TEST, values)
+    return Cell(column, test_columns(scale), values)
+
+
+def level(column: str) -> Cell:
+    """The level of the tests."""
+    texts = {"alpha": "Level of each one-sided test."}
+    return Cell(column, texts, lambda _, settings: [float(settings.alpha)])
 
 
 def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
@@ -169,7 +179,7 @@ class Summary(Statistic):
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterable[tuple[Key, Sample]]:
         """The samples with their keys: by default each condition at its selected rate."""
         more = [cell.column for cell in self.cells]
-        return ((one.grid.key, one.at_marked) for one in at_selected(needed, more))
+        return ((one.grid.key, partial(at_chosen, one)) for one in at_selected(needed, more))
 
     def table(self, needed: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [

@@ -1,4 +1,4 @@
-"""Resamples of seeds, and of pairs and then seeds; and the expanded percentile interval.
+"""Resamples of units, and the expanded percentile interval.
 
 A resample holds as many units as the sample, drawn with replacement. Few seeds have few different
 resamples (10 of 3 seeds, 126 of 5), so a statistic is computed for each different one, once.
@@ -33,75 +33,11 @@ class Draws:
         return np.bincount(self.index, minlength=len(self.different)) / len(self.index)
 
 
-@dataclass(frozen=True)
-class NestedDraws:
-    """Resamples of pairs, with the seeds of each drawn pair resampled anew.
-
-    Attributes:
-        pair: (resamples, pairs) the pair in each place.
-        seeds: (resamples, pairs) which of the different resamples of its seeds it has.
-        different: for each pair (different, n) the different resamples of its n seeds.
-    """
-
-    pair: np.ndarray
-    seeds: np.ndarray
-    different: tuple[np.ndarray, ...]
-
-    def placed(self, values: Sequence[np.ndarray]) -> np.ndarray:
-        """Values of a statistic in each place of each resample, (resamples, pairs).
-
-        Args:
-            values: for each pair (different,) the statistic in each of `different`.
-        """
-        table = np.full((len(values), max(map(len, values))), np.nan)
-        for row, one in zip(table, values, strict=True):
-            row[: len(one)] = one
-        return table[self.pair, self.seeds]
-
-
 @lru_cache(maxsize=64)
 def draws(n: int, resamples: int, seed: int) -> Draws:
     """Resamples of n units: ``default_rng(seed).integers(0, n, (resamples, n))``."""
     drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
     return Draws(*_different(drawn))
-
-
-@lru_cache(maxsize=64)
-def nested_draws(counts: tuple[int, ...], resamples: int, seed: int) -> NestedDraws:
-    """Resamples of pairs that have `counts` seeds.
-
-    The pairs of all resamples are drawn first; then, a pair after the other in their order, the
-    seeds for all places that this pair has been drawn for.
-    """
-    generator = np.random.default_rng(seed)
-    size = len(counts)
-    pair = generator.integers(0, size, size=(resamples, size))
-    seeds, different = np.empty_like(pair), []
-    for number, n in enumerate(counts):
-        places = pair == number
-        drawn = generator.integers(0, n, size=(int(places.sum()), n))
-        found, seeds[places] = _different(drawn)
-        different.append(found)
-    return NestedDraws(pair, seeds, tuple(different))
-
-
-def nested_means(nested: NestedDraws, values: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean over the places of each resample of pairs, (resamples,).
-
-    Args:
-        nested: the resamples.
-        values: see `NestedDraws.placed`. A place whose value is NaN is left out of the mean.
-
-    Returns:
-        (resamples,) means; NaN where every place is NaN.
-    """
-    placed = nested.placed(values)
-    finite = np.isfinite(placed)
-    if finite.all():
-        return placed.mean(axis=1)
-    count = finite.sum(axis=1)
-    total = np.where(finite, placed, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def expanded_percentiles(

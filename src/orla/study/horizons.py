@@ -8,19 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.study import rates, scores
+from orla.study import rates, rolling, scores
 from orla.study.measurement import Batch, Measurement, Measures
 from orla.study.run import ConditionRun
 from orla.study.tidy import Rows
-from orla.tasks.episode import Episode
 
 
 @dataclass(frozen=True)
 class Horizons(Measurement):
     """Recovery on the held-out part, had the models stopped adapting earlier.
 
-    The state runs on through the rest of the adapt part. The rate of each horizon is chosen on its
-    own last share, as that of the adapt part is; only that rate's models are written.
+    The state runs on through the rest of the adapt part. The rate of each horizon is chosen within
+    it, as that of the adapt part is (`orla.study.rolling`); only that rate's models are written.
 
     Attributes:
         horizons: steps of adaptation.
@@ -30,22 +29,21 @@ class Horizons(Measurement):
 
     def points(self, run: ConditionRun) -> list[int]:
         check(run, self.horizons)
-        return [step for h in self.horizons for step in (cut(run.episode, h), h)]
+        origins = (part.start for h in self.horizons for part in rolling.parts(run.episode, h))
+        return [*origins, *self.horizons]
 
     def of_batch(self, batch: Batch) -> Measures:
-        """Errors (models, 2): on the horizon's last share, and on the held-out part.
+        """Errors (models, 2): of validation within the horizon, and on the held-out part.
 
         NaN where a model had diverged by then, or diverges on what is scored.
         """
         errors: Measures = {}
         for horizon in self.horizons:
-            start, each = cut(batch.run.episode, horizon), []
-            for at, part in ((start, slice(start, horizon)), (horizon, batch.run.heldout)):
-                error, _ = batch.frozen_scores(at, part)
-                fine = (batch.result.errors[:, :at] <= scores.DIVERGED_ABOVE).all(1)
-                fine &= error <= scores.DIVERGED_ABOVE
-                each.append(np.where(fine, error, np.nan))
-            errors[Horizons, horizon] = np.stack(each, 1)
+            error, _ = batch.frozen_scores(horizon, batch.run.heldout)
+            fine = (batch.result.errors[:, :horizon] <= scores.DIVERGED_ABOVE).all(1)
+            fine &= error <= scores.DIVERGED_ABOVE
+            validation = rolling.errors(batch, horizon)
+            errors[Horizons, horizon] = np.stack([validation, np.where(fine, error, np.nan)], 1)
         return errors
 
     def rows(self, run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
@@ -64,24 +62,12 @@ class Horizons(Measurement):
         frozen, reference = before
         measures = {
             "recovery_heldout_percent": scores.recovery_percent(frozen, heldout, reference),
-            "validation_error": chosen,
+            rolling.ERROR: chosen,
             "edge": np.broadcast_to([rates.on_edge(errors) for errors in validation], chosen.shape),
         }
         at = np.arange(run.seeds)[:, None], [rates.half_decade(i) for i in best]
         for measure, values in measures.items():
             yield Rows(measure, *at, values, horizon=self.horizons)
-
-
-def cut(episode: Episode, horizon: int) -> int:
-    """Step at which weights are frozen to choose the rate of a horizon.
-
-    It is `selection_fraction` of the horizon in whole windows, one at least; where the horizon is
-    the whole adapt part, the episode's own cut.
-    """
-    if horizon == len(episode.adapt):
-        return episode.selection_cut
-    windows = int(episode.selection_fraction * horizon / episode.window + 1e-9)
-    return max(windows, 1) * episode.window
 
 
 def check(run: ConditionRun, horizons: Sequence[int]) -> None:
@@ -91,7 +77,7 @@ def check(run: ConditionRun, horizons: Sequence[int]) -> None:
         OrlaError: A horizon is no multiple of the window, shorter than two windows or longer than
             the adapt part, or has no scored step to choose its rate by.
     """
-    episode, window = run.episode, run.episode.window
+    window = run.episode.window
     for horizon in horizons:
         if horizon % window or not 2 * window <= horizon <= run.steps:
             raise OrlaError(
@@ -99,9 +85,9 @@ def check(run: ConditionRun, horizons: Sequence[int]) -> None:
                 f" windows, one to learn on and one to choose the rate by, up to the {run.steps}"
                 f" steps that are adapted to ({run.keys['split']})"
             )
-        start, scored = cut(episode, horizon), episode.adapt.scored
-        if scored is not None and not scored[..., start:horizon].any(-1).all():
+        try:
+            rolling.parts(run.episode, horizon)
+        except OrlaError as error:
             raise OrlaError(
-                f"horizons.steps has {horizon}, whose rate is chosen on the steps from {start} on,"
-                f" and none of them is scored ({run.keys['split']}); choose another horizon"
-            )
+                f"horizons.steps has {horizon} ({run.keys['split']}): {error}"
+            ) from None

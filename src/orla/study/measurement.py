@@ -24,13 +24,14 @@ class Choice(NamedTuple):
 
     by: The measure.
     mark: Measure that marks the models at the chosen rate.
-    edge: Measure that says whether that rate lies on the edge of its grid, which grows until it
-        does not; "" for a choice that no grid grows by.
+    edge: Measure that says whether that rate lies on the edge of its grid; "" for none.
+    grows: Whether the grid grows until the rate does not lie there.
     """
 
     by: str
     mark: str
     edge: str = ""
+    grows: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ class Errors(Measurement):
     """
 
     choices = (
-        Choice("validation_error", mark="selected", edge="edge"),
+        Choice("adapt_error", mark="selected_on_adapt", edge="edge_on_adapt"),
+        Choice("validation_error", mark="selected_on_tail"),
         Choice("heldout_error", mark="selected_on_test"),
     )
 

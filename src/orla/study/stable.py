@@ -15,10 +15,9 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.engine.loop import Moments
-from orla.programs import compiling
-from orla.study import rates, scores
+from orla.study import rates, rolling, scores
 from orla.study.batches import in_batches
-from orla.study.measurement import Batch, Choice, Measurement, Measures
+from orla.study.measurement import Batch, Measurement, Measures
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
 
@@ -32,39 +31,28 @@ _FROZEN = ("frozen",)
 
 @dataclass(frozen=True)
 class Stable(Measurement):
-    """Means of scores over weights frozen after each of the last windows before a scored part.
+    """Means of held-out scores over weights frozen after each of the last windows.
+
+    They are computed at the rates that some resample of seeds can choose: not where another rate
+    has a lower error of validation in every seed. There they are null.
 
     Attributes:
         stable_windows: how many windows.
-        stable_everywhere: score the held-out part at all rates. Otherwise only at those that some
-            resample of seeds can choose: not where other rates have lower errors in every seed, by
-            each choice of a rate. There the measures are null.
     """
 
     stable_windows: int = 10
-    stable_everywhere: bool = False
-    choices = (Choice("validation_stable_error", mark="selected_stable", edge="edge_stable"),)
 
     def points(self, run: ConditionRun) -> list[int]:
-        return self._ends(run, run.episode.selection_cut) + self._ends(run, run.steps)
+        return self._ends(run)
 
     def of_batch(self, batch: Batch) -> Measures:
-        run, cut = batch.run, batch.run.episode.selection_cut
-        selecting, snapshots = slice(cut, run.steps), batch.result.snapshots
-        frozen = {at: snapshots[at] for at in self._ends(run, cut)}
-        known = {cut: batch.frozen_scores(cut, selecting)}
-        error, _ = means(run, frozen, batch.whole, selecting, known)
-        lost = np.isnan(batch.measures["validation_error"])
-        last = [_flat(run, *snapshots[at]) for at in self._ends(run, run.steps)]
-        return {
-            "validation_stable_error": np.where(lost, np.nan, error),
-            _FROZEN: torch.stack(last, 1).cpu().numpy(),
-        }
+        last = [_flat(batch.run, *batch.result.snapshots[at]) for at in self._ends(batch.run)]
+        return {_FROZEN: torch.stack(last, 1).cpu().numpy()}
 
     def finish(self, run: ConditionRun, done: Mapping[int, Measures]) -> None:
-        beaten = set() if self.stable_everywhere else _beaten(done)
+        beaten = rates.beaten({i: measures[rolling.ERROR] for i, measures in done.items()})
         scored = sorted(done.keys() - beaten)
-        columns, ends = list(run.loss.columns()), self._ends(run, run.steps)
+        columns, ends = list(run.loss.columns()), self._ends(run)
         given = {
             key: np.concatenate([done[i][key] for i in scored])
             for key in (_FROZEN, "heldout_error", *columns)
@@ -93,8 +81,8 @@ class Stable(Measurement):
                 frozen, measures["heldout_stable_error"], reference
             )
 
-    def _ends(self, run: ConditionRun, stop: int) -> list[int]:
-        return ends(stop, run.episode.window, self.stable_windows)
+    def _ends(self, run: ConditionRun) -> list[int]:
+        return ends(run.steps, run.episode.window, self.stable_windows)
 
 
 def _flat(run: ConditionRun, params: Parameters, state: Tensor) -> Tensor:
@@ -109,12 +97,6 @@ def _unflat(run: ConditionRun, numbers: np.ndarray) -> tuple[Parameters, Tensor]
     *params, state = (run.tensor(np.ascontiguousarray(part)) for part in split)
     each = zip(shapes.items(), params, strict=True)
     return {name: part.reshape(-1, *shape) for (name, shape), part in each}, state
-
-
-def _beaten(done: Mapping[int, Measures]) -> set[int]:
-    """Numbers of the rates that no resample of seeds chooses, by either error of validation."""
-    by = ("validation_error", "validation_stable_error")
-    return set.intersection(*(rates.beaten({i: m[name] for i, m in done.items()}) for name in by))
 
 
 def ends(stop: int, window: int, windows: int) -> list[int]:
@@ -137,49 +119,10 @@ def means(
         Mean errors (models,), NaN where one of them is not finite or above
         `scores.DIVERGED_ABOVE`, and the mean of each further score of the loss (models,).
     """
-    scored = {at: known[at] for at in frozen if at in known}
-    if missing := {at: frozen[at] for at in frozen if at not in known}:
-        score = _one_by_one if compiling.enabled() else _together
-        scored |= score(run, missing, whole, part)
-    each = [scored[at] for at in frozen]
+    each = [
+        known[at] if at in known else run.frozen_scores(params, state, whole, part, since=at)
+        for at, (params, state) in frozen.items()
+    ]
     errors = [np.where(error <= scores.DIVERGED_ABOVE, error, np.nan) for error, _ in each]
     further = {name: np.mean([more[name] for _, more in each], axis=0) for name in each[0][1]}
     return np.mean(errors, axis=0), further
-
-
-def _one_by_one(
-    run: ConditionRun, frozen: Frozen, whole: Moments, part: slice
-) -> dict[int, Scores]:
-    """Scores by freezing step; the program that scores the batch elsewhere serves here too."""
-    return {
-        at: run.frozen_scores(params, state, whole, part, since=at)
-        for at, (params, state) in frozen.items()
-    }
-
-
-def _together(run: ConditionRun, frozen: Frozen, whole: Moments, part: slice) -> dict[int, Scores]:
-    """The same in one run of all networks; without a program the time is that of its operations.
-
-    Each network begins at its own step, and its stream is filled up with zeros, not scored.
-    """
-    params, states = zip(*frozen.values(), strict=True)
-    models, steps = len(states[0]), part.stop - min(frozen)
-    joined = {name: torch.cat([p[name] for p in params]) for name in params[0]}
-
-    def of_each(name: str, at: int) -> Tensor:
-        entries = whole[name][at : part.stop]
-        if whole["x"].dim() == 2:
-            entries = entries[:, None].expand(-1, models, *entries.shape[1:])
-        return torch.cat([entries, entries.new_zeros(steps - len(entries), *entries.shape[1:])])
-
-    streams: Moments = {
-        name: torch.cat([of_each(name, at) for at in frozen], 1)
-        for name in ("x", "starts")
-        if name in whole
-    }
-    outputs = run.outputs(joined, torch.cat(states), streams).split(models)
-    stream = {name: m[part] for name, m in whole.items()}
-    return {
-        at: scores.scored(run.loss, of_step[:, part.start - at : part.stop - at], stream)
-        for at, of_step in zip(frozen, outputs, strict=True)
-    }

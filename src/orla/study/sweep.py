@@ -16,6 +16,7 @@ from orla.study.batches import in_batches
 from orla.study.horizons import Horizons
 from orla.study.measurement import Batch, Choice, Errors, Measurement, Measures
 from orla.study.probed import Probed
+from orla.study.rolling import Rolling
 from orla.study.run import ConditionRun
 from orla.study.stable import Stable
 from orla.study.tidy import Rows
@@ -47,26 +48,24 @@ def sweep(
     growth: int,
     horizons: Sequence[int] = (),
     stable_windows: int = 10,
-    stable_everywhere: bool = False,
 ) -> Sweep:
-    """Adapt every seed at every rate, growing the grid until the choices of a rate are interior.
+    """Adapt every seed at every rate, growing the grid until the chosen rate is interior.
 
-    The best rate has the lowest mean error on the selection part, the last share of the adapt part:
-    one choice is by weights frozen where it begins, the other by the mean over weights frozen after
-    each of the last windows before it. No choice uses held-out errors.
+    The chosen rate has the lowest mean error of `rolling.Rolling`, which uses no held-out step; a
+    table about the adapt part chooses by the mean error while adapting.
 
     Args:
         run: Networks, data and condition.
         learning_rates: Neighbouring half-decade rates to begin with.
         growth: Half decades that the grid may grow by on each side.
-        horizons, stable_windows, stable_everywhere: Options of `Horizons` and `Stable`.
+        horizons, stable_windows: Options of `Horizons` and `Stable`.
 
     Raises:
         OrlaError: The grid is no half-decade grid, or a horizon does not fit.
     """
     first = rates.grid(learning_rates)
     # In the order of their columns; a later one may read what an earlier one measured.
-    asked = [Errors(), Stable(stable_windows, stable_everywhere), Horizons(horizons), Probed()]
+    asked = [Errors(), Rolling(), Stable(stable_windows), Horizons(horizons), Probed()]
     points = sorted({step for one in asked for step in one.points(run)})
     choices = [choice for one in asked for choice in one.choices]
     done: dict[int, Measures] = {}
@@ -80,9 +79,9 @@ def sweep(
             wanted = (
                 rates.missing_neighbour(_by_rate(done, choice), first, growth)
                 for choice in choices
-                if choice.edge
+                if choice.grows
             )
-            # One at a time: the next may change which rate is the best for the other choice.
+            # One at a time: the next may change which rate is the best.
             todo = [index for index in wanted if index is not None][:1]
     for one in asked:
         one.finish(run, done)

@@ -61,7 +61,7 @@ def models(
     frames = []
     for learner, index in chosen.items():
         run = _run(world, learner, _of_seeds(episode, index), pretrained, index)
-        swept = sweep(run, worlds.RATES, worlds.GROWTH, stable_everywhere=True).frames["models"]
+        swept = sweep(run, worlds.RATES, worlds.GROWTH).frames["models"]
         frames.append(_by_pair(swept, seeds[index], pairs, each))
     return pd.concat(frames, ignore_index=True)
 
@@ -102,7 +102,7 @@ def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> 
 def reselected(models: pd.DataFrame) -> pd.DataFrame:
     """The table with the rate chosen anew by each study, pair and learner, as `rates.best` does.
 
-    The choice is that of the estimand `worlds.ESTIMAND`; no rate is marked for any other.
+    The choice is that of the estimand `worlds.ESTIMAND`; no rate is marked by any other.
     """
     at = ["study", "pair", "learner"]
     models = models.sort_values(at, kind="stable", ignore_index=True)
@@ -115,4 +115,5 @@ def reselected(models: pd.DataFrame) -> pd.DataFrame:
     low, high = (rate.groupby(groups).transform(end) for end in ("min", "max"))
     edge = (best == low) | (best == high)
     marks = {worlds.ESTIMAND.selected: rate == best, worlds.ESTIMAND.edge: edge}
-    return models.assign(selected=False, edge=False, selected_on_test=False, **marks)
+    others = [f"selected_on_{part}" for part in ("test", "tail", "adapt")]
+    return models.assign(**dict.fromkeys((*others, "edge_on_adapt"), False), **marks)

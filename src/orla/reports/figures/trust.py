@@ -45,21 +45,21 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
         groups = selection.rows.groupby("registration", sort=False)
         titled = [(f"{name}\n{sample(rows.iloc[0])}", rows) for name, rows in groups]
         layout = {"row_in": 1.55, "around_in": 0.6, "x": "plot", "wrap": 3}
-        layout |= {"xlabel": "True gap (pp)", "ylabel": "Power (%)"}
+        layout |= {"xlabel": "True gap (unit of the title)", "ylabel": "Power (%)"}
         figure, panels = plots.titled(titled, **layout)
         for axes, rows in panels:
             axes.axhline(80, color=style.QUIET, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
-            rows = rows.sort_values("true_gap_pp")
+            rows = rows.sort_values("true_gap")
             line = {"color": style.INK, "marker": "o", "markersize": 3}
-            axes.plot(rows["true_gap_pp"], 100 * rows["supported"], **line)
+            axes.plot(rows["true_gap"], 100 * rows["supported"], **line)
         axes.set(ylim=(-4, 104), yticks=[0, 20, 40, 60, 80, 100])
         return figure
 
     def seen(self, rows: pd.DataFrame) -> str:
         best = rows.loc[rows["supported"].idxmax()]
         power, n = number(100 * best["supported"], 0), count(best["n_80"])
-        gap = number(best["true_gap_pp"], signed=True)
-        return f"{sample(best)}, at most {power} %, at {gap} pp, 80 % at n {n}"
+        gap = f"{best['true_gap']:+.3g} {best['scale']}"
+        return f"{sample(best)}, at most {power} %, at {gap}, 80 % at n {n}"
 
 
 class TruthControls(

@@ -29,6 +29,7 @@ class HeadToHead(
     label="Head to head",
     chapter="breadth",
     order=10,
+    needs=("adapting", "heldout"),
     paper="headtohead",
 ):
     """Every row of the paper's comparison of learners across tasks."""
@@ -42,6 +43,13 @@ class HeadToHead(
         "Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on synthetic "
         "tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy (nats)."
     )
+
+    def rows(
+        self, adapting: pd.DataFrame, heldout: pd.DataFrame, *, study: StudyFacts
+    ) -> pd.DataFrame:
+        """The models of both choices of a rate, told apart by "part"."""
+        both = [adapting.assign(part="adapt"), heldout.assign(part="heldout")]
+        return pd.concat(both, ignore_index=True)
 
 
 class Optimizers(

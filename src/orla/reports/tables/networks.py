@@ -167,7 +167,7 @@ class Isotropy(
     label="Error by the imposed condition number",
     chapter="mechanism",
     order=50,
-    needs=("heldout",),
+    needs=("adapting",),
     paper="condition_number",
 ):
     """Networks whose recurrent weights have a prescribed condition number, a row each.

@@ -29,8 +29,10 @@ class SelectionPrice(
     """What selecting the rate on the held-out part would add to each recovery."""
 
     says = (
-        "Held-out recovery (percent) with the rate selected on the validation part, and on "
-        "the held-out part itself. Price: the second minus the first (pp). "
+        "Held-out recovery (percent) with the rate selected by rolling-origin validation, by "
+        "one freezing before the last fifth of the adapt part, and on the held-out part itself. "
+        "Price: the last minus the first (pp). Next: the runner-up, where it is within one standard "
+        "error. Other: share of resamples of seeds that choose another rate (%). "
         f"Brackets: {BOOTSTRAP}; n: seeds."
     )
     papers = (
@@ -40,8 +42,12 @@ class SelectionPrice(
     by = ("learner",)
     cells = (
         called("optimizer"),
-        value("Rate", "learning_rate", rate, "Validation"),
-        value("Recovery", "recovery_validation_selected_percent", group="Validation"),
+        value("Rate", "learning_rate", rate, "Rolling"),
+        value("Next", "learning_rate_runner_up", rate, "Rolling"),
+        cell("Other", lambda o: number(100 * o.row["other_rate_share"], 0), "Rolling"),
+        value("Recovery", "recovery_validation_selected_percent", group="Rolling"),
+        value("Rate", "learning_rate_tail", rate, "One freezing"),
+        value("Recovery", "recovery_tail_selected_percent", group="One freezing"),
         value("Rate", "learning_rate_test", rate, "Held-out"),
         value("Recovery", "recovery_test_selected_percent", group="Held-out"),
         ends("Price (pp)", "price_pp", "low_pp", "high_pp", signed=True),

@@ -77,21 +77,23 @@ class Power(
         "number that 80 % would take."
     )
     cells = (
-        value("True gap (pp)", "true_gap_pp", signed=True),
+        value("True gap", "true_gap", lambda gap: number(gap, 3, signed=True).rstrip("0")),
         cell("Power (%)", lambda line: number(100 * line.row["supported"], 0)),
         value("n for 80 %", "n_80", count),
     )
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for name, group in rows.groupby("registration", sort=False):
-            lines = group.sort_values("true_gap_pp").to_dict("records")
+            lines = group.sort_values("true_gap").to_dict("records")
             yield f"{name}: {sample(lines[0])}", lines
 
 
 def sample(row: Row) -> str:
     """The registered sample and the scatter: "12 pairs, sd 6.2 pp"."""
     unit = "" if is_missing(row["unit"]) else f" {row['unit']}s"
-    return f"{count(row['n'])}{unit}, sd {number(row['sd_pp'])} pp"
+    return (
+        f"{count(row['n'])}{unit}, sd {number(row['sd'], 3 if row['sd'] < 1 else 1)} {row['scale']}"
+    )
 
 
 class Verdict(

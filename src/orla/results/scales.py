@@ -1,0 +1,60 @@
+"""The units in which two learners are compared, and the columns that hold each."""
+
+from dataclasses import dataclass
+
+WAYS = {
+    "": "",
+    "frozen": "diverged models scored as the frozen network",
+    "runner_up_full": "its first learner at the runner-up of its rates",
+    "runner_up_immediate": "its second learner at the runner-up of its rates",
+    "without_failing": "the pairs without guards",
+}
+"""Ways to form a gap, in words; the first is the gap itself. The runner-up is the rate with the
+second lowest error of validation where the two are within one standard error, else the chosen one.
+"""
+
+
+_WITHOUT_UNIT = ("dof", "tost_p", "equivalent")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One unit.
+
+    Attributes:
+        unit: its name in a registration.
+        gap: pattern of the column of a gap, formed in some way.
+        end: pattern of the columns of the ends of its interval at 1 - 2 alpha.
+        test: patterns of the columns of its intervals and tests, with the unit and without.
+        count: pattern of the column of the number of units with a gap; {} is what they are.
+    """
+
+    unit: str
+    gap: str
+    end: str
+    test: tuple[str, str]
+    count: str
+
+    def mean(self, way: str = "") -> str:
+        """Column of the gap formed in this way."""
+        return self.gap.format(f"_{way}" if way else "")
+
+    def ends(self, way: str = "") -> str:
+        """Pattern of the columns of the ends of its interval at 1 - 2 alpha."""
+        return self.end.format("{}", f"_{way}" if way else "")
+
+    def column(self, name: str) -> str:
+        """Column of the test's `name`, such as "standard_error"."""
+        return self.test[name in _WITHOUT_UNIT].format(name)
+
+
+PP = Scale("pp", "gap{}_pp", "t90_{}{}_pp", ("{}_pp", "{}"), "n_{}s")
+"""Recovery in percentage points: the first learner's minus the second's."""
+
+VARIANCE = Scale(
+    "variance", "error_gap{}", "error_t90_{}{}", ("error_{}", "error_{}"), "error_n_{}s"
+)
+"""Held-out error in units of the target's variance: the second learner's minus the first's, so that
+it is positive where the first is better, as with recovery."""
+
+SCALES = {scale.unit: scale for scale in (PP, VARIANCE)}
