@@ -205,8 +205,9 @@ class ByPapersRow(BesidePaper):
     declares: ClassVar = {"needs": ("adapting",), "paper": ""}
     measures: ClassVar[Measures]
     rule = (
-        f"{COMPARED} The rate is that of the lowest error while adapting, for both columns. A dash: not run, diverged, a network of another size, or only words in the "
-        "paper. No 100: the learner that counts as 100 % was not run on this network."
+        f"{COMPARED} The rate is that of the lowest error while adapting, for both columns. A "
+        "dash: not run, diverged, a network of another size, or only words in the paper. No 100: "
+        "the learner that counts as 100 % was not run on this network."
     )
     cells = (
         called("architecture", header="Net"),

@@ -31,8 +31,8 @@ class SelectionPrice(
     says = (
         "Held-out recovery (percent) with the rate selected by rolling-origin validation, by "
         "one freezing before the last fifth of the adapt part, and on the held-out part itself. "
-        "Price: the last minus the first (pp). Next: the runner-up, where it is within one standard "
-        "error. Other: share of resamples of seeds that choose another rate (%). "
+        "Price: the last minus the first (pp). Next: the runner-up, where it is within one "
+        "standard error. Other: share of resamples of seeds that choose another rate (%). "
         f"Brackets: {BOOTSTRAP}; n: seeds."
     )
     papers = (
