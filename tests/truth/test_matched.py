@@ -1,0 +1,61 @@
+"""Controls matched to a study's own scatter, against loops over numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_up import varied
+from results_by_hand import given, table
+from scipy import stats
+
+from orla.truth import matched
+
+PAIRS = [(name, 2) for name in "abcdefgh"]
+MARGIN, STUDIES = 0.02, 12
+
+
+def rows(scale=1.0, studies=STUDIES):
+    """The controls of eight pairs whose gaps of errors are `scale` times those drawn."""
+    models, settings = varied(PAIRS, lost=0.0), given(resamples=50)
+    estimates = table("estimates", models, resamples=50)
+    gaps = [c for c in estimates if c.startswith("error_gap")]
+    estimates[gaps] *= scale
+    return estimates, matched.table(models, estimates, settings, studies).set_index("world")
+
+
+def test_a_row_is_of_the_centred_gaps_with_margins_added():
+    estimates, found = rows(scale=1e-3)
+    own = found[~found.index.str.contains("former")]
+    gaps = estimates[estimates["estimand"] == "stable"]["error_gap"].to_numpy()
+    draws = np.random.default_rng(0).integers(0, len(gaps), (STUDIES, len(gaps)))
+    for margins, (_, row) in enumerate(own.iterrows()):
+        moved = gaps - gaps.mean() + margins * MARGIN
+        assert row["true_gap"] == margins * MARGIN
+        assert row["gap"] == pytest.approx(moved[draws].mean(), rel=1e-6)
+        assert row["between_sd"] == pytest.approx(moved[draws].std(axis=1, ddof=1).mean(), rel=1e-6)
+    # Scatter that is nothing beside the margin is decided, and rightly.
+    assert own["right"].tolist() == [STUDIES, 0, STUDIES] and not own["wrong"].iloc[[0, 2]].any()
+
+
+def test_wide_scatter_is_undecided_and_the_former_rules_are_a_plain_test():
+    _, found = rows(scale=100.0)
+    own = found[~found.index.str.contains("former")]
+    assert (own["inconclusive"] >= STUDIES - 1).all()
+    former = found[found.index.str.contains("former")]
+    models = varied(PAIRS, lost=0.0)
+    gaps = []
+    for _, pair in models[models["selected_on_tail"]].groupby("pair"):
+        wide = pair.pivot(index="seed", columns="learner", values="recovery_heldout_percent")
+        gaps.append((wide["rtrl"] - wide["immediate"]).mean())
+    gaps = np.array(gaps) - np.mean(gaps)
+    draws = np.random.default_rng(0).integers(0, len(gaps), (STUDIES, len(gaps)))
+    supported = [stats.ttest_1samp(g, [-3, 3]) for g in gaps[draws]]
+    low_high = [(t.statistic[0] > 0, t.statistic[1] < 0, (t.pvalue / 2).max()) for t in supported]
+    shown = sum(low and high and p < 0.05 for low, high, p in low_high)
+    assert former["supported"].iloc[0] == shown
+
+
+def test_few_pairs_are_no_scatter():
+    models, settings = varied([("a", 2), ("b", 2)], lost=0.0), given(resamples=50)
+    estimates = table("estimates", models, resamples=50)
+    found = matched.table(models, estimates, settings, STUDIES)
+    pd.testing.assert_frame_equal(found, found.iloc[:0])
