@@ -9,7 +9,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, existing, power, reader
-from orla.prereg.means import SOUND
+from orla.prereg.registration import OTHERS, QUANTITY_PAIRS
 from orla.prereg.region import Region
 
 GONE = ("estimand", "conditions", "comparison", "minus")
@@ -240,7 +240,7 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     known = reader.read(write(about("pair")))
     case = evidence.read(known, {"quantities": pd.DataFrame([given])}, BINDS, {})
     assert (
-        case.evidence[0].others[SOUND].dof == 9
+        case.evidence[0].others[OTHERS["without_failing"]].dof == 9
     )  # ten pairs are left, those without a value being none
     verdict = judged(about("pair"), given | {"n_without_meaning": 1})
     assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason
