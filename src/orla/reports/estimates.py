@@ -79,7 +79,7 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
 
 
 def gap_lines(row: Mapping[str, Any]) -> str:
-    """A gap, its interval, and the differences of R2 and MSE, a line each.
+    """A gap, its interval, and the differences of R2 and MSE (sign reversed), a line each.
 
     ``row`` is of `estimates`, `over_pairs` or `gaps`.
     """
@@ -90,7 +90,7 @@ def gap_lines(row: Mapping[str, Any]) -> str:
     else:
         lost = has_meaning(row) and _count(row, "n_diverged") > 0
         lines = ["diverged" if lost else NO_MEANING]
-    for name, column in (("R²", "r2_gap"), ("MSE", "error_gap")):
+    for name, column in (("R²", "r2_gap"), ("−ΔMSE", "error_gap")):
         if not is_missing(row.get(column)):
             lines.append(f"{name} {number(row[column], 3, signed=True)}")
     return "\n".join(lines)

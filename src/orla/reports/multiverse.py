@@ -28,7 +28,7 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """Each specification of one pair, its choices in words, sorted by the gap.
 
     The pair is the one with most known gaps of recovery, then with most specifications.
-    Differences of R2 and of the error are in hundredths, the error's with its sign reversed, so
+    Differences of R2 and of the error are in hundredths, that of the error is reversed, so
     that positive says the same in every row. Of comparisons those of the gradient remain, with
     that of gradient and cadence at once.
     """
@@ -40,7 +40,7 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     known = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
     task, pair = known.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
     rows = rows[(rows["task"] == task) & (rows["pair"] == pair)].copy()
-    numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": -100.0}
+    numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
     rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
     rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
     return rows.assign(**_choices(rows, study)).sort_values(["optimizer", "gap"], kind="stable")

@@ -145,6 +145,8 @@ class SeedGaps(Statistic, name="seed_gaps"):
         "error_gap": "Error of the second learner minus the first's.",
         "recovery_full_percent": "Recovery of the learner that is subtracted from (%).",
         "recovery_immediate_percent": "Recovery of the learner that is subtracted (%).",
+        "over_best_full_percent": "The first one's over the better of frozen and constant (%).",
+        "over_best_immediate_percent": "The second one's (%).",
         "diverged": "Whether either learner diverged.",
         "denominator": "Frozen minus reference error, of which recovery is a share.",
     }

@@ -19,7 +19,7 @@ from orla.reports.estimates import (
     guard_notes,
     recovery_lines,
 )
-from orla.reports.numbers import MISSING, count, interval, number
+from orla.reports.numbers import MISSING, count, interval, is_missing, number
 from orla.reports.paper import Number
 from orla.reports.square import recoveries, square
 from orla.reports.study import StudyFacts, in_paper
@@ -97,7 +97,7 @@ class BciGap(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         words = (study.words(name) for name in self.comparisons(rows, study))
         return (
-            "Differences of recovery (pp), with those of R² and MSE. "
+            "Differences of recovery (pp), with those of R² and of MSE (sign reversed). "
             + " ".join(f"{text[:1].upper()}{text[1:]}." for text in words)
             + f" Brackets: {OVER_SEEDS}; n: paired seeds."
         )
@@ -168,8 +168,8 @@ class TwoByTwo(
 
     says = (
         "Recovery of the held-out error (%) of two gradients at two cadences, and what each "
-        f"of the two adds (pp, with differences of R² and MSE). Brackets: {OVER_SEEDS}; n: "
-        "seeds."
+        "of the two adds (pp, with differences of R² and of MSE, sign reversed). Brackets: "
+        f"{OVER_SEEDS}; n: seeds."
     )
     empty = False
     layout: ClassVar = {"kept": 2, "widest": 6}
@@ -228,6 +228,16 @@ def _interval(name: str) -> Callable[[Line], str]:
     return lambda line: interval(*(line.row[f"{name}_{e}_pp"] for e in ("low", "high"))) or MISSING
 
 
+def _error(line: Line) -> str:
+    """The gap of errors, its interval at 1 - 2 alpha and the smallest margin that it passes."""
+    row = line.row
+    if is_missing(row.get("error_gap")):
+        return MISSING
+    ends = interval(row["error_t90_low"], row["error_t90_high"], 3)
+    smallest = number(row["error_delta_star"], 3)
+    return f"{number(row['error_gap'], 3, signed=True)}\n{ends}\nδ* {smallest}"
+
+
 _MIXED = ends("", "mixed_gap_pp", "mixed_low_pp", "mixed_high_pp", n="", signed=True).text
 
 
@@ -245,11 +255,11 @@ class OverPairs(
     """
 
     says = (
-        "Differences of held-out recovery (pp), each the mean over pairs of the mean over "
-        f"seeds, with differences of R² and MSE. Brackets: {OVER_PAIRS}; new pair: 95 % "
-        "prediction interval of one pair's mean; resampled: pairs, seeds and the choice of "
-        "rates; mixed model: REML, pair as random intercept; sd: between pairs, and of seeds "
-        "within a pair."
+        "Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean "
+        f"over seeds. Brackets: {OVER_PAIRS}. Error: what registrations judge, the second "
+        "learner's error minus the first's in units of the target's variance, its 90 % t interval, "
+        "and δ*. New pair: 95 % prediction interval of one pair's mean; mixed model: REML, pair as "
+        "random intercept; sd: between pairs, and of seeds within a pair."
     )
     empty = False
     layout: ClassVar = {"widest": 6}
@@ -257,8 +267,8 @@ class OverPairs(
         called("optimizer"),
         cell("Pairs × seeds", _sizes),
         cell("Gap", lambda line: gap_lines(line.row)),
+        cell("Error", _error),
         cell("New pair", _interval("prediction")),
-        cell("Resampled", _interval("resampled")),
         cell("Mixed model", lambda line: _MIXED(line).replace(" ", "\n", 1)),
         cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
         value("δ*", "delta_star_pp"),
