@@ -1,6 +1,7 @@
 """Registrations of version 2: every outcome and every reason for it is reached."""
 
 import datetime
+import gc
 
 import numpy as np
 import pandas as pd
@@ -234,39 +235,42 @@ def test_a_gap_of_another_unit_is_refused(judged):
 
 
 def outcomes(values, claims):
-    """Outcome of each claim that a mean is above a number, the first alone and the others a family,
-    by scipy's t tests and statsmodels' Holm."""
-    sides = [
-        [stats.ttest_1samp(values, claim, alternative=side).pvalue for claim in claims]
-        for side in ("greater", "less")
-    ]
-    held = [[p[0], *multipletests(p[1:], method="holm")[1]] for p in sides]
+    """Outcome of each claim that a mean is above a number, by scipy's t tests: the first alone,
+    the two others a family by Holm's definition."""
+    held = []
+    for side in ("greater", "less"):
+        first, *two = (stats.ttest_1samp(values, c, alternative=side).pvalue for c in claims)
+        held.append([first, *(max(2 * min(two), p) for p in two)])
     return [
         "supported" if shown < 0.05 else "falsified" if refuted < 0.05 else "inconclusive"
         for shown, refuted in zip(*held, strict=True)
     ]
 
 
-def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write):
-    """Made-up studies whose pairs have outliers, judged by a loop over the pairs."""
+def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write, monkeypatch):
+    """Made-up studies with outliers, a primary and a family of two, against a loop over pairs."""
+    monkeypatch.setattr(gc, "collect", lambda: 0)  # statsmodels' Holm collects garbage each time
     generator, seen = np.random.default_rng(4), set()
-    claims = (0.0, -0.3, 1.0)
+    claims = (0.0, -0.3, 0.2)
     known = [
         reader.read(write(document(claim={"more_than": claim}, primary=not i), f"claim-{i}"))
         for i, claim in enumerate(claims)
     ]
     bindings = dict.fromkeys((each.name for each in known), BINDS)
-    for _ in range(25):
-        values = generator.normal(0.7, 1, 12) + 2 * generator.standard_t(2, 12).clip(-2, 2)
-        whole, without = outcomes(values, claims), [outcomes(np.delete(values, i), claims)
-                                                    for i in range(12)]  # fmt: skip
+    for _ in range(40):
+        values = generator.normal(0.7, 1, 12) + generator.standard_t(2, 12).clip(-4, 4)
+        whole = outcomes(values, claims)
+        without = [outcomes(np.delete(values, i), claims) for i in range(12)]
+        sames = [[each[i] for each in without].count(whole[i]) for i in range(3)]
+        new = {(i > 0, whole[i], min(max(sames[i], 9), 11)) for i in range(3)} - seen
+        if not new:
+            continue  # a case like those that were judged
+        seen |= new
         for i, verdict in enumerate(judge(known, tables(values), bindings)):
-            same = [each[i] for each in without].count(whole[i])
-            holds = whole[i] == "inconclusive" or same >= 10
+            holds = whole[i] == "inconclusive" or sames[i] >= 10
             assert verdict.outcome == (whole[i] if holds else "inconclusive")
-            words = f"another in {12 - same} of 12 studies with one pair left out"
+            words = f"another in {12 - sames[i]} of 12 studies with one pair left out"
             assert (words in verdict.reason) == (not holds)
-            seen.add((i > 0, whole[i], min(max(same, 9), 11)))
     for family in (False, True):  # both sides of the bound, alone and in a family
         assert {(family, "supported", same) for same in (9, 10, 11)} <= seen
 

@@ -248,9 +248,8 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     assert (verdict.outcome, verdict.n) == ("supported", 10)
     assert "2 of 12 pairs fail a guard" in verdict.reason
     known = reader.read(write(about("pair")))
-    case = evidence.read(
-        known, {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}, BINDS, {}
-    )
+    read = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
+    case = evidence.read(known, read, BINDS, {})
     assert (
         case.evidence[0].others[OTHERS["without_failing"]].dof == 9
     )  # ten pairs are left, those without a value being none

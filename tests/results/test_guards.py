@@ -68,6 +68,7 @@ def test_guards_read_no_heldout_error_of_a_learner():
 
     held = [c for c in frame if c.startswith(("heldout", "recovery", "r2", "stable"))]
     noise = np.random.default_rng(0).normal(0, 50, (len(frame), len(held)))
-    pd.testing.assert_frame_equal(told(frame.assign(**dict(zip(held, noise.T)))), told(frame))
+    moved = frame.assign(**dict(zip(held, noise.T, strict=True)))
+    pd.testing.assert_frame_equal(told(moved), told(frame))
     assert not told(frame.assign(edge=~frame["edge"])).equals(told(frame))
     assert not told(frame.assign(reference_error=1.7)).equals(told(frame))

@@ -109,7 +109,7 @@ def test_every_number_of_a_row(estimand, drawn):
             found_at = found[[mean.format(way), *names]].tolist()
             assert found_at == pytest.approx(expected, nan_ok=True)
     ends_of = {"r2_gap": ("r2_t95_low", "r2_t95_high")}
-    for name in (f"{m}_{l}" for m in ("recovery", "over_best") for l in ("full", "immediate")):
+    for name in (f"{m}_{s}" for m in ("recovery", "over_best") for s in ("full", "immediate")):
         ends_of[f"{name}_percent"] = tuple(f"{name}_{end}_percent" for end in ("low", "high"))
     for column, (low, high) in ends_of.items():
         values = estimates[column].to_numpy()
