@@ -13,7 +13,6 @@ with one_line():
     lock.require(FOLDERS)
     REGISTERED = [each for folder in FOLDERS for each in reader.read_all(folder)]
     BINDINGS = binding.bound_by(PLAN, REGISTERED)
-BEHAVIOUR = any(each.version >= binding.BEHAVIOUR for each in REGISTERED)
 
 
 rule statistics:
@@ -62,7 +61,7 @@ rule verdict:
     log:
         "<logs>/verdict.log",
     resources:
-        mem_mb=1500 if BEHAVIOUR else 500,
+        mem_mb=1500,
     params:
         study=STUDY["name"],
         assumed=ASSUMED,
@@ -70,7 +69,7 @@ rule verdict:
         allow_mixed=ALLOW_MIXED,
         code=code(
             *("orla.prereg.judge", "orla.prereg.lock", "orla.prereg.power"),
-            *(["orla.prereg.fingerprint"] if BEHAVIOUR else []),
+            "orla.prereg.fingerprint",
         ),
     message:
         "Judging the registrations"

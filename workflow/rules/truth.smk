@@ -25,6 +25,7 @@ rule truth_studies:
 rule truth_controls:
     input:
         models=expand("<results>/truth/{world}.parquet", world=WORLDS),
+        study=["<results>/lr_curves.parquet", "<results>/estimates.parquet"],
     output:
         controls="<results>/truth_controls.parquet",
     log:
@@ -34,8 +35,9 @@ rule truth_controls:
     params:
         truth=TRUTH,
         statistics=STUDY["statistics"],
+        comparisons=STUDY["comparisons"],
         allow_mixed=ALLOW_MIXED,
-        code=code("orla.truth.verdicts"),
+        code=code("orla.truth.matched"),
     message:
         "Judging {params.truth[studies]} made-up studies of each kind"
     script:

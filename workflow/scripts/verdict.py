@@ -41,10 +41,10 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         if each.tested and params.study in each.studies
     ]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
-    if behaving := [each for each in tested if each.version >= binding.BEHAVIOUR]:
-        plan = checked(snakemake.config)
+    plan = checked(snakemake.config) if tested else None
+    if plan:
         catalogue.use_plugins(plan.config.get("plugins", []))
-    for each in behaving:
+    for each in tested:
         bindings[each.name] |= binding.behaviour(plan, each)
         bindings[each.name]["results"] = str(Path(snakemake.output.verdicts).parent)
         # True, or more than one answer.

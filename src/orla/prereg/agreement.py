@@ -12,7 +12,6 @@ from orla.prereg.registration import PAIR, RESULT, Registration
 ALPHA = 0.05
 """Level at which the tables of a registration of version 1 must have been made."""
 
-_BYTES = 2  # the version that binds files byte by byte
 WIDE = {"pp": 5.0, "variance": 0.033}
 """Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
 
@@ -78,7 +77,7 @@ def check(registration: Registration) -> None:
 def check_lockable(registration: Registration) -> None:
     """Refuse what may not be locked.
 
-    That is one without binds or with those of version 2, with a wide margin without a reason, or
+    That is one without binds, with a wide margin without a reason, or
     with a check or criterion that is always true.
 
     Raises:
@@ -91,9 +90,7 @@ def check_lockable(registration: Registration) -> None:
         "--configfile ..."
     )
     if registration.tested and not registration.binds:
-        raise OrlaError(f"{name}: binds neither config nor code; {command}")
-    if registration.version == _BYTES:
-        raise OrlaError(f"{name}: version 2 binds no behaviour; write version: 3, and {command}")
+        raise OrlaError(f"{name}: binds neither config nor behaviour; {command}")
     if registration.tested and registration.rule.margin and not registration.margin_reason:
         value, widest = registration.rule.value, WIDE.get(registration.scale, np.inf)
         if value > widest:

@@ -39,13 +39,17 @@ class Amendment:
         return saw_something(self.results_seen)
 
 
-def read(path: Path) -> Amendment:
-    """Read one amendment.
+def read(path: Path) -> list[Amendment]:
+    """Read a file of amendments: one a registration that it names.
 
     Raises:
         OrlaError: The file does not fit its schema.
     """
-    return Amendment(**load(path, "amendment"))
+    document = load(path, "amendment")
+    named = document.pop("registrations", None)
+    if named is None:
+        return [Amendment(**document)]
+    return [Amendment(name, digest, **document) for name, digest in named.items()]
 
 
 def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
@@ -64,22 +68,27 @@ def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendm
                 raise OrlaError(
                     f"{path}: differs from its lock; undo the change, and write a further amendment"
                 )
-            amendment = read(path)
-            if amendment.registration not in earlier:
-                raise OrlaError(
-                    f'{path}: amends "{amendment.registration}", which is not in '
-                    f"{folder / 'LOCK'} before it"
-                )
-            locked = entries[amendment.registration].date
-            if not locked <= day(amendment.date, str(path)) <= line.date:
-                raise OrlaError(
-                    f"{path}: dated {amendment.date}, not between the days on which "
-                    f"{amendment.registration} and the amendment were locked ({locked} and "
-                    f"{line.date})"
-                )
-            found.setdefault(amendment.registration, []).append(amendment)
+            for amendment in read(path):
+                _check_place(path, amendment, entries, earlier, line)
+                found.setdefault(amendment.registration, []).append(amendment)
         earlier.add(name)
     return found
+
+
+def _check_place(
+    path: Path, amendment: Amendment, entries: Mapping[str, Line], earlier: set[str], line: Line
+) -> None:
+    if amendment.registration not in earlier:
+        raise OrlaError(
+            f'{path}: amends "{amendment.registration}", which is not in '
+            f"{path.parents[1] / 'LOCK'} before it"
+        )
+    locked = entries[amendment.registration].date
+    if not locked <= day(amendment.date, str(path)) <= line.date:
+        raise OrlaError(
+            f"{path}: dated {amendment.date}, not between the days on which "
+            f"{amendment.registration} and the amendment were locked ({locked} and {line.date})"
+        )
 
 
 def seen_in_words(seen: Seen) -> str:

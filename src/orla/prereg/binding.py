@@ -1,8 +1,7 @@
-"""What a registration binds: the config, and the code or the behaviour, that its results depend on.
+"""What a registration binds: a public record of each condition, and the behaviour of every part.
 
-A registration of version 2 binds the files that make its task's episodes, byte by byte. One of
-version 3 binds a public record of each condition and the behaviour of every part
-(`orla.prereg.fingerprint`); the syntax of the code is shown beside it, and decides nothing.
+The behaviour is that of `orla.prereg.fingerprint`; the syntax of the code is shown beside it, and
+decides nothing.
 """
 
 import ast
@@ -20,19 +19,13 @@ from orla.files import atomic
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, sources
+from orla.results.guards import LEAST_RATES
 from orla.schema import nearest
 from orla.study.config import checked, settled
 from orla.study.plan import Condition, Plan
 from orla.study.quantities import Quantity, quantity_of
+from orla.study.seeds import without_locks
 
-BEHAVIOUR = 3
-"""The version from which behaviour is bound in place of bytes."""
-LEAST_RATES = 3
-
-# What is only measured beside: it changes no held-out result.
-_BESIDE = ("observers", "probes", "horizons")
-# The catalogue makes parts of the config's options, which are bound, and computes nothing.
-_MAKING = "orla/catalogue/"
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
 
@@ -40,60 +33,24 @@ _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "or
 def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
     """What a study binds of a registration, behaviour apart; quick, without PyTorch.
 
-    The config: the task with its pairs and source, the settings of pretraining for the network, the
+    The record holds the task with its source, the settings of pretraining for the network, the
     comparison or quantity, the statistics, and for each condition its network, learner, optimizer,
     start, rates, their growth, and seeds. It holds nothing of reports, of how fast it is computed,
-    or of other conditions.
-
-    Args:
-        plan: The plan of the study's config.
-        registration: The registration; one whose conditions the study does not run has a hash of
-            its own too.
+    of other conditions, or of seeds that follow from a lock.
 
     Returns:
-        Of version 2 `config_sha256`, `code_sha256` and, where manipulation checks read quantities,
-        `checks_sha256`; of version 3 `record_sha256`, and `refused`, why the study does not answer
-        it as it says.
-
-    Raises:
-        OrlaError: A part that the config names is no file of the package or of a plug-in.
+        `record_sha256`, and `refused`, why the study does not answer the registration as it says.
     """
-    if registration.version >= BEHAVIOUR:
-        record = {"study": record_of(plan, registration)}
-        record["checks"] = {
-            name: _quantity_record(plan, each) if (each := _quantity(plan, name)) else None
-            for name in registration.checked
-        }
-        try:
-            check_answered(plan, registration)
-        except OrlaError as error:
-            return {"record_sha256": _digest(record), "refused": str(error)}
-        return {"record_sha256": _digest(record)}
-    config, about = plan.config, _quantity(plan, registration.quantity)
-    if registration.quantity:
-        judged = _of_quantity(plan, about) if about else {}
-    else:
-        judged = _of_jobs(plan, conditions(plan, registration)) | {
-            "task": config["tasks"].get(registration.task),
-            "comparison": config["comparisons"].get(registration.comparison, {}).get("minus"),
-            "pretraining": plan.pretraining(registration.conditions["architecture"]),
-        }
-    names = {term.where["task"] for term in about.terms} if about else {registration.task}
-    tasks = [config["tasks"].get(name) for name in sorted(names)]
-    kinds = dict.fromkeys(task["kind"] for task in tasks if task)
-    files = [file for kind in kinds for file in files_of("task", kind)]
-    code = {
-        name: digest
-        for name, digest in sources("orla.tasks.episode", *files).items()
-        if not name.startswith(_MAKING)
+    record = {"study": record_of(plan, registration)}
+    record["checks"] = {
+        name: _quantity_record(plan, each) if (each := _quantity(plan, name)) else None
+        for name in registration.checked
     }
-    quantities = {name: _quantity(plan, name) for name in registration.checked}
-    read = {n: _of_quantity(plan, each) if each else None for n, each in quantities.items()}
-    return {
-        "config_sha256": _digest(judged),
-        "code_sha256": hash_of(code),
-        **({"checks_sha256": _digest(read)} if read else {}),
-    }
+    try:
+        check_answered(plan, registration)
+    except OrlaError as error:
+        return {"record_sha256": _digest(record), "refused": str(error)}
+    return {"record_sha256": _digest(record)}
 
 
 def record_of(plan: Plan, registration: Registration) -> dict[str, Any]:
@@ -114,10 +71,17 @@ def _records(plan: Plan, run: Iterable[Condition]) -> dict[str, Any]:
     run, config = list(run), plan.config
     return {
         "conditions": [_record(plan, condition) for condition in run],
-        "tasks": {c.task: config["tasks"].get(c.task) for c in run},
+        "tasks": {name: _task(config["tasks"][name], run) for name in {c.task for c in run}},
         "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
         "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
     }
+
+
+def _task(task: Mapping[str, Any], run: Iterable[Condition]) -> Mapping[str, Any]:
+    """A task with the pairs that conditions are run on, without seeds that follow from a lock."""
+    names = {c.pair for c in run}
+    pairs = {name: pair for name, pair in task.get("pairs", {}).items() if name in names}
+    return without_locks({**task, "pairs": pairs} if pairs else task)
 
 
 def _record(plan: Plan, condition: Condition) -> dict[str, Any]:
@@ -135,28 +99,6 @@ def _record(plan: Plan, condition: Condition) -> dict[str, Any]:
         "learning rates": plan.grid(c),
         "growth of the grid": plan.config["grid_growth"],
         "freezing points": plan.config["stable_windows"],
-    }
-
-
-def _of_jobs(plan: Plan, run: Iterable[Condition]) -> dict[str, Any]:
-    jobs = [plan.job(condition) for condition in run]
-    return {
-        "jobs": [{k: v for k, v in job.items() if k not in _BESIDE} for job in jobs],
-        "stable_windows": plan.config.get("stable_windows"),
-        "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
-    }
-
-
-def _of_quantity(plan: Plan, about: Quantity) -> dict[str, Any]:
-    config, run = plan.config, _conditions(plan, about)
-    tasks = sorted({term.where["task"] for term in about.terms})
-    networks = sorted({condition.architecture for condition in run})
-    return _of_jobs(plan, run) | {
-        "tasks": {name: config["tasks"].get(name) for name in tasks},
-        "quantity": config["quantities"][about.name],
-        # What a probe measures of these models is the quantity itself.
-        "watched": [{k: plan.job(c)[k] for k in ("observers", "probes")} for c in run],
-        "pretraining": {name: plan.pretraining(name) for name in networks},
     }
 
 
@@ -258,7 +200,7 @@ def check_answered(plan: Plan, registration: Registration) -> None:
 
     Raises:
         OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
-            seeds; of version 3 a grid of fewer than three rates too.
+            seeds, or a grid of fewer than three rates.
     """
     name, config = f"registration {registration.name}", plan.config
     if config["name"] not in registration.studies:
@@ -266,13 +208,12 @@ def check_answered(plan: Plan, registration: Registration) -> None:
             f'{name}: study "{config["name"]}" is not among its studies '
             f"({', '.join(registration.studies)}); name the config that it is for"
         )
-    if registration.version >= BEHAVIOUR:
-        for condition in read_conditions(plan, registration):
-            if len(rates := plan.grid(condition)) < LEAST_RATES:
-                raise OrlaError(
-                    f"{name}: {condition.learner} with {condition.optimizer} is tried at "
-                    f"{len(rates)} learning rates; give grids of at least {LEAST_RATES}"
-                )
+    for condition in read_conditions(plan, registration):
+        if len(rates := plan.grid(condition)) < LEAST_RATES:
+            raise OrlaError(
+                f"{name}: {condition.learner} with {condition.optimizer} is tried at {len(rates)} "
+                f"learning rates; give grids of at least {LEAST_RATES}"
+            )
     for quantity in registration.checked:
         _check_quantity(plan, registration, quantity)
     if registration.quantity:

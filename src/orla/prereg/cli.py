@@ -57,12 +57,10 @@ def _bind(arguments: argparse.Namespace) -> None:
     known = _claim(arguments.file)
     plan = binding.plan_of(arguments.configfile)
     binding.check_answered(plan, known)
-    binds = binding.bound(plan, known)
-    if known.version >= binding.BEHAVIOUR:
-        catalogue.use_plugins(plan.config.get("plugins", []))
-        folders = [Path(plan.config["pathvars"]["results"]), *binding.results_folders(known)]
-        binds |= binding.behaviour(plan, known)
-        binds["results"] = list(dict.fromkeys(map(str, folders)))
+    catalogue.use_plugins(plan.config.get("plugins", []))
+    folders = [Path(plan.config["pathvars"]["results"]), *binding.results_folders(known)]
+    binds = binding.bound(plan, known) | binding.behaviour(plan, known)
+    binds["results"] = list(dict.fromkeys(map(str, folders)))
     read = binding.sweeps(plan, known)
     binding.write(arguments.file, binds | ({"sweeps": read} if read else {}))
     for name, value in {**binds, **binds.pop("parts", {})}.items():
@@ -137,7 +135,7 @@ def _power(arguments: argparse.Namespace) -> None:
 def _claim(path: Path) -> Registration:
     known = reader.read(path)
     if not known.tested:
-        raise OrlaError(f"{path}: a registration of version 1; this is for version: 2")
+        raise OrlaError(f"{path}: a registration of version 1; this is for later ones")
     return known
 
 
@@ -158,14 +156,14 @@ def _refuse_seen(known: Registration, results: Path) -> None:
 
 def _check_amendment(path: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
-    amendment = amendments.read(path)
-    known = reader.read(arguments.folder / amendment.registration)
-    found = existing.results(known, arguments.results)
-    if found and not amendment.saw_something:
-        raise OrlaError(
-            f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
-            "been seen in results_seen"
-        )
+    for amendment in amendments.read(path):
+        known = reader.read(arguments.folder / amendment.registration)
+        found = existing.results(known, arguments.results)
+        if found and not amendment.saw_something:
+            raise OrlaError(
+                f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
+                "been seen in results_seen"
+            )
 
 
 def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:

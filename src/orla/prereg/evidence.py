@@ -11,11 +11,6 @@ from orla.prereg.registration import QUANTITIES, Registration, Value, check_colu
 from orla.prereg.rows import Evidence
 
 Tables = Mapping[str, pd.DataFrame]
-_BOUND = {
-    "config_sha256": "config that its conditions depend on",
-    "checks_sha256": "config of the quantities that its manipulation checks read",
-    "code_sha256": "task's code",
-}
 
 
 @dataclass(frozen=True)
@@ -90,28 +85,19 @@ def _checks(registration: Registration, tables: Tables, assumed: Mapping[str, Va
 
 
 def _binding(registration: Registration, binding: Mapping[str, Any] | None) -> list[str]:
-    """How the study differs from the config and code that were bound."""
+    """How the study differs from the record and the behaviour that were bound."""
     if not registration.binds:
-        return ["it binds neither config nor code"]
+        return ["it binds neither config nor behaviour"]
     if binding is None:
         return ["the study does not say which config and code it ran"]
-    if "parts" in registration.binds:
-        return _behaviour(registration, binding)
-    return [
-        _other_binding(text, name, registration, binding)
-        for name, text in _BOUND.items()
-        if name in registration.binds and binding.get(name) != registration.binds[name]
-    ]
-
-
-def _behaviour(registration: Registration, binding: Mapping[str, Any]) -> list[str]:
-    """How the study differs from the record and the behaviour that were bound."""
     problems = [binding["refused"]] if "refused" in binding else []
-    if binding.get("record_sha256") != registration.binds["record_sha256"]:
+    told, wanted = (b.get("record_sha256", "none") for b in (binding, registration.binds))
+    if told != wanted:
         problems.append(
-            _other_binding(_BOUND["config_sha256"], "record_sha256", registration, binding)
+            f"the config that its conditions depend on is not the one registered ({told[:9]}, "
+            f"registered {wanted[:9]}): run what was registered, or amend the registration"
         )
-    parts, bound = binding.get("parts", {}), registration.binds["parts"]
+    parts, bound = binding.get("parts", {}), registration.binds.get("parts", {})
     problems += [
         f"{name} does not behave as registered ({parts.get(name, 'none')}, registered "
         f"{bound.get(name, 'none')}): undo the change, or amend the registration"
@@ -121,12 +107,3 @@ def _behaviour(registration: Registration, binding: Mapping[str, Any]) -> list[s
     if binding.get("uncommitted"):
         problems.append("its results were made by uncommitted code: commit it, and run again")
     return problems
-
-
-def _other_binding(
-    what: str, name: str, registration: Registration, binding: Mapping[str, Any]
-) -> str:
-    return (
-        f"the {what} is not the one registered ({binding.get(name, 'none')[:9]}, registered "
-        f"{registration.binds[name][:9]}): run what was registered, or amend the registration"
-    )

@@ -105,8 +105,11 @@ def parts(plan: Plan, conditions: list[Condition], registration: Registration) -
             partial(trials.swept, {**job, "network": trials.small(job["network"])}, specs)
         )
         settings = plan.config["statistics"]
-        found["sweep and choice of the rate"] = models
-        found["statistics"] = lambda: trials.statistics(models(), learners, settings)
+        reads: dict[str, list[str]] = {}
+        for name, columns in registration.reads:
+            reads.setdefault(name, []).extend(columns)
+        found["sweep and choice of the rate"] = lambda: trials.chosen(models())
+        found["statistics"] = lambda: trials.statistics(models(), learners, settings, reads)
     found["guards"] = trials.guards_met
     found["judge"] = partial(trials.judged, registration)
     return found

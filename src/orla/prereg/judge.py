@@ -152,7 +152,7 @@ def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
 
 
 def _beside(registration: Registration, bindings: Mapping[str, Binding]) -> str:
-    """What a verdict says of the results that were read and of the code, from version 3 on."""
+    """What a verdict says of the results that were read and of the code."""
     binding = bindings.get(registration.name)
     if binding is None or "parts" not in registration.binds:
         return ""

@@ -28,7 +28,7 @@ def read(path: str | Path) -> Registration:
     path = Path(path)
     document = parse(path)
     later = isinstance(document, dict) and "version" in document
-    return (_version_2 if later else _version_1)(path)
+    return (_version_3 if later else _version_1)(path)
 
 
 def read_all(folder: str | Path) -> list[Registration]:
@@ -88,8 +88,8 @@ def _criterion(document: Mapping[str, Any], name: str) -> Reading:
     )
 
 
-def _version_2(path: Path) -> Registration:
-    document = load(path, "version-2")
+def _version_3(path: Path) -> Registration:
+    document = load(path, "version-3")
     _check_parts(path, document)
     sample, exclusions = document["sample"], document["exclusions"]
     [(name, value)] = document["claim"].items()
@@ -143,9 +143,6 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     _demand(path, f"unit {unit}", "sample.pairs", "pairs" in sample, unit == PAIR)
     failing = "max_failing" in exclusions
     _demand(path, f"unit {unit}", "exclusions.max_failing", failing, unit == PAIR)
-    if binds := document.get("binds"):
-        name = f"version {document['version']}"
-        _demand(path, name, "binds.parts", "parts" in binds, document["version"] > 2)
     if not about and document["minus"][0] == document["minus"][1]:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
 

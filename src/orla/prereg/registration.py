@@ -154,7 +154,7 @@ class Registration:
     rule: MeanRule | None = None
     scale: str = "pp"
     seen: str = ""
-    version: int = 2
+    version: int = 3
     least: int = 0
     studies: tuple[str, ...] = ()
     primary: bool = False

@@ -33,6 +33,7 @@ from orla.prereg.registration import (
 )
 from orla.prereg.rows import LEARNERS
 from orla.results import base, frames, guards
+from orla.results.grids import NEEDED
 from orla.results.scales import SCALES
 from orla.study import scores
 from orla.study.batches import initial_parameters, moments
@@ -174,14 +175,25 @@ def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.D
     return frames.frames(tables, traces)
 
 
+def chosen(models: Mapping[str, pd.DataFrame]) -> Any:
+    """Errors of the models of a sweep, and which of them each choice of a rate marks."""
+    return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
+
+
 def statistics(
-    models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
+    models: Mapping[str, pd.DataFrame],
+    learners: list[str],
+    statistics: Mapping[str, Any],
+    reads: Mapping[str, list[str]],
 ) -> Any:
-    """The tables that registrations read, of two pairs that differ by made-up factors."""
+    """What a registration reads (result -> columns), of two pairs that differ by made-up factors.
+
+    A column's factor follows from its name, so that further columns change nothing.
+    """
     first = models[MODELS]
     second = first.assign(pair="pair-1")
-    for number, name in enumerate(first.select_dtypes("float").columns.drop("learning_rate")):
-        second[name] = first[name] * (1.1 + 0.01 * number)
+    for name in first.select_dtypes("float").columns.drop("learning_rate"):
+        second[name] = first[name] * (1.1 + 0.01 * (sum(map(ord, name)) % 17))
     at = first.iloc[0][[key for key in KEYS if key not in ("pair", "learner")]].to_dict()
     signs = zip(("plus", "minus"), learners, strict=False)
     terms = [{sign: "heldout_error", "learner": learner} for sign, learner in signs]
@@ -192,10 +204,15 @@ def statistics(
         {_COMPARISON: quantity},
     )
     tables = {"models": pd.concat([first, second], ignore_index=True)}
-    names = [*([RESULT[SEED], RESULT[PAIR]] if len(learners) > 1 else []), QUANTITIES]
+    of_gaps = [RESULT[SEED], RESULT[PAIR]] if len(learners) > 1 else []
+    names = [*of_gaps, QUANTITIES, QUANTITY_PAIRS]
     for name in names:
         tables[name] = base.build(name, tables, settings)
-    return [{c: v for c, v in tables[name].items() if c != "guards"} for name in names]
+    return [
+        {c: tables[name][c] for c in sorted({*reads[name]}) if c != "guards"}
+        for name in names
+        if name in reads
+    ]
 
 
 def guards_met() -> list[int]:
@@ -215,7 +232,7 @@ def judged(registration: Registration) -> Any:
     grid = list(product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0)))
     found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
     found.append(judge.holm([0.001, 0.02, 0.03, 0.6]))
-    plain = replace(registration, checks=(), primary=True, version=2, binds={"config_sha256": "x"})
+    plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
     error = abs(rule.value) / 30 or 0.1
     means = rule.gaps(5 * error)
     cases = [(float(mean), {}) for mean in means[::2]]
@@ -257,7 +274,7 @@ def _rows(
     [reading] = registration.readings
     by_pairs, seeds = registration.unit == PAIR, seeds or registration.seeds
     number = number or registration.pairs
-    n = number if by_pairs else seeds
+    n = number if by_pairs else seeds - diverged
     dof = max(n - 1, 1)
     half = stats.t.ppf(1 - registration.alpha, dof) * error
     row: dict[str, Any] = {**DEFAULTS, **reading.where, "unit": registration.unit}
@@ -267,7 +284,7 @@ def _rows(
     values |= {"low": gap - half, "high": gap + half}
     row |= {reading.columns[role]: value for role, value in values.items()}
     row |= {"n_pairs": number if by_pairs else 1, "n_seeds": seeds - diverged}
-    row[reading.columns["n"]] = n if by_pairs else seeds - diverged
+    row[reading.columns["n"]] = n
     row |= {"n_diverged": diverged, "n_failing": failing if by_pairs else 0}
     row |= {"has_meaning": has_meaning}
     formed = {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
@@ -312,7 +329,7 @@ def episodes(task: Mapping[str, Any]) -> Any:
         small = replace(
             part,
             source="simulated",
-            pairs={pair: part.pairs[pair]},
+            pairs={pair: replace(part.pairs[pair], seed=1)},
             simulated=replace(part.simulated, task=short),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )

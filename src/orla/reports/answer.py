@@ -61,7 +61,8 @@ def answer(
     )
     if subject:
         over = _over_pairs(results.get("over_pairs"), estimates, study)
-        said = [_of_pair(best, study), over or _parts(best, study)]
+        said = [_of_pair(best, study), _by_pretraining(best, estimates, study)]
+        said.append(over or _parts(best, study))
         said.append(_beside_baselines(best, results, study))
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
         name = ESTIMANDS.get(best.estimand, best.estimand)
@@ -111,6 +112,34 @@ def _of_pair(condition: _Condition, study: StudyFacts) -> str:
     title = task + condition.group.title.removeprefix(task)
     pair = " of one pair of sessions" if keys["pair"] else ""
     return f"{_told(condition.comparison, cells, study)} ({networks}{pair}: {title})."
+
+
+def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
+    """The same differences on the same network after other windows of pretraining."""
+    keys, specs = condition.group.keys, study.instances.get("architecture", {})
+    own, windows, told = keys["architecture"], study.pretraining, []
+    same = [key for key in keys if key in estimates and key != "architecture"]
+    rows = estimates[(estimates[same] == pd.Series({key: keys[key] for key in same})).all(axis=1)]
+    rows = rows[rows["estimand"] == condition.estimand]
+    rows = rows[rows["comparison"] == condition.comparison]
+    for network, of_network in rows.groupby("architecture", sort=False):
+        if specs.get(network) != specs.get(own) or windows.get(network) == windows.get(own):
+            continue
+        gaps = [
+            f"{study.called('optimizer', row['optimizer'])} "
+            f"{_gap(row, row['t95_low_pp'], row['t95_high_pp'])}"
+            for row in of_network.to_dict("records")
+            if _is_quotable(row) and row["optimizer"] in set(condition.rows["optimizer"])
+        ]
+        if gaps:
+            told.append(f"windows of {count_of(windows[network], 'step')}: {phrase(gaps)}")
+    if not told:
+        return ""
+    first = count_of(windows[own], "step")
+    return (
+        f"That is after pretraining with windows of {first}; the same network pretrained with "
+        f"{'; with '.join(told)}."
+    )
 
 
 def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:

@@ -163,6 +163,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         level("gap_pp"),
         *_MEANS,
     )
+    every_cell = (*cells, *_SOUND)
     columns: ClassVar = {
         **_WITHOUT_PAIR,
         **COMPARED,

@@ -15,6 +15,7 @@ from orla.study.declared import Declared, declared
 from orla.study.fitting import check_fit
 from orla.study.plan import SECTIONS, Plan, listed
 from orla.study.quantities import SCORES, quantity_of
+from orla.study.seeds import from_locks
 from orla.truth.worlds import WINDOW
 
 # The highest alpha that src/orla/prereg/schemas.yaml allows.
@@ -37,7 +38,8 @@ def checked(given: Mapping[str, Any]) -> Plan:
     parts = declared(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    plan = Plan(config | {"tasks": _with_sources(config["tasks"], parts)}, parts)
+    tasks = from_locks(_with_sources(config["tasks"], parts))
+    plan = Plan(config | {"tasks": tasks}, parts)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):

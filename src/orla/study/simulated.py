@@ -33,7 +33,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
         OrlaError: As in `sessions.from_spikes.prepare`.
     """
     sessions = task.pairs[pair]
-    days = both_days(replace(task.simulated, seed=task.seed(pair)))
+    days = both_days(task.simulation(pair))
     a, b = (
         _session(name, task.source, *day)
         for name, day in zip((sessions.a, sessions.b), days, strict=True)

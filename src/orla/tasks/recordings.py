@@ -39,6 +39,12 @@ class SessionPair:
     a: str = option(text="Session to pretrain on.")
     b: str = option(text="Session to adapt to.")
     seed: int | None = option(None, "Seed of this pair's simulation; null takes simulated.seed.")
+    seed_from: str = option(
+        "", "Registration from whose lock the seed follows; then seed is left out."
+    )
+    drift_scale: float | None = option(
+        None, "Drift of this pair's simulation; null takes simulated.drift.scale.", least=0.0
+    )
 
 
 @dataclass(frozen=True)
@@ -114,13 +120,30 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         return record | ({"seed": self.seed(pair)} if record["simulated"] else {})
 
     def seed(self, pair: str) -> int:
-        """Seed of the simulation of a pair."""
-        seed = self.pairs[pair].seed
-        return self.simulated.seed if seed is None else seed
+        """Seed of the simulation of a pair.
+
+        Raises:
+            OrlaError: it follows from a lock that there is not yet.
+        """
+        given = self.pairs[pair]
+        if given.seed is None and given.seed_from:
+            raise OrlaError(
+                f"recordings: the seed of {pair} follows from the lock of {given.seed_from}, which "
+                f"is not locked; run: python -m orla prereg lock {given.seed_from} --folder "
+                f"{Path(given.seed_from).parent}"
+            )
+        return self.simulated.seed if given.seed is None else given.seed
+
+    def simulation(self, pair: str) -> simulator.Settings:
+        """Settings of the simulation of a pair."""
+        settings, scale = self.simulated, self.pairs[pair].drift_scale
+        if scale is not None:
+            settings = replace(settings, drift=replace(settings.drift, scale=scale))
+        return replace(settings, seed=self.seed(pair))
 
     def simulate(self, pair: str, path_a: Path | str, path_b: Path | str) -> None:
         """Write the two simulated sessions of a pair as MATLAB files."""
-        simulator.write(path_a, path_b, replace(self.simulated, seed=self.seed(pair)))
+        simulator.write(path_a, path_b, self.simulation(pair))
 
     def streams(
         self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""

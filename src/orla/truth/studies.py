@@ -54,10 +54,9 @@ def models(
         catalogue.make("loss", episode.loss),
         batch_models=min(worlds.BATCH, len(seeds)),
     )
-    chosen = {
-        worlds.IMMEDIATE: np.arange(len(seeds)),
-        worlds.FULL: np.flatnonzero(seeds % each < networks),
-    }
+    chosen = {worlds.IMMEDIATE: np.arange(len(seeds))}
+    if any(c.world == world and c.planted is None for c in worlds.CONTROLS.values()):
+        chosen[worlds.FULL] = np.flatnonzero(seeds % each < networks)
     frames = []
     for learner, index in chosen.items():
         run = _run(world, learner, _of_seeds(episode, index), pretrained, index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,26 +14,27 @@ from orla.prereg import judge
 from orla.prereg.registration import PAIR, Registration
 from orla.prereg.rules.base import rules
 from orla.results import base
+from orla.results.scales import VARIANCE
 from orla.truth import worlds
 from orla.truth.studies import reselected
 from orla.truth.worlds import Control
 
+_OUTCOMES = ("supported", "falsified", "inconclusive", "untestable")
 COLUMNS = {
     "world": "Name of the control.",
     "means": "What it is made of.",
-    "true_gap_pp": "Gap that was planted (pp); null where learners differ.",
+    "true_gap": "Gap that was planted, in the claim's unit; null where learners differ.",
     "claim": "What was claimed.",
     "studies": "Made-up studies.",
-    **{o: "Studies with this verdict." for o in ("supported", "falsified", "inconclusive")},
-    "untestable": "Studies with this verdict.",
+    **dict.fromkeys(_OUTCOMES, "Studies with this verdict."),
     "right": "Studies whose verdict is right.",
     "wrong": "Studies whose verdict is wrong.",
     "undecided": "All other studies.",
     "wrong_share": "Share of wrong verdicts.",
     "wrong_low": "Lower end of its 95 % Clopper-Pearson interval.",
     "wrong_high": "Upper end of that interval.",
-    "gap_pp": "Mean over studies of the estimated gap (pp).",
-    "between_sd_pp": "Mean over studies of the standard deviation between pairs (pp).",
+    "gap": "Mean over studies of the estimated gap, in that unit.",
+    "between_sd": "Mean over studies of the standard deviation between pairs.",
 }
 _COMPARISON = "truth"
 
@@ -66,8 +67,8 @@ def verdicts(
     networks: int,
     settings: base.Settings,
 ) -> pd.DataFrame:
-    """One row a study: `outcome`, `reason`, `gap_pp` and `between_sd_pp`."""
-    full = worlds.FULL if control.planted_pp is None else worlds.AGAIN
+    """One row a study: `outcome`, `reason`, `gap` and `between_sd`."""
+    full = worlds.FULL if control.planted is None else worlds.AGAIN
     compared = base.Comparison("", full, worlds.IMMEDIATE)
     settings = replace(settings, comparisons={_COMPARISON: compared}, main=_COMPARISON)
     chosen = sides(control, models, networks)
@@ -93,8 +94,8 @@ def verdicts(
                 "study": number,
                 "outcome": verdict["outcome"],
                 "reason": verdict["reason"],
-                "gap_pp": row["gap_pp"],
-                "between_sd_pp": row["between_sd_pp"],
+                "gap": row["error_gap"],
+                "between_sd": row["error_between_sd"],
             }
         )
     return pd.DataFrame(rows)
@@ -103,7 +104,7 @@ def verdicts(
 def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame:
     """The models of the control's two learners, rates chosen, with the planted gap."""
     immediate = models[models["learner"] == worlds.IMMEDIATE]
-    if control.planted_pp is None:
+    if control.planted is None:
         own = models[models["seed"] < networks]
         return reselected(own)
     if control.halves:
@@ -113,18 +114,18 @@ def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame
         first, second = immediate["seed"] % 2 == 0, immediate["seed"] % 2 == 1
         number = immediate["seed"] // 2
     immediate = immediate.assign(seed=number)
-    again = planted(immediate[first].assign(learner=worlds.AGAIN), control.planted_pp)
+    again = planted(immediate[first].assign(learner=worlds.AGAIN), control.planted)
     return reselected(pd.concat([again, immediate[second]], ignore_index=True))
 
 
-def planted(models: pd.DataFrame, gap_pp: float) -> pd.DataFrame:
-    """Models that recover `gap_pp` more of what is judged; rates are chosen as before."""
+def planted(models: pd.DataFrame, gap: float) -> pd.DataFrame:
+    """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
     spread = models["frozen_heldout_error"] - models["reference_error"]
     estimand = worlds.ESTIMAND
     return models.assign(
         **{
-            estimand.recovery: models[estimand.recovery] + gap_pp,
-            estimand.error: models[estimand.error] - gap_pp / 100 * spread,
+            estimand.recovery: models[estimand.recovery] + 100 * gap / spread,
+            estimand.error: models[estimand.error] - gap,
         }
     )
 
@@ -135,7 +136,6 @@ def _registered(
     """The control's registration."""
     minus = (full, worlds.IMMEDIATE)
     [(kind, value)] = control.claim.items()
-    outcomes = ("supported", "falsified", "inconclusive", "untestable")
     return Registration(
         name=name,
         folder=Path(),
@@ -157,38 +157,45 @@ def _registered(
         comparison=_COMPARISON,
         minus=minus,
         rule=rules()[kind](float(value)),
+        scale=VARIANCE.unit,
         alpha=alpha,
-        binds={"config_sha256": "none", "code_sha256": "none"},
+        binds={"record_sha256": "none"},
         max_diverged=2,
         max_failing=pairs // 2,
         checks=(),
-        outcomes=dict.fromkeys(outcomes, "As it is."),
+        outcomes=dict.fromkeys(_OUTCOMES, "As it is."),
         must_recover=minus,
     )
 
 
 def _row(name: str, control: Control, judged: pd.DataFrame) -> dict[str, object]:
-    counts = judged["outcome"].value_counts()
-    n = len(judged)
-    right, wrong = (
-        int(sum(counts.get(o, 0) for o in outcomes)) for outcomes in (control.right, control.wrong)
-    )
-    share = stats.binomtest(wrong, n).proportion_ci(0.95)
     [(kind, value)] = control.claim.items()
+    said = {"world": name, "means": control.means, "claim": f"{kind} {value:g}"}
+    said["true_gap"] = np.nan if control.planted is None else control.planted
+    return said | counted(judged, control.right, control.wrong)
+
+
+def counted(
+    judged: pd.DataFrame, right: Collection[str], wrong: Collection[str]
+) -> dict[str, object]:
+    """How many studies got which verdict, the wrong share, and means over studies.
+
+    Args:
+        judged: One row a study, from `verdicts`.
+        right, wrong: The outcomes that are so; the rest is undecided.
+    """
+    counts = judged["outcome"].value_counts()
+    n, each = len(judged), dict.fromkeys(_OUTCOMES, 0) | counts.to_dict()
+    answers = [sum(each[outcome] for outcome in outcomes) for outcomes in (right, wrong)]
+    share = stats.binomtest(answers[1], n).proportion_ci(0.95)
     return {
-        "world": name,
-        "means": control.means,
-        "true_gap_pp": np.nan if control.planted_pp is None else control.planted_pp,
-        "claim": f"{kind} {value:g}",
         "studies": n,
-        **{o: int(counts.get(o, 0)) for o in ("supported", "falsified", "inconclusive")},
-        "untestable": int(counts.get("untestable", 0)),
-        "right": right,
-        "wrong": wrong,
-        "undecided": n - right - wrong,
-        "wrong_share": wrong / n,
+        **each,
+        **dict(zip(("right", "wrong"), answers, strict=True)),
+        "undecided": n - sum(answers),
+        "wrong_share": answers[1] / n,
         "wrong_low": share.low,
         "wrong_high": share.high,
-        "gap_pp": judged["gap_pp"].mean(),
-        "between_sd_pp": judged["between_sd_pp"].mean(),
+        "gap": judged["gap"].mean(),
+        "between_sd": judged["between_sd"].mean(),
     }

@@ -15,7 +15,7 @@ from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.figures.plots import where
 from orla.reports.multiverse import CHOICES, of_what, optimizers, specifications, varied
-from orla.reports.numbers import count, interval, number, span
+from orla.reports.numbers import MISSING, count, interval, is_missing, number, span
 from orla.reports.study import StudyFacts
 from orla.reports.tables.trust import sample
 
@@ -62,6 +62,10 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
         return f"{sample(best)}, at most {power} %, at {gap}, 80 % at n {n}"
 
 
+def _gap(gap: float) -> str:
+    return MISSING if is_missing(gap) else f"{gap:+.3g}"
+
+
 class TruthControls(
     Figure, name="truth_controls", label="Verdicts on known answers", chapter="trust", order=10
 ):
@@ -76,7 +80,7 @@ class TruthControls(
 
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
         worlds = [
-            f"{row['world']}, true gap {number(row['true_gap_pp'], signed=True)} pp: {row['claim']}"
+            f"{row['world']}, true gap {_gap(row['true_gap'])}: {row['claim']}"
             for row in truth_controls.to_dict("records")
         ]
         return Selection(truth_controls.assign(world=worlds).reset_index(drop=True))

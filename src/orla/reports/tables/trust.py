@@ -45,7 +45,7 @@ class TruthControls(
     layout: ClassVar = {"kept": 3, "widest": 8}
     cells = (
         value("World", "world", str, align=r"p{0.16\linewidth}"),
-        value("True gap", "true_gap_pp", signed=True),
+        value("True gap", "true_gap", "{:+.3g}".format),
         value("Claim", "claim", str, align=r"p{0.13\linewidth}"),
         value("n", "studies", count),
         *(value(name[:5] + ".", name, count, "Verdict") for name in _VERDICTS),
