@@ -1,4 +1,4 @@
-"""A registration of version 2, and the two tables that it reads, made up from gaps of pairs."""
+"""A registration of version 3, and the two tables that it reads, made up from gaps of pairs."""
 
 import copy
 from types import SimpleNamespace
@@ -9,9 +9,14 @@ from scipy import stats
 
 from orla.prereg import judge
 
-BINDS = {"config_sha256": "a" * 64, "code_sha256": "b" * 64}
+BINDS = {
+    "record_sha256": "a" * 64,
+    "parts": {"guards": "1" * 16, "judge": "2" * 16},
+    "syntax_sha256": "b" * 64,
+    "results": ["results/made"],
+}
 DOCUMENT = {
-    "version": 2,
+    "version": 3,
     "title": "The gradient's part is small",
     "question": "Is it?",
     "hypothesis": "The gap at one cadence lies within 3 pp.",
@@ -66,13 +71,6 @@ RECOVERY = ("over_best_full_low_percent", "over_best_immediate_low_percent")
 
 def document(**changes):
     return copy.deepcopy(DOCUMENT) | changes
-
-
-def lockable(**changes):
-    """A document of version 3, bound to some behaviour."""
-    binds = {"record_sha256": "a" * 64, "parts": {"guards": "1" * 16, "judge": "2" * 16}}
-    binds |= {"syntax_sha256": "b" * 64, "results": ["results/made"]}
-    return document(version=3, binds=binds) | changes
 
 
 def seed_document(**changes):
