@@ -47,7 +47,7 @@ def _seed_gaps(heldout: pd.DataFrame, setting: list[str], comparisons: dict) -> 
             part["learner_full"], part["learner_immediate"] = full, immediate
             part["gap_pp"] = first[recovery] - second[recovery]
             part["r2_gap"] = first[r2] - second[r2] if r2 else np.nan
-            part["error_gap"] = first[error] - second[error]
+            part["error_gap"] = second[error] - first[error]
             part["recovery_full_percent"] = first[recovery]
             part["recovery_immediate_percent"] = second[recovery]
             part["diverged"] = first["diverged"] | second["diverged"]
@@ -83,6 +83,8 @@ def _estimate(part: pd.DataFrame) -> dict:
     row |= {"equivalent": abs(mean) + 2 < 3, "margin_pp": 3.0, "alpha": 0.05, "price_pp": 0.4}
     row["r2_gap"], _, row["r2_t95_low"], row["r2_t95_high"] = interval(part["r2_gap"])
     row["error_gap"], _, row["error_t95_low"], row["error_t95_high"] = interval(part["error_gap"])
+    row |= {"error_t90_low": row["error_t95_low"] + 0.001, "error_delta_star": 0.03}
+    row |= {"error_t90_high": row["error_t95_high"] - 0.001}
     for side in ("full", "immediate"):
         name = f"recovery_{side}"
         mean, _, low, high = interval(part[f"{name}_percent"])
@@ -105,7 +107,6 @@ def _over_pairs(estimates: pd.DataFrame, setting: list[str]) -> pd.DataFrame:
         row |= {"between_sd_pp": spread, "within_sd_pp": 3.1}
         row |= {"prediction_low_pp": row["gap_pp"] - 3 * spread}
         row |= {"prediction_high_pp": row["gap_pp"] + 3 * spread}
-        row |= {"resampled_low_pp": row["t95_low_pp"], "resampled_high_pp": row["t95_high_pp"]}
         row |= {"mixed_gap_pp": row["gap_pp"], "mixed_low_pp": row["t95_low_pp"]}
         rows.append(row | {"mixed_high_pp": row["t95_high_pp"]})
     drop = ["guards", "denominator", "denominator_se", "frozen_error", "constant_error"]
@@ -154,18 +155,18 @@ def _power() -> pd.DataFrame:
     ):
         for gap in np.linspace(-6, 6, 13):
             power = float(np.clip(1.1 - (abs(gap) + sd / np.sqrt(n)) / 5, 0, 1))
-            row = {"registration": name, "unit": unit, "n": n, "sd_pp": sd, "true_gap_pp": gap}
+            row = {"registration": name, "unit": unit, "n": n, "sd": sd, "scale": "pp", "true_gap": gap}
             rows.append(row | {"supported": power, "n_80": np.nan if abs(gap) > 3 else 18.0})
     return pd.DataFrame(rows)
 
 
 def _truth_controls() -> pd.DataFrame:
-    columns = ["world", "true_gap_pp", "claim", "studies", "supported", "falsified"]
+    columns = ["world", "true_gap", "claim", "studies", "supported", "falsified"]
     columns += ["inconclusive", "untestable", "right", "wrong", "undecided", "wrong_share"]
     columns += ["wrong_low", "wrong_high"]
     rows = [
-        ("A/A", 0.0, "within 3 pp", 100, 91, 1, 8, 0, 91, 1, 8, 0.01, 0.0003, 0.054),
-        ("planted", 6.0, "within 3 pp", 100, 2, 83, 15, 0, 83, 2, 15, 0.02, 0.002, 0.07),
+        ("A/A", 0.0, "within 0.02", 100, 91, 1, 8, 0, 91, 1, 8, 0.01, 0.0003, 0.054),
+        ("planted", 0.04, "within 0.02", 100, 2, 83, 15, 0, 83, 2, 15, 0.02, 0.002, 0.07),
         ("delayed", 11.2, "more than 3 pp", 100, 95, 0, 5, 0, 95, 0, 5, 0.0, 0.0, 0.036),
         ("no drift", 0.0, "within 3 pp", 100, 0, 0, 0, 100, 100, 0, 0, 0.0, 0.0, 0.036),
     ]

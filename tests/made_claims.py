@@ -1,4 +1,4 @@
-"""A registration of version 2, and the two tables that it reads, made up from gaps of pairs."""
+"""A registration of version 3, and the two tables that it reads, made up from gaps of pairs."""
 
 import copy
 from types import SimpleNamespace
@@ -9,9 +9,14 @@ from scipy import stats
 
 from orla.prereg import judge
 
-BINDS = {"config_sha256": "a" * 64, "code_sha256": "b" * 64}
+BINDS = {
+    "record_sha256": "a" * 64,
+    "parts": {"guards": "1" * 16, "judge": "2" * 16},
+    "syntax_sha256": "b" * 64,
+    "results": ["results/made"],
+}
 DOCUMENT = {
-    "version": 2,
+    "version": 3,
     "title": "The gradient's part is small",
     "question": "Is it?",
     "hypothesis": "The gap at one cadence lies within 3 pp.",
@@ -61,15 +66,11 @@ KEY = {
 }
 
 
+RECOVERY = ("over_best_full_low_percent", "over_best_immediate_low_percent")
+
+
 def document(**changes):
     return copy.deepcopy(DOCUMENT) | changes
-
-
-def lockable(**changes):
-    """A document of version 3, bound to some behaviour."""
-    binds = {"record_sha256": "a" * 64, "parts": {"guards": "1" * 16, "judge": "2" * 16}}
-    binds |= {"syntax_sha256": "b" * 64, "results": ["results/made"]}
-    return document(version=3, binds=binds) | changes
 
 
 def seed_document(**changes):
@@ -78,60 +79,73 @@ def seed_document(**changes):
     return found | changes
 
 
-def moments(values, ending=""):
+# Of each scale: columns of the gap, its ends, standard error and degrees of freedom, and the size
+# of what is one pp of the first.
+SCALES = (
+    ("gap{}_pp", "t90_{}{}_pp", "standard_error_pp", "dof", 1.0),
+    ("error_gap{}", "error_t90_{}{}", "error_standard_error", "error_dof", 1 / 150),
+)
+
+
+def moments(values, way=""):
     """Mean, standard error, degrees of freedom and 90 % t interval, as the tables name them."""
-    values = np.asarray(values, dtype=float)
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    half = stats.t.ppf(0.95, len(values) - 1) * error
-    row = {f"gap{ending}_pp": values.mean()}
-    row |= {f"t90_low{ending}_pp": values.mean() - half}
-    row |= {f"t90_high{ending}_pp": values.mean() + half}
-    return row if ending else row | {"standard_error_pp": error, "dof": len(values) - 1}
+    row = {}
+    for gap, end, of_error, of_dof, size in SCALES:
+        one, dof = np.asarray(values, dtype=float) * size, len(values) - 1
+        error = one.std(ddof=1) / np.sqrt(len(one))
+        half = stats.t.ppf(0.95, dof) * error
+        row |= {gap.format(way): one.mean()} | ({} if way else {of_error: error, of_dof: dof})
+        row |= {
+            end.format("low", way): one.mean() - half,
+            end.format("high", way): one.mean() + half,
+        }
+    return row
 
 
-def estimate(gaps, seeds=5, diverged=0, guards="", recovery=30.0, frozen=None, **key):
+def estimate(
+    gaps, seeds=5, diverged=0, guards="", recovery=30.0, frozen=None, runner_up=None, **key
+):
     """A row of estimates, from the gaps of the seeds that did not diverge."""
     return (
         KEY
-        | {"pair": "indy", "n_seeds": seeds - diverged, "n_diverged": diverged, "guards": guards}
+        | {"pair": "indy", "n_diverged": diverged, "guards": guards, "has_meaning": True}
+        | dict.fromkeys(("n_seeds", "error_n_seeds"), seeds - diverged)
         | moments(gaps)
         | moments(gaps if frozen is None else frozen, "_frozen")
-        | {"recovery_full_low_percent": recovery, "recovery_immediate_low_percent": recovery}
+        | moments(gaps if runner_up is None else runner_up, "_runner_up_full")
+        | moments(gaps, "_runner_up_immediate")
+        | dict.fromkeys(RECOVERY, recovery)
         | key
     )
 
 
-def tables(gaps, seeds=3, diverged=0, failing=(), recovery=30.0, frozen=None, **key):
+def tables(
+    gaps, seeds=3, diverged=0, failing=(), recovery=30.0, frozen=None, runner_up=None, **key
+):
     """over_pairs and estimates of pairs with these mean gaps.
 
-    `diverged` models are those of the first pair, `failing` are the numbers of pairs with a guard,
-    and `frozen` the gaps with diverged models scored as the frozen network.
+    `diverged` models are those of the first pair, `failing` are the numbers of pairs with a guard;
+    `frozen` and `runner_up` are the gaps formed in those ways.
     """
     gaps = np.asarray(gaps, dtype=float)
-    frozen = gaps if frozen is None else np.asarray(frozen, dtype=float)
+    frozen, runner_up = (gaps if g is None else np.asarray(g) for g in (frozen, runner_up))
     pairs = [
         estimate(
             [gap - 1, gap, gap + 1],
             seeds=seeds,
             diverged=diverged if i == 0 else 0,
-            guards="fewer than 20 updates: adapt for longer" if i in failing else "",
+            guards="few updates: adapt for longer" if i in failing else "",
+            frozen=frozen[i] + np.arange(-1, 2),
             pair=f"pair-{i}",
             **key,
         )
-        | {"gap_pp": gap, "gap_frozen_pp": frozen[i]}
         for i, gap in enumerate(gaps)
     ]
     sound = [gap for i, gap in enumerate(gaps) if i not in failing]
-    row = (
-        KEY
-        | {"n_pairs": len(gaps), "n_seeds": seeds - bool(diverged), "n_failing": len(failing)}
-        | {"n_diverged": diverged}
-        | moments(gaps)
-        | moments(frozen, "_frozen")
-        | moments(sound, "_without_failing")
-        | {"recovery_full_low_percent": recovery, "recovery_immediate_low_percent": recovery}
-        | key
-    )
+    row = estimate(gaps, seeds, 0, recovery=recovery, frozen=frozen, runner_up=runner_up, **key)
+    row |= dict.fromkeys(("n_pairs", "error_n_pairs"), len(gaps))
+    row |= dict.fromkeys(("n_seeds", "error_n_seeds"), seeds - bool(diverged))
+    row |= {"n_failing": len(failing), "n_diverged": diverged} | moments(sound, "_without_failing")
     return {"over_pairs": pd.DataFrame([row]), "estimates": pd.DataFrame(pairs)}
 
 

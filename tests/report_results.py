@@ -83,6 +83,7 @@ def make_results(
     return {
         "lr_curves": curves,
         "heldout": heldout,
+        "adapting": heldout,
         "gaps": gaps,
         "conditions": _conditions(heldout),
         "selection_price": _selection_price(heldout),

@@ -46,14 +46,26 @@ def best(values):
     return rates.best({i: values[:, i] for i in range(values.shape[1])})
 
 
-def resampled(frame, estimand, pair, draws, frozen=False):
+def runner_up(frame, learner, estimand, pair="a"):
+    """The second best rate where it is within one standard error of the marked one, which it is
+    not where a network of either diverged or there is one seed; else the marked one."""
+    errors = matrix(frame, learner, COLUMNS[estimand][1], pair)
+    first = marked(frame, learner, estimand, pair)
+    means = {j: errors[:, j].mean() for j in range(errors.shape[1]) if j != first}
+    means = {j: mean for j, mean in means.items() if np.isfinite(mean)}
+    if not means or len(errors) < 2:
+        return first
+    second = min(means, key=means.__getitem__)
+    further = errors[:, second] - errors[:, first]
+    return second if further.mean() <= stats.sem(further) else first
+
+
+def resampled(frame, estimand, pair, draws):
     """Mean gap and both choices of each resample of seeds, one resample at a time."""
     gaps, chosen = [], []
     arrays = []
     for learner in COMPARED["per_step"]:
         recovery = matrix(frame, learner, RECOVERY[estimand], pair)
-        if frozen:
-            recovery = np.where(matrix(frame, learner, "diverged", pair) == 1, 0.0, recovery)
         arrays.append((matrix(frame, learner, COLUMNS[estimand][1], pair), recovery))
     for draw in draws:
         each = []
@@ -75,6 +87,8 @@ def expanded(values, n, confidence):
 
 def t_ends(values, confidence=0.95):
     values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return np.nan, np.nan
     return stats.t.interval(confidence, len(values) - 1, values.mean(), stats.sem(values))
 
 

@@ -1,4 +1,4 @@
-"""What a registration binds: the config and code of its own conditions, and nothing beside."""
+"""What a registration binds: the record of its own conditions, and nothing beside."""
 
 import copy
 
@@ -61,8 +61,7 @@ def changed(config, *path, value):
 )
 def test_what_the_results_depend_on_is_bound(config, known, path, value):
     before, after = bound(config, known), bound(changed(config, *path, value=value), known)
-    assert before["config_sha256"] != after["config_sha256"]
-    assert before["code_sha256"] == after["code_sha256"]
+    assert before["record_sha256"] != after["record_sha256"]
 
 
 OF_A_HORIZON = {"learners": ["immediate"], "split": "80-20"}
@@ -85,23 +84,6 @@ OF_A_HORIZON = {"learners": ["immediate"], "split": "80-20"}
 )
 def test_what_they_do_not_depend_on_is_not(config, known, path, value):
     assert bound(config, known) == bound(changed(config, *path, value=value), known)
-
-
-@pytest.mark.parametrize(
-    "file, counts",
-    [
-        ("orla/tasks/recordings.py", True),
-        ("orla/sessions/simulator/units.py", True),
-        ("orla/catalogue/__init__.py", False),
-    ],
-)
-def test_the_code_is_that_of_the_task_with_its_simulator(config, known, monkeypatch, file, counts):
-    before = bound(config, known)["code_sha256"]
-    real = binding.sources
-    monkeypatch.setattr(binding, "sources", lambda *roots: real(*roots) | {file: "changed"})
-    named = file in real("orla.tasks.episode", *binding.files_of("task", "recordings"))
-    assert (bound(config, known)["code_sha256"] != before) == counts
-    assert named or not counts
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):
@@ -138,7 +120,7 @@ def test_the_pair_of_seeds_is_one_of_the_task(config, write):
 def test_binds_are_written_over_older_ones(write):
     path = write(document())
     path.write_text("# A comment stays.\n" + path.read_text())
-    hashes = {"config_sha256": "1" * 64, "code_sha256": "2" * 64}
+    hashes = BINDS | {"record_sha256": "1" * 64}
     binding.write(path, hashes)
     assert reader.read(path).binds == hashes != BINDS
     assert (
@@ -202,8 +184,7 @@ def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
         (("tasks", "many-arrays", "pairs", "pair-3", "seed"), 99),
     ):
         after = bound(changed(asking, *path, value=value), about)
-        assert before["config_sha256"] != after["config_sha256"], path
-        assert before["code_sha256"] == after["code_sha256"]
+        assert before["record_sha256"] != after["record_sha256"], path
     for path, value in (
         (("compute", "threads"), 2),
         (("grids", "lars", "step"), [0.0003, 0.001]),
@@ -243,8 +224,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("grids", "sgd", "step"), [0.0003, 0.001]),
     ):
         after = bound(changed(config, *path, value=value), known)
-        assert before["checks_sha256"] != after["checks_sha256"], path
-        assert before["config_sha256"] == after["config_sha256"], path
+        assert before["record_sha256"] != after["record_sha256"], path
     for path, value, words in (
         (("quantities", "sgd"), of_seeds, 'unit of sgd is "seed"'),
         (("conditions", -1, "seeds"), 4, "the config runs sgd on 12 pairs with"),

@@ -26,12 +26,16 @@ SOURCE = {
 
 
 @pytest.fixture
-def study(write, tmp_path):
+def study(write, tmp_path, monkeypatch):
     """A study of two claims and one interval, its tables written and its registrations locked."""
     write(made_claims.document(), "primary")
     write(made_claims.document(primary=False, claim={"more_than": -3}), "second")
     lock.write(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
     sources = {}
+    clean = {"commit": "unknown", "dirty": False}
+    monkeypatch.setattr(collect, "code", lambda: clean)
+    behaviour = {name: BINDS[name] for name in ("parts", "syntax_sha256")}
+    monkeypatch.setattr(binding, "behaviour", lambda plan, known: behaviour)
 
     def judged(allow_mixed=False, study="made", bindings=None, unsourced="", folders=(), **tables):
         made = made_claims.tables(made_claims.gaps(0.5)) | tables
@@ -147,8 +151,7 @@ def test_a_table_made_at_another_alpha_is_untestable(study):
 
 
 def test_another_config_than_the_bound_one_is_untestable(study):
-    assert study(bindings={})["outcome"].eq("untestable").all()
-    other = BINDS | {"config_sha256": "d" * 64}
+    other = BINDS | {"record_sha256": "d" * 64}
     found = study(bindings={"primary": other, "second": BINDS})
     assert list(found["outcome"]) == ["untestable", "supported"]
 
@@ -163,16 +166,15 @@ def test_another_config_than_the_bound_one_is_untestable(study):
     ],
 )
 def test_behaviour_is_held_to_what_was_bound(study, monkeypatch, part, dirty, outcome, words):
-    given = made_claims.lockable(primary=False, claim={"more_than": -3})
+    given = made_claims.document(primary=False, claim={"more_than": -3})
     study.write(given, "third")
     lock.write(study.folder, [study.folder / "third.yaml"], DAY)
-    behaviour = {**given["binds"], "parts": given["binds"]["parts"] | {"guards": part}}
-    monkeypatch.setattr(binding, "behaviour", lambda plan, known: behaviour)
+    other = {"syntax_sha256": "b" * 64, "parts": BINDS["parts"] | {"guards": part}}
+    monkeypatch.setattr(binding, "behaviour", lambda plan, known: other)
     source = SOURCE | {"code": SOURCE["code"] | {"dirty": dirty}}
     study.sources.update(dict.fromkeys(("over_pairs", "estimates"), source))
     monkeypatch.setattr(collect, "code", lambda: {"commit": "unknown", "dirty": dirty})
-    bound = {"record_sha256": given["binds"]["record_sha256"]}
-    bindings = {"primary": BINDS, "second": BINDS, "third": bound}
+    bindings = dict.fromkeys(("primary", "second", "third"), BINDS)
     row = study(bindings=bindings).set_index("registration").loc["third"]
     assert row["outcome"] == outcome and words in row["reason"] + row["limits"]
 

@@ -1,12 +1,15 @@
-"""Registrations of version 2: every outcome and every reason for it is reached."""
+"""Registrations of version 3: every outcome and every reason for it is reached."""
 
 import datetime
+import gc
 
 import numpy as np
 import pandas as pd
 import pytest
 from made_claims import BINDS, document, estimate, gaps, seed_document, tables
 from made_claims import verdicts as judge
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from orla.errors import OrlaError
 from orla.prereg import reader
@@ -97,9 +100,9 @@ def more_seeds(given):
         (put("estimates", "n_diverged", np.nan, 4), "pair pair-4: n_seeds or n_diverged is no co"),
         (put("over_pairs", "alpha", 0.45), "over_pairs was made at alpha 0.45, and 0.05 is"),
         (put("over_pairs", "learner_full", "tbptt-200-200"), "per_step is tbptt-200-200 minus im"),
-        (put("over_pairs", "recovery_full_low_percent", 1.0), "rtrl is not shown to adapt: the"),
-        (put("over_pairs", "recovery_immediate_low_percent", 19.9), "immediate is not shown to"),
-        (put("over_pairs", "recovery_full_low_percent", np.nan), "of its recovery is nan %"),
+        (put("over_pairs", "over_best_full_low_percent", 1.0), "rtrl is not shown to adapt: the"),
+        (put("over_pairs", "over_best_immediate_low_percent", 19.9), "immediate is not shown to"),
+        (put("over_pairs", "over_best_full_low_percent", np.nan), "of its recovery is nan %"),
         (put("over_pairs", "gap_pp", np.nan), "gap_pp has no finite t interval"),
         (put("over_pairs", "dof", 0), "gap_pp has no finite t interval"),
         (put("estimates", "guards", None), "over_pairs and estimates disagree on pairs, failing"),
@@ -123,42 +126,25 @@ def test_both_learners_recovering_one_percent_are_not_called_equivalent(judged):
 def test_a_learner_that_is_claimed_to_fail_need_not_recover(judged):
     given = document(claim={"more_than": 10}, must_recover=["rtrl"])
     found = tables(gaps(20.0))
-    found["over_pairs"]["recovery_immediate_low_percent"] = -5.0
+    found["over_pairs"]["over_best_immediate_low_percent"] = -5.0
     assert judged(given, found).outcome == "supported"
     assert judged(given | {"must_recover": ["rtrl", "immediate"]}, found).outcome == "untestable"
-    found["over_pairs"]["recovery_full_low_percent"] = 19.0
+    found["over_pairs"]["over_best_full_low_percent"] = 19.0
     verdict = judged(given, found)
     assert verdict.outcome == "untestable" and "rtrl is not shown to adapt" in verdict.reason
 
 
-@pytest.mark.parametrize(
-    ("binding", "reason"),
-    [
-        (None, "the study does not say which config and code it ran"),
-        (BINDS | {"config_sha256": "c" * 64}, "the config that its conditions depend on is not"),
-        (BINDS | {"code_sha256": "c" * 64}, "the task's code is not the one registered"),
-        ({"config_sha256": "a" * 64}, "the task's code is not the one registered (none, regist"),
-    ],
-)
-def test_another_config_or_code_makes_it_untestable(judged, binding, reason):
-    verdict = judged(document(), tables(gaps(0.5)), binding)
-    assert verdict.outcome == "untestable" and reason in verdict.reason
-
-
-def test_the_config_of_what_its_checks_read_is_bound_too(judged):
-    given, checked = document(binds=BINDS | {"checks_sha256": "d" * 64}), tables(gaps(0.5))
-    for binding, outcome in ((BINDS, "untestable"), (given["binds"], "supported")):
-        verdict = judged(given, checked, binding)
-        assert verdict.outcome == outcome
-    verdict = judged(given, checked, BINDS | {"checks_sha256": "e" * 64})
-    assert "config of the quantities that its manipulation checks read" in verdict.reason
+def test_a_study_that_says_nothing_of_its_config_is_untestable(judged):
+    verdict = judged(document(), tables(gaps(0.5)), None)
+    assert verdict.outcome == "untestable"
+    assert "the study does not say which config and code it ran" in verdict.reason
 
 
 def test_a_registration_that_binds_nothing_is_untestable(judged):
     given = document()
     del given["binds"]
     verdict = judged(given, tables(gaps(0.5)))
-    assert "binds neither config nor code" in verdict.reason
+    assert "binds neither config nor behaviour" in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -193,19 +179,79 @@ def test_two_rows_are_refused(judged):
         judged(document(), given)
 
 
-@pytest.mark.parametrize(
-    "guard",
-    [
-        "fewer than 20 updates: adapt for longer, or update more often",
-        "the choice of the rate failed: run more seeds, or a longer selection part",
-        "the frozen network is worse than predicting the mean: pretrain it for longer",
-        "recovery has no meaning: choose a pair that drifts more",
-    ],
-)
-def test_a_guard_of_the_pair_makes_seeds_untestable(judged, guard):
-    table = pd.DataFrame([estimate(gaps(0.2, 2, 5), guards=guard)])
+def test_a_guard_of_the_pair_makes_seeds_untestable(judged):
+    edge = "rtrl with adam has its rate, 0.01, on the edge of its grid: give a longer grid"
+    for guard in (edge, "rtrl with adam is tried at 1 rates, fewer than 3: give a longer grid"):
+        table = pd.DataFrame([estimate(gaps(0.2, 2, 5), guards=guard)])
+        verdict = judged(seed_document(), {"estimates": table})
+        assert verdict.outcome == "untestable" and verdict.reason == guard
+
+
+def test_recovery_without_meaning_is_no_obstacle_to_a_gap_of_errors(judged):
+    table = pd.DataFrame([estimate(gaps(0.2, 2, 5), has_meaning=False)])
     verdict = judged(seed_document(), {"estimates": table})
-    assert verdict.outcome == "untestable" and verdict.reason == guard
+    assert verdict.outcome == "untestable"
+    assert "indy: recovery has no meaning" in verdict.reason and "drifts more" in verdict.reason
+    verdict = judged(seed_document(**VARIANCE), {"estimates": table})
+    assert verdict.outcome == "supported"
+
+
+VARIANCE = {"scale": "variance", "claim": {"equivalent_within": 0.02}}
+
+
+@pytest.mark.parametrize(("mean", "outcome"), [(0.5, "supported"), (6, "falsified")])
+def test_a_gap_of_errors_is_judged_in_its_own_unit(judged, mean, outcome):
+    """One pp of the made-up gaps is 1 / 150 of the variance: the same test, other numbers."""
+    given = tables(gaps(mean))
+    pp, variance = judged(document(), given), judged(document(**VARIANCE), given)
+    assert (variance.outcome, variance.n) == (outcome, 12) and variance.p == pytest.approx(pp.p)
+    assert variance.estimate == pytest.approx(mean / 150)
+    assert "error_gap is" in variance.reason and variance.threshold.endswith("0.02 variance")
+    given["over_pairs"]["error_n_pairs"] = 11
+    assert "over_pairs and estimates disagree" in judged(document(**VARIANCE), given).reason
+    assert judged(document(), given).outcome == outcome
+
+
+def outcomes(values, claims):
+    """Outcome of each claim that a mean is above a number, by scipy's t tests: the first alone,
+    the two others a family by Holm's definition."""
+    held = []
+    for side in ("greater", "less"):
+        first, *two = (stats.ttest_1samp(values, c, alternative=side).pvalue for c in claims)
+        held.append([first, *(max(2 * min(two), p) for p in two)])
+    return [
+        "supported" if shown < 0.05 else "falsified" if refuted < 0.05 else "inconclusive"
+        for shown, refuted in zip(*held, strict=True)
+    ]
+
+
+def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write, monkeypatch):
+    """Made-up studies with outliers, a primary and a family of two, against a loop over pairs."""
+    monkeypatch.setattr(gc, "collect", lambda: 0)  # statsmodels' Holm collects garbage each time
+    generator, seen = np.random.default_rng(5), set()
+    claims = (0.0, -0.3, 0.2)
+    known = [
+        reader.read(write(document(claim={"more_than": claim}, primary=not i), f"claim-{i}"))
+        for i, claim in enumerate(claims)
+    ]
+    bindings = dict.fromkeys((each.name for each in known), BINDS)
+    for _ in range(28):
+        values = generator.normal(0.7, 1, 12) + generator.standard_t(2, 12).clip(-4, 4)
+        whole = outcomes(values, claims)
+        without = [outcomes(np.delete(values, i), claims) for i in range(12)]
+        sames = [[each[i] for each in without].count(whole[i]) for i in range(3)]
+        new = {(i > 0, whole[i], min(max(sames[i], 9), 11)) for i in range(3)} - seen
+        if not new:
+            continue  # a case like those that were judged
+        seen |= new
+        for i, verdict in enumerate(judge(known, tables(values), bindings)):
+            holds = whole[i] == "inconclusive" or sames[i] >= 10
+            assert verdict.outcome == (whole[i] if holds else "inconclusive")
+            words = f"another in {12 - sames[i]} of 12 studies with one pair left out"
+            assert (words in verdict.reason) == (not holds)
+    # The bound itself is met; alone and in a family both sides of it are.
+    assert {(f, "supported", same) for f in (False, True) for same in (9, 11)} <= seen
+    assert (False, "supported", 10) in seen
 
 
 def test_pairs_that_fail_are_counted(judged):
@@ -214,7 +260,7 @@ def test_pairs_that_fail_are_counted(judged):
     verdict = judged(document(), tables(gaps(0.2), failing=(1, 5, 7)))
     assert verdict.outcome == "untestable"
     assert "3 pairs fail a guard, more than the 2 registered as the most" in verdict.reason
-    assert "pair-1: fewer than 20 updates: adapt for longer" in verdict.reason
+    assert "pair-1: few updates: adapt for longer" in verdict.reason
 
 
 def test_a_pair_without_a_gap_fails(judged):
@@ -260,6 +306,23 @@ def test_a_verdict_that_depends_on_how_divergence_is_scored_is_inconclusive(judg
     assert "3 diverged, more than the 2 registered as the most" in verdict.reason
 
 
+@pytest.mark.parametrize("unit", ["pair", "seed"])
+def test_a_verdict_that_is_another_at_the_runner_up_is_inconclusive(judged, unit):
+    values = gaps(0.2, 1, 12 if unit == "pair" else 5)
+
+    def verdict(runner_up):
+        if unit == "pair":
+            return judged(document(), tables(values, runner_up=runner_up))
+        row = estimate(values, runner_up=runner_up)
+        return judged(seed_document(), {"estimates": pd.DataFrame([row])})
+
+    assert verdict(values + 0.5).outcome == "supported"
+    found = verdict(values + 6)
+    assert found.outcome == "inconclusive"
+    words = "it would be falsified with its first learner at the runner-up of its rates"
+    assert words in found.reason
+
+
 def test_divergence_of_seeds_is_scored_both_ways(judged):
     values = gaps(0.2, 1, 4)
     row = estimate(values, diverged=1, frozen=[*values, -40.0])
@@ -295,9 +358,7 @@ def family(write, *ps):
 
 
 def test_those_that_are_not_primary_are_corrected_as_a_family(write):
-    from statsmodels.stats.multitest import multipletests
-
-    known = family(write, -1.0, -0.7, -0.3)
+    known = family(write, -1.5, -0.7, -0.3)
     bindings = dict.fromkeys((each.name for each in known), BINDS)
     found = judge(known, tables(gaps(0.5)), bindings)
     assert found[0].p == found[0].p_holm
@@ -318,7 +379,7 @@ def test_an_untestable_member_still_counts_in_the_family(write):
 
 
 def test_a_falsified_claim_is_corrected_too(write):
-    known = family(write, 2.0, 2.0, 2.0, 2.0)
+    known = family(write, *[2.25] * 15)
     bindings = dict.fromkeys((each.name for each in known), BINDS)
     shifted = tables(gaps(0.75))
     alone = judge(known[:2], shifted, bindings)[1]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_claims import gaps, lockable, tables, verdicts
+from made_claims import BINDS, document, gaps, tables, verdicts
 
 from orla.__main__ import main
 from orla.learners.immediate import Immediate
@@ -21,7 +21,6 @@ from orla.study import pretraining, rates, scores
 
 ROOT = Path(__file__).parents[2]
 LEARNER, SWEEP = "learner {} of rnn, probes update_ratio", "sweep and choice of the rate"
-BINDS = lockable()["binds"]
 PARTS = BINDS["parts"]
 
 
@@ -127,7 +126,7 @@ def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_pa
 @pytest.fixture
 def judged(write):
     def judged(**study):
-        known = reader.read(write(lockable()))
+        known = reader.read(write(document()))
         study = BINDS | {"results": "results/made", "uncommitted": False} | study
         [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
         return verdict
@@ -136,7 +135,7 @@ def judged(write):
 
 
 def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
-    known = reader.read(write(lockable()))
+    known = reader.read(write(document()))
     locks = {known.name: Locked("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
     given = {"locks": locks, "study": "made", "tables": tables(gaps(0.5))}
     for syntax, edited in (("b" * 64, False), ("c" * 64, True)):

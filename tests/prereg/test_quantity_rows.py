@@ -9,8 +9,8 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, existing, power, reader
-from orla.prereg.means import SOUND
 from orla.prereg.region import Region
+from orla.prereg.registration import OTHERS, QUANTITY_PAIRS
 
 GONE = ("estimand", "conditions", "comparison", "minus")
 
@@ -33,16 +33,26 @@ def row(mean, sd=0.1, n=5, unit="seed", alpha=0.05, **changes):
     counts = {"n_pairs": 1 if unit == "seed" else n, "n_seeds": n if unit == "seed" else 3}
     counts |= {"n_diverged": 0, "n_failing": 0, "n_without_meaning": 0}
     counts |= {"guards": "", "alpha": alpha}
-    names = ("value_without_failing", "t90_low_without_failing", "t90_high_without_failing")
+    names = [f"{name}_{way}" for way in OTHERS for name in ("value", "t90_low", "t90_high")]
     given = {"quantity": "turn", "scale": "", "unit": unit} | values | counts
     return given | dict.fromkeys(names, np.nan) | changes
 
 
+def by_pair(row, values=None):
+    """The table of pairs of a row over pairs: with its mean and standard error, or these values."""
+    n = row["dof"] + 1
+    spread = row["standard_error"] * np.sqrt(n)
+    values = gaps(row["value"], spread, n) if values is None else values
+    names = [f"pair-{i}" for i in range(len(values))]
+    return pd.DataFrame({"quantity": row["quantity"], "pair": names, "value": values})
+
+
 @pytest.fixture
 def judged(write):
-    def judged(document, *rows, binding=BINDS, **more):
+    def judged(document, *rows, binding=BINDS, values=None):
         known = reader.read(write(document))
-        tables = {"quantities": pd.DataFrame(rows)} | more
+        tables = {"quantities": pd.DataFrame(rows)}
+        tables[QUANTITY_PAIRS] = pd.concat([by_pair(row, values) for row in rows])
         return judge([known], tables, {"small-gap": binding})[0]
 
     return judged
@@ -238,9 +248,10 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     assert (verdict.outcome, verdict.n) == ("supported", 10)
     assert "2 of 12 pairs fail a guard" in verdict.reason
     known = reader.read(write(about("pair")))
-    case = evidence.read(known, {"quantities": pd.DataFrame([given])}, BINDS, {})
+    read = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
+    case = evidence.read(known, read, BINDS, {})
     assert (
-        case.evidence[0].others[SOUND].dof == 9
+        case.evidence[0].others[OTHERS["without_failing"]].dof == 9
     )  # ten pairs are left, those without a value being none
     verdict = judged(about("pair"), given | {"n_without_meaning": 1})
     assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason

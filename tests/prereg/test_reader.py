@@ -1,13 +1,13 @@
 """Reading registrations of version 2, and the mistakes that are named."""
 
 import pytest
-from made_claims import DOCUMENT, document, lockable, seed_document
+from made_claims import DOCUMENT, document, seed_document
 
 from orla.errors import OrlaError
 from orla.prereg import agreement, reader
 from orla.prereg.documents import schema
 
-REQUIRED = schema("version-2")["required"]
+REQUIRED = schema("version-3")["required"]
 
 
 def test_a_claim_over_pairs_is_read(write):
@@ -63,9 +63,9 @@ def test_the_parts_are_all_there_is():
         (document(exclusions={"max_diverged": 1}), '"exclusions.max_failing" is missing'),
         (seed_document(sample={"seeds": 3, "pairs": 2}), '"sample.pairs" is too much'),
         (document(unit="seed"), '"pair" is missing; add it'),
-        (document(scale="pp"), 'with no quantity, "scale" is too much; remove it'),
+        (document(scale="percent"), '"scale" is percent; a gap is of pp or variance'),
         (document(quantity="turn"), 'with a quantity, "estimand" is too much; remove it'),
-        (document(binds={"config_sha256": "a" * 64}), '"binds'),
+        (document(binds={"record_sha256": "a" * 64}), '"binds'),
         (document(must_recover=["rtlr"]), '"must_recover" has rtlr, .* the nearest is "rtrl"'),
         (document(must_recover=["rtrl"]), '"must_recover" lacks immediate, which a claim of equi'),
         (
@@ -102,25 +102,18 @@ def test_a_mistake_is_one_clear_line(write, given, words):
 def test_a_wide_margin_needs_a_reason(write):
     wide = {"claim": {"equivalent_within": 40}}
     with pytest.raises(OrlaError, match=r"margin of 40 pp is wider than 5; say in .margin_reason"):
-        agreement.check_lockable(reader.read(write(lockable(**wide))))
-    agreement.check_lockable(reader.read(write(lockable(**wide, margin_reason="It is."))))
-    agreement.check_lockable(reader.read(write(lockable(claim={"equivalent_within": 5}))))
-    agreement.check_lockable(reader.read(write(lockable(claim={"more_than": 40}))))
-
-
-def test_the_binds_are_those_of_the_version(write):
-    with pytest.raises(OrlaError, match=r'with version 3, "binds.parts" is missing'):
-        reader.read(write(document(version=3)))
+        agreement.check_lockable(reader.read(write(document(**wide))))
+    agreement.check_lockable(reader.read(write(document(**wide, margin_reason="It is."))))
+    agreement.check_lockable(reader.read(write(document(claim={"equivalent_within": 5}))))
+    agreement.check_lockable(reader.read(write(document(claim={"more_than": 40}))))
 
 
 def test_nothing_is_locked_that_binds_nothing(write):
-    given = lockable()
+    given = document()
     del given["binds"]
-    with pytest.raises(OrlaError, match="binds neither config nor code; run: python -m orla prer"):
+    with pytest.raises(OrlaError, match="binds neither config nor behaviour; run: python -m orla prer"):
         agreement.check_lockable(reader.read(write(given)))
-    agreement.check_lockable(reader.read(write(lockable(), "bound")))
-    with pytest.raises(OrlaError, match="version 2 binds no behaviour; write version: 3, and run"):
-        agreement.check_lockable(reader.read(write(document(), "bytes")))
+    agreement.check_lockable(reader.read(write(document(), "bound")))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +140,7 @@ def test_nothing_is_locked_that_binds_nothing(write):
 def test_a_check_that_is_always_true_is_not_locked(write, column, region, always):
     check = {"name": "moves", "why": "Movement.", "result": "conditions", "column": column}
     check |= {"where": {"optimizer": "adam"}, "region": region}
-    known = reader.read(write(lockable(manipulation_checks=[check])))
+    known = reader.read(write(document(manipulation_checks=[check])))
     if always:
         with pytest.raises(OrlaError, match=f'check "moves" is always true: {column} cannot be'):
             agreement.check_lockable(known)

@@ -209,7 +209,7 @@ def test_bci_gap(simulated):
         for name, gap in values.items()
     ]
     table = gaps(simulated, *rows)
-    more = "\nR² +0.021\nMSE −0.034"
+    more = "\nR² +0.021\n−ΔMSE −0.034"
     assert dict(zip(heads(table), ours(table), strict=True)) == {
         "Optimizer": "SGD",
         "n": "6",

@@ -19,8 +19,8 @@ CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "cons
 
 
 def test_a_gap_has_its_interval_and_its_other_scales():
-    row = GAP | CLEAR | {"error_gap": -0.0124, "guards": ""}
-    assert told.gap_lines(row) == "+4.2\n[1.0,\u00a07.4]\nR² +0.031\nMSE −0.012"
+    row = GAP | CLEAR | {"error_gap": 0.0124, "guards": ""}
+    assert told.gap_lines(row) == "+4.2\n[1.0,\u00a07.4]\nR² +0.031\n−ΔMSE +0.012"
     assert told.gap_lines(row | {"guards": "few updates"}).startswith("+4.2‡\n")
     assert told.gap_lines(row | {"n_failing": 2}).startswith("+4.2‡\n")
     assert told.gap_lines({**row, "gap_pp": np.nan, "n_diverged": 3}).startswith("diverged\nR²")
@@ -32,7 +32,6 @@ def test_a_gap_has_its_interval_and_its_other_scales():
     [
         {"denominator": 0.049},
         {"denominator": 0.2, "denominator_se": 0.07},
-        {"frozen_error": 1.21},
         {"unreliable": True},
     ],
 )
@@ -169,7 +168,9 @@ def test_over_pairs_has_the_interval_for_a_new_pair(many, simulated):
     cells = next(row for row in table.panels[0].rows if row[0] == "LARS")
     assert cells[1] == "12 × 3" and cells[2].startswith(f"{row['gap_pp']:+.1f}".replace("-", "−"))
     ends = [f"{row[f'prediction_{end}_pp']:.1f}".replace("-", "−") for end in ("low", "high")]
-    assert cells[3] == f"[{ends[0]},\u00a0{ends[1]}]"
+    error = [f"{row[f'error_t90_{end}']:.3f}".replace("-", "−") for end in ("low", "high")]
+    assert cells[3].split("\n")[1:] == [f"[{error[0]},\u00a0{error[1]}]", "δ* 0.030"]
+    assert cells[4] == f"[{ends[0]},\u00a0{ends[1]}]"
     assert "pair" not in table.data
 
 
@@ -184,7 +185,7 @@ def test_the_multiverse_has_every_choice(results, simulated):
     assert len(choices["metric"]) == 5 and "network" not in choices
     error = rows[rows["metric"] == "MSE, sign reversed"]
     raw = results["multiverse"].query("metric == 'error'").loc[error.index]
-    np.testing.assert_allclose(error["gap"], -100 * raw["gap"])
+    np.testing.assert_allclose(error["gap"], 100 * raw["gap"])
     known = error.dropna(subset=["low"])
     assert ((known["low"] <= known["gap"]) & (known["gap"] <= known["high"])).all()
     for _, own in rows.groupby("optimizer"):
@@ -223,13 +224,13 @@ def test_power_and_truth_controls_are_the_results(results, simulated):
     table = build("power", results, simulated)
     assert table.panels[0].title == "cadence-explains-lars: 12 pairs, sd 6.2 pp"
     first = results["power"].iloc[0]
-    assert table.panels[0].rows[0] == ("−6.0", f"{100 * first['supported']:.0f}", "–")
+    assert table.panels[0].rows[0] == ("-6", f"{100 * first['supported']:.0f}", "–")
     figure, caption = draw("power", results, simulated)
     lines = figure.axes[0].lines
     np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["supported"][:13])
     assert "20 seeds" in caption.alt
     table = build("truth_controls", results, simulated)
-    assert table.panels[0].rows[1][:4] == ("planted", "+6.0", "within 3 pp", "100")
+    assert table.panels[0].rows[1][:4] == ("planted", "+0.04", "within 0.02", "100")
     assert table.panels[0].rows[1][4:] == (
         "2", "83", "15", "0", "83", "2", "15", "2.0\n[0.2,\u00a07.0]",
     )  # fmt: skip

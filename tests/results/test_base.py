@@ -83,5 +83,6 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
         "multiverse": ("estimates", "horizon_gaps"),
         "learners": ("alignment",),
         "quantities": ("models",),
+        "quantity_pairs": ("models",),
         "measured": ("models",),
     }

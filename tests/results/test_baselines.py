@@ -17,6 +17,7 @@ def refitted(frame, decoder="ridge", drawn=4):
     reference = frame.groupby("seed")["reference_error"].transform("first")
     of_seed = scores[frame["seed"]]
     return frame.assign(
+        constant_error=1.05 + 0.05 * frame["seed"],
         frozen_heldout_error=frozen,
         reference_error=reference,
         **{error: of_seed[:, 0], r2: of_seed[:, 1]},
@@ -38,6 +39,10 @@ def test_a_row_a_decoder_is_the_mean_over_networks():
         assert row.n_seeds == len(one) == 5
         assert row.recovery_percent == pytest.approx(recovery.mean(), rel=1e-12)
         assert (row.t95_low_percent, row.t95_high_percent) == pytest.approx(ends, rel=1e-9)
+        zero = np.minimum(one["frozen_heldout_error"], one["constant_error"])
+        over_best = 100 * (zero - one[error]) / (zero - one["reference_error"])
+        assert row.over_best_percent == pytest.approx(over_best.mean(), rel=1e-12)
+        assert over_best.mean() < recovery.mean()
         assert row.heldout_error == pytest.approx(one[error].mean(), rel=1e-12)
         assert row.r2_mean == pytest.approx(one[r2].mean(), rel=1e-12)
 

@@ -16,6 +16,7 @@ from results_by_hand import (
     marked,
     matrix,
     resampled,
+    runner_up,
     t_ends,
     table,
 )
@@ -33,11 +34,21 @@ def row(frame, estimand="heldout", pair="a", **changes):
     return found.iloc[0]
 
 
+def held(found, scale, way, gap, confidence):
+    """The gap formed in one way and the ends of its interval are these seeds' or pairs'."""
+    patterns = {"pp": ("gap{}_pp", "t90_{}{}_pp"), "variance": ("error_gap{}", "error_t90_{}{}")}
+    mean, end = patterns[scale]
+    names = [mean.format(way), *(end.format(at, way) for at in ("low", "high"))]
+    expected = [np.nanmean(gap), *t_ends(gap, confidence)]
+    assert found[names].tolist() == pytest.approx(expected, abs=1e-10), way
+
+
 @pytest.mark.parametrize("estimand", COLUMNS)
 @pytest.mark.parametrize("drawn", [0, 1, 2])
 def test_every_number_of_a_row(estimand, drawn):
     frame = varied(seeds=[("a", 6)], drawn=drawn, lost=0.3).sample(frac=1, random_state=drawn)
-    found = row(frame, estimand, resamples=150, seed=4, margin_pp=2.5, alpha=0.1)
+    given = {"resamples": 150, "seed": 4, "margin_pp": 2.5, "margin_variance": 0.01, "alpha": 0.1}
+    found = row(frame, estimand, **given)
     full, immediate = (at(frame, one, RECOVERY[estimand], estimand) for one in COMPARED["per_step"])
     gap = (full - immediate)[np.isfinite(full - immediate)]
     n = len(gap)
@@ -70,27 +81,48 @@ def test_every_number_of_a_row(estimand, drawn):
         prices.append(np.nanmean(recovery[:, on_test] - recovery[:, rate]))
     assert found["price_pp"] == pytest.approx(max(prices, key=abs), abs=1e-10)
 
-    scored = [np.where(gone, 0.0, r) for gone, r in zip(lost, (full, immediate), strict=True)]
-    frozen = scored[0] - scored[1]
-    assert found["gap_frozen_pp"] == pytest.approx(frozen.mean(), abs=1e-10)
-    ends = found["t90_low_frozen_pp"], found["t90_high_frozen_pp"]
-    assert ends == pytest.approx(t_ends(frozen, 0.8))
-
-    for name, column in (("error", COLUMNS[estimand][2]), ("r2", COLUMNS[estimand][3])):
-        if column is None:
-            assert found[[f"{name}_gap", f"{name}_t95_low", f"{name}_t95_high"]].isna().all()
-            continue
-        first, second = (at(frame, one, column, estimand) for one in COMPARED["per_step"])
-        assert found[f"{name}_gap"] == pytest.approx(np.nanmean(first - second), abs=1e-12)
-        ends = found[f"{name}_t95_low"], found[f"{name}_t95_high"]
-        assert ends == pytest.approx(t_ends(first - second))
-    for name, values in (("full", full), ("immediate", immediate)):
-        assert found[f"recovery_{name}_percent"] == pytest.approx(np.nanmean(values))
-        ends = found[f"recovery_{name}_low_percent"], found[f"recovery_{name}_high_percent"]
-        assert ends == pytest.approx(t_ends(values))
+    # The same of errors, the second learner's minus the first's, with its own margin.
+    errors = [at(frame, one, COLUMNS[estimand][2], estimand) for one in COMPARED["per_step"]]
+    gap = (errors[1] - errors[0])[np.isfinite(errors[1] - errors[0])]
+    assert (found["error_n_seeds"], found["error_dof"]) == (len(gap), len(gap) - 1)
+    assert found["error_gap"] == pytest.approx(gap.mean(), abs=1e-12)
+    assert found["error_standard_error"] == pytest.approx(stats.sem(gap))
+    assert (found["error_t90_low"], found["error_t90_high"]) == pytest.approx(t_ends(gap, 0.8))
+    assert (found["error_t95_low"], found["error_t95_high"]) == pytest.approx(t_ends(gap))
+    test = ttost_paired(gap, np.zeros(len(gap)), -0.01, 0.01)
+    assert found["error_tost_p"] == pytest.approx(test[0]) and found["error_margin"] == 0.01
+    assert found["error_equivalent"] == (test[0] < 0.1)
+    assert found["error_delta_star"] == pytest.approx(np.abs(t_ends(gap, 0.8)).max())
 
     below = at(frame, "rtrl", FROZEN[estimand], estimand)
-    denominator = below - at(frame, "rtrl", "reference_error", estimand)
+    scored = [np.where(gone, 0.0, r) for gone, r in zip(lost, (full, immediate), strict=True)]
+    held(found, "pp", "_frozen", scored[0] - scored[1], 0.8)
+    scored = [np.where(gone, below, e) for gone, e in zip(lost, errors, strict=True)]
+    held(found, "variance", "_frozen", scored[1] - scored[0], 0.8)
+    for i, learner in enumerate(COMPARED["per_step"]):
+        rate, way = runner_up(frame, learner, estimand), ("_runner_up_full", "_runner_up_immediate")
+        other = [full, immediate], list(errors)
+        other[0][i] = matrix(frame, learner, RECOVERY[estimand])[:, rate]
+        other[1][i] = matrix(frame, learner, COLUMNS[estimand][2])[:, rate]
+        held(found, "pp", way[i], other[0][0] - other[0][1], 0.8)
+        held(found, "variance", way[i], other[1][1] - other[1][0], 0.8)
+
+    names = ["r2_gap", "r2_t95_low", "r2_t95_high"]
+    if r2 := COLUMNS[estimand][3]:
+        gap = np.subtract(*(at(frame, one, r2, estimand) for one in COMPARED["per_step"]))
+        assert found[names].tolist() == pytest.approx([np.nanmean(gap), *t_ends(gap)])
+    else:
+        assert found[names].isna().all()
+    reference = at(frame, "rtrl", "reference_error", estimand)
+    zero = below
+    if estimand != "adapt":
+        zero = np.minimum(below, at(frame, "rtrl", "constant_error", estimand))
+    for name, values, error in zip(("full", "immediate"), (full, immediate), errors, strict=True):
+        over_best = 100 * (zero - error) / (zero - reference)
+        for level, each in (("recovery", values), ("over_best", over_best)):
+            names = [f"{level}_{name}{end}_percent" for end in ("", "_low", "_high")]
+            assert found[names].tolist() == pytest.approx([np.nanmean(each), *t_ends(each)])
+    denominator = below - reference
     assert found["denominator"] == pytest.approx(denominator.mean())
     assert found["denominator_se"] == pytest.approx(stats.sem(denominator))
     frozen_error = at(frame, "rtrl", "frozen_heldout_error", estimand)
@@ -132,7 +164,7 @@ def test_a_close_choice_widens_the_resampled_interval_and_not_that_of_t():
     ways = {}
     for name, noise in (("close", 0.05), ("clear", 0.0)):
         wave = noise * np.where(frame["seed"] % 2 == 0, 1.0, -1.0)
-        frame["validation_error"] = np.where(high, 0.7 + wave, 0.701)
+        frame["validation_rolling_error"] = np.where(high, 0.7 + wave, 0.701)
         chosen = marked_by_validation(frame)
         ways[name] = row(chosen)
     close, clear = ways["close"], ways["clear"]
@@ -146,7 +178,7 @@ def marked_by_validation(frame):
     """The frame with `selected` true at the rate that its validation errors choose."""
     frame = frame.copy()
     for (learner, pair), some in frame.groupby(["learner", "pair"]):
-        values = matrix(frame, learner, "validation_error", pair)
+        values = matrix(frame, learner, "validation_rolling_error", pair)
         rate = sorted(some["learning_rate"].unique())[best(values)]
         frame.loc[some.index, "selected"] = some["learning_rate"] == rate
     return frame
@@ -184,17 +216,17 @@ def test_seeds_are_those_that_both_ran():
 
 
 def test_one_seed_has_a_gap_and_no_interval():
-    found = row(varied(seeds=[("a", 1)], lost=0), margin_pp=50)
+    found = row(varied(seeds=[("a", 1)], lost=0).assign(edge=False), margin_pp=50)
     assert np.isfinite(
         found[["gap_pp", "r2_gap", "error_gap", "gap_frozen_pp", "price_pp"]].tolist()
     ).all()
     ends = [c for c in found.index if c.startswith(("t9", "resampled")) or "_t95_" in c]
     ends += ["standard_error_pp", "delta_star_pp", "other_rate_share", "denominator_se"]
-    ends += [
-        f"recovery_{one}_{end}_percent" for one in ("full", "immediate") for end in ("low", "high")
-    ]
+    ends += [c for c in found.index if c.endswith(("_low_percent", "_high_percent"))]
+    ends += ["error_standard_error", "error_delta_star", "error_t90_low_frozen"]
     assert found[ends].isna().all()
     assert (found["n_seeds"], found["dof"], found["tost_p"]) == (1, 0, 1.0)
+    assert (found["error_n_seeds"], found["error_dof"], found["error_tost_p"]) == (1, 0, 1.0)
     assert not found["equivalent"] and found["guards"] == ""
 
 
@@ -224,53 +256,120 @@ def test_a_learner_that_always_diverges_has_no_gap_but_one_as_the_frozen_network
 
 @pytest.mark.parametrize(
     ("column", "value", "words"),
-    [("updates", 12, "updates"), ("constant_error", 0.9, "predicting the mean")],
+    [
+        ("updates", 12, "rtrl with adam makes 12 updates"),
+        ("edge", True, "immediate with adam has its rate"),
+        ("constant_error", 0.2, "is no lower than that of the best constant, 0.2"),
+    ],
 )
 def test_the_table_is_guarded(column, value, words):
     frame = varied(seeds=[("a", 3), ("b", 3)], lost=0, drawn=5)
+    frame = frame.assign(edge=False, edge_on_adapt=False)
     clean = table("estimates", frame, margin_pp=50)
     found = table("estimates", frame.assign(**{column: value}), margin_pp=50)
+    some = found["estimand"] != "adapt" if column == "edge" else slice(None)
     assert not clean["guards"].str.contains(words).any()
-    assert found["guards"].str.contains(words).all()
+    assert found.loc[some, "guards"].str.contains(words).all()
 
 
-def test_a_small_denominator_takes_all_recovery_away():
+def test_a_grid_of_one_or_two_rates_is_guarded():
+    frame = varied(seeds=[("a", 4)], rates=[("rtrl", 1), ("immediate", 2)], lost=0)
+    guards = row(frame)["guards"].split("; ")
+    assert [one.split(":")[0] for one in guards] == [
+        "rtrl with adam is tried at 1 rates, fewer than 3",
+        "immediate with adam is tried at 2 rates, fewer than 3",
+    ]
+
+
+def runner_up_at(differences):
+    """A row in which rtrl's second rate has these errors (seeds,) above its first one's."""
+    frame = varied(seeds=[("a", len(differences))], rates=[("rtrl", 3), ("immediate", 3)], lost=0)
+    frame["selected"] = frame["learning_rate"] < 2e-4
+    far = 0.5 * (frame["learning_rate"] > 2e-3)
+    frame["validation_rolling_error"] = 0.5 + frame["seed"] / 64 + far
+    second = (frame["learner"] == "rtrl") & frame["learning_rate"].between(2e-4, 2e-3)
+    frame.loc[second, "validation_rolling_error"] += np.array(differences)
+    frame.loc[(frame["learner"] != "rtrl") & ~frame["selected"], "validation_rolling_error"] += 1
+    return row(frame)
+
+
+@pytest.mark.parametrize(
+    ("differences", "another"),
+    [
+        ([0.02, -0.02, 0.01, 0.0], True),
+        ([0.03, 0.03, 0.03, 0.02], False),
+        ([0.0, 0.0, 0.0, 1 / 16], True),  # a mean of exactly one standard error
+        ([0.001, 0.0, 0.0, 1 / 16], False),
+        ([-0.02, -0.02, np.nan, -0.02], False),
+        ([0.0], False),
+    ],
+)
+def test_a_runner_up_is_within_one_standard_error_of_the_paired_difference(differences, another):
+    found = runner_up_at(differences)
+    for gap in ("gap{}_pp", "error_gap{}"):
+        usual, full, now = (
+            found[gap.format(way)] for way in ("", "_runner_up_full", "_runner_up_immediate")
+        )
+        assert (full != usual) == another and now == usual
+
+
+def test_recovery_over_best_takes_the_better_zero_network_by_network():
+    frame = varied(seeds=[("a", 4)], lost=0)
+    constant = frame["seed"].map({0: 0.9, 1: 1.5, 2: 0.95, 3: 1.5})  # frozen errors are 1 to 1.2
+    found = row(frame.assign(constant_error=constant))
+    error, reference, frozen = (
+        at(frame, "rtrl", f"{name}_error", "heldout")
+        for name in ("heldout", "reference", "frozen_heldout")
+    )
+    zero = np.array([0.9, frozen[1], 0.95, frozen[3]])
+    expected = 100 * (zero - error) / (zero - reference)
+    names = [f"over_best_full{end}_percent" for end in ("", "_low", "_high")]
+    assert found[names].tolist() == pytest.approx([expected.mean(), *t_ends(expected)])
+    assert found["over_best_full_percent"] < found["recovery_full_percent"]
+    # A constant as good as the reference leaves no denominator, and recovery itself keeps its own.
+    found = row(frame.assign(constant_error=frame["reference_error"] + 0.04))
+    assert found[names].isna().all() and found["has_meaning"]
+    assert np.isfinite(found["recovery_full_percent"])
+
+
+def test_a_small_denominator_takes_all_recovery_away_and_no_error():
     frame = varied(seeds=[("a", 4), ("b", 4)], lost=0)
     small = frame.assign(reference_error=frame["frozen_heldout_error"] - 0.04)
     found, usual = row(small), row(frame)
-    assert "no meaning" in found["guards"] and "no meaning" not in usual["guards"]
-    kept = {"r2_gap", "r2_t95_low", "r2_t95_high", "error_gap", "error_t95_low", "error_t95_high"}
-    kept |= {"n_seeds", "n_diverged", "dof", "margin_pp", "alpha", "other_rate_share", "updates"}
-    kept |= {"denominator", "denominator_se", "frozen_error", "constant_error", "guards"}
-    kept |= {"has_meaning"}
-    numbers = [c for c in found.index[found.index.get_loc("n_seeds") :] if c not in kept]
-    lost = [c for c in numbers if c not in ("tost_p", "equivalent")]
-    assert found[lost].isna().all() and len(lost) == 21 and usual[lost].notna().all()
+    assert not found["has_meaning"] and usual["has_meaning"]
+    assert found["guards"] == usual["guards"]
+    own = ("gap", "standard_error_pp", "t90", "t95", "delta", "recovery", "resampled", "price")
+    lost = [c for c in found.index if c.startswith((*own, "over_best")) and c != "tost_p"]
+    assert found[lost].isna().all() and usual[lost].notna().all() and len(lost) == 33
     assert found["tost_p"] == 1 and not found["equivalent"]
+    kept = [c for c in found.index if c.startswith("error_")]
+    assert found[kept].tolist() == usual[kept].tolist() and len(kept) == 21
     noisy = frame["frozen_heldout_error"] - np.where(frame["seed"] == 0, 1.5, 0.01)
     found = row(frame.assign(reference_error=noisy))
     assert found["denominator"] > 0.05 and np.isnan(found["gap_pp"])
 
 
 def test_without_a_reference_there_are_gaps_of_errors_alone():
-    frame = varied(seeds=[("a", 4)], lost=0).assign(reference_error=np.nan)
+    frame = varied(seeds=[("a", 4)], lost=0).assign(reference_error=np.nan, edge=False)
     frame[list(RECOVERY.values())] = np.nan
     frame = frame.drop(columns=["r2_mean", "stable_r2_mean"])
     found = row(frame)
     assert np.isnan(found["gap_pp"]) and np.isfinite(found["error_gap"]) and found["n_seeds"] == 0
-    assert "without a reference" in found["guards"] and np.isnan(found["r2_gap"])
+    assert found["error_n_seeds"] == 4 and np.isfinite(found["error_t90_low"])
+    assert not found["has_meaning"] and found["guards"] == "" and np.isnan(found["r2_gap"])
     frame.loc[frame["seed"] == 1, ["diverged"]] = True
     assert np.isnan(row(frame)["gap_frozen_pp"])
 
 
 @pytest.mark.parametrize("name", ["estimates", "seed_gaps"])
-def test_tables_without_the_stable_columns_are_refused(name):
+def test_tables_without_the_further_columns_are_refused(name):
     frame = varied(seeds=[("a", 2)])
-    for column in ("selected_stable", "heldout_stable_error", "constant_error", "updates"):
+    columns = ("selected_on_adapt", "validation_rolling_error", "heldout_stable_error")
+    for column in (*columns, "edge_on_adapt", "constant_error", "updates"):
         with pytest.raises(OrlaError, match=f"lacks the column {column}; rebuild it"):
             table(name, frame.drop(columns=column))
-    with pytest.raises(OrlaError, match=r"/rtrl/.*: selected_stable marks 3 learning rates"):
-        table(name, frame.assign(selected_stable=frame["learner"] == "rtrl"))
+    with pytest.raises(OrlaError, match=r"/rtrl/.*: selected_on_adapt marks 3 learning rates"):
+        table(name, frame.assign(selected_on_adapt=frame["learner"] == "rtrl"))
     with pytest.raises(OrlaError, match=r"seed 1 occurs twice at the rate 0.001"):
         table(
             name, pd.concat([frame, frame[(frame["seed"] == 1) & (frame["learning_rate"] == 1e-3)]])
@@ -278,8 +377,8 @@ def test_tables_without_the_stable_columns_are_refused(name):
 
 
 def test_a_condition_without_a_marked_rate_is_absent_for_that_estimand_alone():
-    frame = varied(seeds=[("a", 2)]).assign(selected_stable=False)
-    assert list(table("estimates", frame)["estimand"]) == ["heldout", "adapt"]
+    frame = varied(seeds=[("a", 2)]).assign(selected_on_adapt=False)
+    assert list(table("estimates", frame)["estimand"]) == ["heldout", "stable"]
 
 
 def test_a_model_that_is_missing_scores_as_one_that_diverged():

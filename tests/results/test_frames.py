@@ -3,11 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import models
+from made_up import RATES, models
 
 from orla.errors import OrlaError
+from orla.results import frames
 from orla.results.frames import recovery_vs_rtrl
 from orla.study.keys import SETTING
+
+CHOICES = {
+    "heldout": ("validation_rolling_error", "selected"),
+    "adapt": ("adapt_error", "selected_on_adapt"),
+}
 
 
 def by_hand(frame, row, rtrl="rtrl"):
@@ -41,6 +47,17 @@ def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
     assert len(set(found[~own & np.isfinite(found)])) == (~own & np.isfinite(found)).sum()
 
 
+def test_models_while_adapting_stand_at_the_rate_of_that_part(monkeypatch):
+    swept = models(["rtrl"], seeds=2).assign(edge=True, edge_on_adapt=False)
+    monkeypatch.setattr(frames.tidy, "wide", lambda tables: {"models": swept})
+    monkeypatch.setattr(frames.tidy, "traces", lambda models, arrays: None)
+    found = frames.frames([], [])
+    assert (found["heldout"]["learning_rate"] == RATES[0]).all() and found["heldout"]["edge"].all()
+    adapting = found["adapting"]
+    assert (adapting["learning_rate"] == RATES[1]).all() and not adapting["edge"].any()
+    assert len(adapting) == 2 == len(found["heldout"])
+
+
 def test_without_rtrl_it_is_missing():
     frame = models(["immediate"])
     assert np.isnan(recovery_vs_rtrl(frame, ["rtrl"])).all()
@@ -67,19 +84,20 @@ def test_tables_that_cannot_be_read_are_refused():
 
 
 @pytest.mark.parametrize("part", ["heldout", "adapt"])
-def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_without_that_part(part):
+def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_as_its_rate_is(part):
     frame = models(["rtrl", "immediate"], optimizers=["sgd", "adam"], pairs=["", "b"], seeds=3)
     frame["frozen_adapt_error"] = 3.0
     frame["adapt_error"] = 2.0 + np.random.default_rng(0).uniform(0, 0.5, len(frame))
+    validation, mark = CHOICES[part]
     chosen = frame["learner"].eq("rtrl") & frame["optimizer"].eq("adam")
-    frame.loc[chosen, "validation_error"] = 1e-3
+    frame.loc[chosen, validation] = frame.loc[chosen, validation] - 1
     found = recovery_vs_rtrl(frame, ["rtrl"], part, best=True)
-    best = frame[chosen & frame["selected"]].set_index(["pair", "seed"])[f"{part}_error"]
+    best = frame[chosen & frame[mark]].set_index(["pair", "seed"])[f"{part}_error"]
     full = best.loc[list(zip(frame["pair"], frame["seed"], strict=True))].to_numpy()
     frozen = frame[f"frozen_{part}_error"]
     expected = 100 * (frozen - frame[f"{part}_error"]) / (frozen - full)
     np.testing.assert_allclose(found, expected.where(frozen > full), rtol=1e-12)
-    frame.loc[chosen, "validation_error"] = 1e3
+    frame.loc[chosen, validation] += 2
     assert not np.allclose(
         recovery_vs_rtrl(frame, ["rtrl"], part, best=True), found, equal_nan=True
     )

@@ -35,15 +35,20 @@ def test_seed_gaps_hold_every_seed(estimand):
         "gap_pp": full - immediate,
         "recovery_full_percent": full,
         "recovery_immediate_percent": immediate,
-        "error_gap": np.subtract(*(at(frame, one, error, estimand) for one in both)),
+        "error_gap": -np.subtract(*(at(frame, one, error, estimand) for one in both)),
         "r2_gap": np.subtract(*(at(frame, one, r2, estimand) for one in both)) if r2 else nothing,
         "denominator": at(frame, "rtrl", FROZEN[estimand], estimand)
         - at(frame, "rtrl", "reference_error", estimand),
         "diverged": lost[0] | lost[1],
     }
+    zero = at(frame, "rtrl", FROZEN[estimand], estimand)  # better than the constant
+    for side, learner in zip(("full", "immediate"), both, strict=True):
+        best = 100 * (zero - at(frame, learner, error, estimand)) / expected["denominator"]
+        assert found[f"over_best_{side}_percent"].tolist() == pytest.approx(best, nan_ok=True)
     for column, values in expected.items():
         np.testing.assert_array_equal(found[column].to_numpy(), values, err_msg=column)
-    assert found["diverged"].any() and found["diverged"].dtype == bool
+    # A rate at which a model diverged is not chosen by the errors of that part.
+    assert found["diverged"].any() == (estimand != "adapt") and found["diverged"].dtype == bool
 
 
 def test_the_multiverse_holds_every_metric_and_step():
@@ -88,12 +93,11 @@ def test_t_intervals_of_gaps_conditions_and_horizons():
     condition = table("conditions", frame).set_index("learner").loc["rtrl"]
     chosen = frame[frame["selected"]].set_index("seed")
     full, immediate = (chosen[chosen["learner"] == one] for one in ("rtrl", "immediate"))
-    for measure, prefix in (("recovery_heldout_percent", ""), ("recovery_adapt_percent", "adapt_")):
-        gap = (full[measure] - immediate[measure]).to_numpy()
-        names = f"{prefix}gap_pp", f"{prefix}t95_low_pp", f"{prefix}t95_high_pp"
-        assert gaps[list(names)].tolist() == pytest.approx([gap.mean(), *t_ends(gap)])
-        names = f"{prefix}t95_low_percent", f"{prefix}t95_high_percent"
-        assert condition[list(names)].tolist() == pytest.approx(t_ends(full[measure].to_numpy()))
+    gap = (full["recovery_heldout_percent"] - immediate["recovery_heldout_percent"]).to_numpy()
+    names = ["gap_pp", "t95_low_pp", "t95_high_pp"]
+    assert gaps[names].tolist() == pytest.approx([gap.mean(), *t_ends(gap)])
+    ends = condition[["t95_low_percent", "t95_high_percent"]].tolist()
+    assert ends == pytest.approx(t_ends(full["recovery_heldout_percent"].to_numpy()))
     assert gaps["alpha"] == 0.02
     one = table("gaps", frame[frame["seed"] == 0]).iloc[0]
     assert np.isnan([one["t95_low_pp"], one["adapt_t95_high_pp"]]).all() and one["adapt_gap_pp"]
@@ -101,6 +105,19 @@ def test_t_intervals_of_gaps_conditions_and_horizons():
     found = base.build("horizon_gaps", {"horizon": horizon}, given()).iloc[0]
     names = ["gap_pp", "low_pp", "t95_low_pp", "t95_high_pp"]
     assert found[names].tolist() == gaps[names].tolist()
+
+
+@pytest.mark.xfail(strict=True, reason="the gap while adapting is read at the other choice's rate")
+def test_the_gap_while_adapting_is_at_the_rates_chosen_on_the_adapt_part():
+    frame = models(["rtrl", "immediate"], seeds=5)
+    sides = (
+        frame[frame["selected_on_adapt"] & (frame["learner"] == one)].set_index("seed")
+        for one in ("rtrl", "immediate")
+    )
+    gap = np.subtract(*(side["recovery_adapt_percent"] for side in sides)).to_numpy()
+    names = ["adapt_gap_pp", "adapt_t95_low_pp", "adapt_t95_high_pp"]
+    found = table("gaps", frame).iloc[0][names].tolist()
+    assert found == pytest.approx([gap.mean(), *t_ends(gap)])
 
 
 def test_statistics_have_the_columns_that_registrations_read():

@@ -30,11 +30,12 @@ def build(frame):
 
 
 def by_loop(frame, key, measure):
-    """Values of a condition at its selected rate, in the order of seeds."""
+    """Values of a condition in the order of seeds, at the rate that is chosen for the measure."""
+    chosen = "selected_on_adapt" if measure.startswith("adapt") else "selected"
     rows = [
         row
         for row in frame.to_dict("records")
-        if row["selected"] and all(row[name] == key[name] for name in KEYS)
+        if row[chosen] and all(row[name] == key[name] for name in KEYS)
     ]
     return [row[measure] for row in sorted(rows, key=lambda row: row["seed"])]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up import settings, varied
-from results_by_hand import at, best, marked, matrix
+from results_by_hand import at, best, marked, matrix, runner_up, t_ends
 from scipy import stats
 
 from orla.errors import OrlaError
@@ -33,6 +33,10 @@ def one(frame, **spec):
     return table.iloc[0]
 
 
+def by_pair(frame, **spec):
+    return base.build("quantity_pairs", {"models": frame}, given(spec))
+
+
 def frame(pairs=SEEDS, **options):
     made = varied(pairs, **options)
     generator = np.random.default_rng(5)
@@ -43,7 +47,7 @@ def frame(pairs=SEEDS, **options):
 
 def column(made, learner, name, draw, pair="a"):
     """A column at the rate that a resample of seeds chooses."""
-    rate = best(matrix(made, learner, "validation_error", pair)[draw])
+    rate = best(matrix(made, learner, "validation_rolling_error", pair)[draw])
     return matrix(made, learner, name, pair)[draw, rate]
 
 
@@ -91,38 +95,61 @@ def test_an_absolute_value_is_taken_of_each_seed():
 
 
 def test_the_estimand_says_which_choice_of_the_rate():
-    made = frame([("a", 5)], lost=0.0, drawn=3)
+    made = frame([("a", 5)], lost=0.0)
     term = [{"plus": "turn", "learner": "rtrl"}]
-    assert marked(made, "rtrl", "heldout") != marked(made, "rtrl", "stable")
-    for estimand in ("heldout", "stable"):
+    assert marked(made, "rtrl", "heldout") != marked(made, "rtrl", "adapt")
+    for estimand in ("heldout", "stable", "adapt"):
         values = at(made, "rtrl", "turn", estimand)
         assert one(made, sum=term, estimand=estimand)["value"] == pytest.approx(values.mean())
 
 
-def test_over_pairs_the_mean_is_of_pairs_and_resamples_draw_both():
+def gap(made, pair, rates=None):
+    """The sum `GAP` on one pair, at the marked rates or at these."""
+    sides = []
+    for learner in ("rtrl", "immediate"):
+        rate = (rates or {}).get(learner, marked(made, learner, "heldout", pair))
+        sides.append(matrix(made, learner, "recovery_heldout_percent", pair)[:, rate])
+    return np.nanmean(sides[0] - 2 * sides[1])
+
+
+def test_over_pairs_the_mean_and_its_error_are_of_the_pairs_alone():
     made = frame(lost=0.0)
-    found = one(made, sum=GAP, unit="pair")
-
-    def gap(pair, draw=None):
-        name = "recovery_heldout_percent"
-        if draw is None:
-            sides = [at(made, x, name, "heldout", pair) for x in ("rtrl", "immediate")]
-        else:
-            sides = [column(made, x, name, draw, pair) for x in ("rtrl", "immediate")]
-        return np.mean(sides[0] - 2 * sides[1])
-
-    values = np.array([gap(pair) for pair, _ in SEEDS])
-    generator = np.random.default_rng(3)
-    pair = generator.integers(0, 3, (RESAMPLES, 3))
-    placed = np.full(pair.shape, np.nan)
-    for number, (name, n) in enumerate(SEEDS):
-        places = pair == number
-        draws = generator.integers(0, n, (places.sum(), n))
-        placed[places] = [gap(name, draw) for draw in draws]
-    error = max(stats.sem(values), spread(placed.mean(1), 3))
+    found, pairs = one(made, sum=GAP, unit="pair"), by_pair(made, sum=GAP, unit="pair")
+    values = np.array([gap(made, pair) for pair, _ in SEEDS])
     assert found["value"] == pytest.approx(values.mean())
-    assert found["standard_error"] == pytest.approx(error)
+    assert found["standard_error"] == pytest.approx(stats.sem(values))
+    assert (found["t90_low"], found["t90_high"]) == pytest.approx(t_ends(values, 0.9))
     assert (found["n_pairs"], found["n_seeds"], found["dof"]) == (3, 3, 2)
+    assert pairs["pair"].tolist() == ["a", "b", "c"] and (pairs["quantity"] == "wanted").all()
+    assert pairs["value"].tolist() == pytest.approx(values)
+    told = [f"{row.pair}: {row.guards}" for row in pairs.itertuples() if row.guards]
+    assert found["guards"] == "; ".join(told) != "" and found["n_failing"] == len(told)
+    assert by_pair(made[made["pair"] == "a"], sum=GAP).empty  # over seeds there is no such mean
+
+
+@pytest.mark.parametrize("drawn", [0, 3, 6])
+@pytest.mark.parametrize("unit", ["pair", "seed"])
+def test_each_condition_is_also_taken_at_its_runner_up_and_the_extremes_are_given(unit, drawn):
+    pairs = SEEDS if unit == "pair" else SEEDS[:1]
+    made = frame(pairs, lost=0.0, drawn=drawn)
+    noise = np.random.default_rng(drawn).normal(0, 0.02, len(made))
+    made["validation_rolling_error"] += noise * (made["learner"] == "rtrl")
+    found, means = one(made, sum=GAP, unit=unit), []
+    for learner in ("rtrl", "immediate"):
+        rates = [{learner: runner_up(made, learner, "heldout", pair)} for pair, _ in pairs]
+        if any(r[learner] != marked(made, learner, "heldout", p)
+               for r, (p, _) in zip(rates, pairs, strict=True)):  # fmt: skip
+            each = [gap(made, pair, r) for (pair, _), r in zip(pairs, rates, strict=True)]
+            means.append((np.mean(each), each))
+    for end, extreme in (("lowest", min), ("highest", max)):
+        names = [f"{name}_runner_up_{end}" for name in ("value", "t90_low", "t90_high")]
+        if not means:
+            assert found[names].isna().all()
+            continue
+        mean, each = extreme(means)
+        assert found[names[0]] == pytest.approx(mean)
+        if unit == "pair":
+            assert found[names[1:]].tolist() == pytest.approx(t_ends(np.array(each), 0.9))
 
 
 def test_a_rank_correlation_along_seeds():
@@ -170,7 +197,13 @@ def test_a_rank_correlation_along_pairs_is_of_their_means():
     y = [at(made, "immediate", "other", "heldout", pair).mean() for pair, _ in pairs]
     assert found["value"] == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found["permutation_p"] == pytest.approx(spearman_p(x, y))
-    assert found["standard_error"] > 0 and found["dof"] == 4
+    assert found["dof"] == 4 and by_pair(made, sum=GAP, rank=rank, unit="pair").empty
+    each = []
+    for draw in drawn(5):  # of pairs; their own means stay as they are
+        a, b = np.array(x)[draw], np.array(y)[draw]
+        constant = np.ptp(a) == 0 or np.ptp(b) == 0
+        each.append(0.0 if constant else stats.spearmanr(a, b).statistic)
+    assert found["standard_error"] == pytest.approx(spread(np.array(each), 5))
 
 
 def test_what_diverged_is_counted_and_left_out():
@@ -185,43 +218,29 @@ def test_what_diverged_is_counted_and_left_out():
     assert found["value"] == pytest.approx(np.nanmean(at(made, "rtrl", "turn", "heldout")))
 
 
-def test_guards_of_recovery_do_not_touch_what_is_no_recovery():
-    made = frame([("a", 5)], lost=0.0)
-    made["frozen_heldout_error"] = made["reference_error"] + 0.01
-    turn = one(made, sum=[{"plus": "turn", "learner": "rtrl"}])["guards"]
-    assert "recovery has no meaning" in one(made, sum=GAP)["guards"]
-    assert "recovery" not in turn
-    made["updates"] = 3
-    assert "fewer than 20 updates" in one(made, sum=[{"plus": "turn", "learner": "rtrl"}])["guards"]
-
-
 def test_pairs_with_guards_are_counted_and_left_out_beside():
-    made = frame(lost=0.0, drawn=2)
+    made = frame(lost=0.0, drawn=2).assign(edge=False)
+    assert one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")["guards"] == ""
     made.loc[made["pair"] == "b", "updates"] = 3
     found = one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")
-    failing = {text.partition(":")[0] for text in found["guards"].split("; ")}
-    assert "b" in failing and found["n_failing"] == len(failing)
-    left = [pair for pair, _ in SEEDS if pair not in failing]
-    values = [at(made, "rtrl", "turn", "heldout", pair).mean() for pair in left]
-    if len(left) > 1:
-        assert found["value_without_failing"] == pytest.approx(np.mean(values))
+    assert found["guards"].startswith("b: rtrl with adam makes 3 updates, fewer than 20: adapt")
+    assert found["n_failing"] == 1 and found["n_pairs"] == 3
+    values = np.array([at(made, "rtrl", "turn", "heldout", pair).mean() for pair in ("a", "c")])
+    names = ["value_without_failing", "t90_low_without_failing", "t90_high_without_failing"]
+    assert found[names].tolist() == pytest.approx([values.mean(), *t_ends(values, 0.9)])
 
 
 def test_a_pair_in_which_recovery_has_no_meaning_has_no_value():
-    made = frame(lost=0.0, drawn=2)
+    made = frame(lost=0.0, drawn=2).assign(edge=False)
     here = made["pair"] == "b"
     made.loc[here, "frozen_heldout_error"] = made.loc[here, "reference_error"] + 0.01
     found = one(made, sum=GAP, unit="pair")
-    assert (found["n_pairs"], found["n_without_meaning"]) == (2, 1)
-    assert "b: " in found["guards"] and found["n_failing"] >= 1
-    values = [
-        at(made, "rtrl", GAP[0]["plus"], "heldout", pair).mean()
-        - 2 * at(made, "immediate", GAP[0]["plus"], "heldout", pair).mean()
-        for pair in ("a", "c")
-    ]
-    assert found["value"] == pytest.approx(np.mean(values))
+    assert (found["n_pairs"], found["n_without_meaning"], found["n_failing"]) == (2, 1, 1)
+    assert found["guards"] == ""
+    assert found["value"] == pytest.approx(np.mean([gap(made, pair) for pair in ("a", "c")]))
+    assert by_pair(made, sum=GAP, unit="pair")["pair"].tolist() == ["a", "c"]
     turn = one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")
-    assert (turn["n_pairs"], turn["n_without_meaning"]) == (3, 0)
+    assert (turn["n_pairs"], turn["n_without_meaning"], turn["n_failing"]) == (3, 0, 0)
     alone = one(made[here], sum=GAP)
     assert alone["n_pairs"] == 0 and np.isnan(alone["value"]) and alone["n_failing"] == 1
 
@@ -235,7 +254,7 @@ def test_every_network_whose_recovery_is_a_term_needs_a_meaning(order):
     terms = [{**term, "architecture": a} for term, a in zip(GAP, ("rnn", "lstm"), strict=True)]
     found = one(both, sum=terms[::order], unit="pair")
     assert (found["n_pairs"], found["n_without_meaning"], found["n_failing"]) == (0, 3, 3)
-    assert np.isnan(found["value"]) and "recovery has no meaning" in found["guards"]
+    assert np.isnan(found["value"])
     turn = {"plus": "turn", "learner": "rtrl", "architecture": "lstm"}
     with_turn = one(both, sum=[turn, terms[0]][::order], unit="pair")
     assert (with_turn["n_pairs"], with_turn["n_without_meaning"]) == (3, 0)

@@ -27,8 +27,9 @@ TABLES = {
     "learners": "cosine",
 }
 # Rows of what a config names, and of every measure of a condition: they have tests of their own.
-ELSEWHERE = {"quantities", "measured", "baselines"}
+ELSEWHERE = {"quantities", "quantity_pairs", "measured", "baselines"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs"]
+CHOSEN = ("selected", "selected_on_test")
 WITHOUT_DRAWS = ["seed_gaps", "multiverse", "learners", *RESAMPLED_CHOICE]
 
 
@@ -99,7 +100,8 @@ def test_every_statistic_is_here_and_says_its_columns():
     for statistic in found.values():
         keys = [name for name in statistic.columns if name in KEYS]
         assert keys == [name for name in KEYS if name in keys]
-        assert list(statistic.columns)[: len(keys)] == keys
+        first = 1 if "quantity" in statistic.columns else 0
+        assert list(statistic.columns)[first : len(keys) + first] == keys
         assert all(text.endswith(".") for text in statistic.columns.values())
 
 
@@ -150,7 +152,8 @@ def test_each_gap_is_first_minus_second_paired_by_seed(comparison, learners):
     assert row["equivalent"] == (row["delta_star_pp"] < 3)
     for column, measure in {"r2_gap": "r2_mean", "error_gap": "heldout_error"}.items():
         first, second = (at(frame, learner, measure, split="50-50") for learner in learners)
-        assert row[column] == pytest.approx((first - second).mean(), abs=1e-12)
+        sign = -1 if column == "error_gap" else 1  # positive where the first is better
+        assert row[column] == pytest.approx(sign * (first - second).mean(), abs=1e-12)
     points = table("seed_gaps", frame).query("estimand == 'heldout'")
     points = points[(points["comparison"] == comparison) & (points["split"] == "50-50")]
     assert list(points["seed"]) == [0, 1, 2, 3, 4]
@@ -183,18 +186,13 @@ def test_every_interval_is_drawn_with_the_seed_and_number_of_the_settings(name):
     learners = ["tbptt-200-200", "immediate"]
     frame = models(learners, optimizers=list("abcdefgh"), seeds=6)
     usual = table(name, frame, settings(resamples=11))
-    ends = [
-        c
-        for c in usual
-        if "low" in c or "high" in c
-        if not c.startswith(("t90", "t95", "adapt_t95"))
-    ]
+    ends = [c for c in usual if "low" in c or "high" in c if "t90" not in c and "t95" not in c]
     usual = usual.dropna(axis=1, how="all")
     for changed in (settings(resamples=11, seed=1), settings(resamples=23)):
         other = table(name, frame, changed)
         moved = [column for column in ends if column in usual]
         assert moved and all((usual[c] != other[c]).any() for c in moved)
-        kept = [c for c in usual if c not in ends]
+        kept = [c for c in usual if c not in (*ends, "other_rate_share")]
         pd.testing.assert_frame_equal(usual[kept], other[kept])
 
 
@@ -238,7 +236,8 @@ def test_a_diverged_seed_is_left_out_and_counted():
         "error_gap": "heldout_error",
     }.items():
         full, immediate = (at(frame, name, measure)[kept] for name in COMPARISONS["paper"])
-        assert row[column] == pytest.approx((full - immediate).mean(), abs=1e-12)
+        sign = -1 if column == "error_gap" else 1
+        assert row[column] == pytest.approx(sign * (full - immediate).mean(), abs=1e-12)
     assert (row["n_seeds"], row["n_diverged"]) == (4, 1)
     assert one(gaps, comparison="per_step")["n_diverged"] == 0
     condition = one(table("conditions", frame), learner="tbptt-200-200")
@@ -268,7 +267,7 @@ def test_a_task_without_a_reference_has_no_recovery_and_diverged_in_no_seed():
     frame = models(task="bytes").assign(recovery_heldout_percent=np.nan)
     frame = frame.drop(columns=["r2_mean", "r2_weighted"])
     row = one(table("gaps", frame), comparison="paper")
-    expected = at(frame, "tbptt-200-200", "heldout_error") - at(frame, "immediate", "heldout_error")
+    expected = at(frame, "immediate", "heldout_error") - at(frame, "tbptt-200-200", "heldout_error")
     assert row["error_gap"] == pytest.approx(expected.mean(), abs=1e-12)
     assert row[["gap_pp", "r2_gap"]].isna().all()
     assert (row["n_seeds"], row["n_diverged"]) == (0, 0)
@@ -349,10 +348,18 @@ def test_conditions_hold_means_intervals_and_the_edge():
         "recovery_vs_rtrl_percent": ("recovery_vs_rtrl_percent", "recovery_vs_rtrl_{}_percent"),
     }
     for measure, (mean, ends) in measured.items():
-        values = at(frame, "rtrl", measure)
+        chosen = "selected_on_adapt" if "adapt" in measure else "selected"
+        values = at(frame, "rtrl", measure, chosen)
         assert row[mean] == pytest.approx(values.mean())
         found = [row[ends.format(end)] for end in ("low", "high")]
         assert found == pytest.approx(percentile_interval(values, 200, 0))
+    error, frozen, reference = (
+        at(frame, "rtrl", f"{name}_error") for name in ("heldout", "frozen_heldout", "reference")
+    )
+    over_best = 100 * (frozen - error) / (frozen - reference)  # the constants are worse
+    ends = [row[f"over_best_t95_{end}_percent"] for end in ("low", "high")]
+    assert row["over_best_percent"] == pytest.approx(over_best.mean())
+    assert ends == pytest.approx(stats.t.interval(0.95, 4, over_best.mean(), stats.sem(over_best)))
     for measure in ("r2_mean", "r2_weighted"):
         assert row[measure] == pytest.approx(at(frame, "rtrl", measure).mean())
     assert not one(table("conditions", frame), learner="immediate")["edge"]
@@ -364,11 +371,20 @@ def test_conditions_hold_means_intervals_and_the_edge():
 def test_selection_price_is_test_selected_minus_validation_selected():
     frame = models(["immediate"])
     row = one(table("selection_price", frame))
-    first, second = (at(frame, "immediate", chosen=c) for c in ("selected", "selected_on_test"))
+    first, second = (at(frame, "immediate", chosen=c) for c in CHOSEN)
     assert row["recovery_validation_selected_percent"] == pytest.approx(first.mean())
     assert row["recovery_test_selected_percent"] == pytest.approx(second.mean())
     assert row["price_pp"] == pytest.approx((second - first).mean())
     assert (row["learning_rate"], row["learning_rate_test"]) == tuple(RATES)
+    tail = at(frame, "immediate", chosen="selected_on_tail")
+    assert row["recovery_tail_selected_percent"] == pytest.approx(tail.mean())
+    assert row["learning_rate_tail"] == RATES[1]
+    errors = [at(frame, "immediate", "validation_rolling_error", of) for of in CHOSEN]
+    further = errors[1] - errors[0]
+    near = further.mean() <= stats.sem(further)
+    assert row["learning_rate_runner_up"] == RATES[int(near)]
+    drawn = further[np.random.default_rng(0).integers(0, 5, (200, 5))].mean(axis=1)
+    assert row["other_rate_share"] == (drawn < 0).mean()
     interval = percentile_interval(second - first, 200, 0)
     assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval) and row["n_seeds"] == 5
     same = one(table("selection_price", frame.assign(selected_on_test=frame["selected"])))

@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import varied
+from results_by_hand import given, table
 
 from orla.prereg import judge as judging
 from orla.programs import compiling
 from orla.results.base import Settings
 from orla.study import rates
-from orla.truth import studies, verdicts, worlds
+from orla.truth import matched, studies, verdicts, worlds
 
 PAIRS, NETWORKS = 3, 2
 SETTINGS = Settings(resamples=100)
@@ -45,7 +47,7 @@ def test_a_study_does_not_depend_on_the_others(made):
     keys = ["pair", "learner", "seed", "learning_rate"]
     own = both[both["study"] == 1].sort_values(keys, ignore_index=True)
     alone = second.sort_values(keys, ignore_index=True)
-    for column in ("heldout_error", "validation_stable_error", "frozen_heldout_error"):
+    for column in ("heldout_error", "validation_rolling_error", "frozen_heldout_error"):
         np.testing.assert_allclose(own[column], alone[column], rtol=1e-9)
 
 
@@ -57,7 +59,8 @@ def test_each_pair_chooses_its_rate_as_a_sweep_does(made):
     lost = (models["pair"] == first) & (models["seed"] == 0) & (models["learning_rate"] > 0.02)
     models.loc[lost | (models["pair"] == second), score] = np.nan
     chosen = studies.reselected(models)
-    assert not chosen[["selected", "selected_on_test"]].any(axis=None)
+    others = [f"selected_on_{part}" for part in ("test", "tail", "adapt")]
+    assert not chosen[others].any(axis=None)
     for _, rows in chosen.groupby(["study", "pair", "learner"]):
         scores = {
             rates.index_of(rate): of_rate[score].to_numpy()
@@ -70,15 +73,15 @@ def test_each_pair_chooses_its_rate_as_a_sweep_does(made):
 
 def test_what_is_planted_is_what_is_found(made):
     rows, estimand = made[0], worlds.ESTIMAND
-    more = verdicts.planted(rows, 6.0)
+    more = verdicts.planted(rows, 0.04)
     spread = rows["frozen_heldout_error"] - rows["reference_error"]
-    np.testing.assert_allclose(more[estimand.recovery] - rows[estimand.recovery], 6.0)
+    np.testing.assert_allclose(rows[estimand.error] - more[estimand.error], 0.04)
     again = 100 * (rows["frozen_heldout_error"] - more[estimand.error]) / spread
     np.testing.assert_allclose(again, more[estimand.recovery])
     pd.testing.assert_series_equal(more[estimand.validation], rows[estimand.validation])
 
 
-@pytest.mark.parametrize("name", ["a-a", "planted-6"])
+@pytest.mark.parametrize("name", ["a-a", "planted-2"])
 def test_both_sides_are_the_immediate_learner_on_other_networks(made, name):
     sides = verdicts.sides(worlds.CONTROLS[name], made[0], NETWORKS)
     learners = sides.groupby(["study", "pair"])["learner"].unique().map(set)
@@ -109,6 +112,7 @@ def test_the_judge_is_asked_with_the_controls_own_registration(made, monkeypatch
     assert found["study"].tolist() == [0, 1]
     for known, tasks in asked:
         assert (known.pairs, known.seeds, known.estimand) == (PAIRS, NETWORKS, "stable")
+        assert known.scale == "variance"
         assert known.minus == (worlds.AGAIN, worlds.IMMEDIATE) and tasks == ["a-a"]
 
 
@@ -120,7 +124,7 @@ def test_the_judge_is_asked_with_the_controls_own_registration(made, monkeypatch
     ],
 )
 def test_verdicts_are_counted(monkeypatch, outcomes, right, wrong, undecided):
-    judged = pd.DataFrame({"outcome": outcomes, "gap_pp": 1.5, "between_sd_pp": 2.5})
+    judged = pd.DataFrame({"outcome": outcomes, "gap": 0.01, "between_sd": 0.03})
     monkeypatch.setattr(verdicts, "verdicts", lambda *given: judged)
     monkeypatch.setattr(worlds, "CONTROLS", {"a-a": worlds.CONTROLS["a-a"]})
     [row] = verdicts.table({"instant": None}, NETWORKS, SETTINGS).to_dict("records")
@@ -139,3 +143,26 @@ def test_every_control_names_a_world_and_outcomes():
         assert control.world in worlds.WORLDS
         assert {*control.right, *control.wrong} <= every
         assert not {*control.right} & {*control.wrong}
+
+
+def scattered(sd):
+    """Models of seven pairs of which one learner is worse by 0.3, give or take this much."""
+    frame = varied([(name, 2) for name in "abcdefg"], lost=0, drawn=5)
+    noise = frame["pair"].map(dict(zip("abcdefg", sd * np.array([-1.5, -1, -0.5, 0, 0.5, 1, 1.5]))))
+    worse = (0.3 + noise) * (frame["learner"] == "immediate")
+    return frame.assign(heldout_stable_error=0.5 + worse, recovery_heldout_percent=40 - 100 * worse)
+
+
+def test_a_studys_own_scatter_is_judged_with_gaps_that_are_known():
+    """The gap of the study itself is taken away; what is wide decides nothing."""
+    frame = scattered(0.005)
+    found = matched.table(frame, table("estimates", frame), given(), 20)
+    assert found["true_gap"].tolist() == [0, 0, 0.02, 3, 0.04, 6] and (found["studies"] == 20).all()
+    assert found["world"].str.endswith(", former rules").tolist() == [False, True] * 3
+    right, wrong = found["right"].to_numpy(), found["wrong"].to_numpy()
+    assert right[[0, 1, 4, 5]].min() >= 18 and wrong[[0, 1, 4, 5]].max() == 0
+    assert found["gap"].to_numpy() == pytest.approx(found["true_gap"].to_numpy(), rel=0.2, abs=0.3)
+    wide = scattered(0.2)
+    assert matched.table(wide, table("estimates", wide), given(), 20)["inconclusive"].min() > 10
+    few = frame[frame["pair"].isin(list("abcde"))]
+    assert matched.table(few, table("estimates", few), given(), 20).empty
