@@ -107,7 +107,6 @@ def test_t_intervals_of_gaps_conditions_and_horizons():
     assert found[names].tolist() == gaps[names].tolist()
 
 
-@pytest.mark.xfail(strict=True, reason="the gap while adapting is read at the other choice's rate")
 def test_the_gap_while_adapting_is_at_the_rates_chosen_on_the_adapt_part():
     frame = models(["rtrl", "immediate"], seeds=5)
     sides = (

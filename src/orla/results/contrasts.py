@@ -10,7 +10,7 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
-from orla.results.grids import Grid, Key, Side, grids, side
+from orla.results.grids import Grid, Key, Side, at_chosen, grids, side
 from orla.results.scales import PP, VARIANCE
 from orla.statistics import choice
 
@@ -50,7 +50,7 @@ class Contrast:
     def values(self, column: str) -> np.ndarray:
         """Difference (seeds,) of a column at the chosen rates; of a mark, whether it is true of
         either learner. NaN where a learner has no such value."""
-        first, second = (side.at_marked(column) for side in self.sides)
+        first, second = (at_chosen(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):
             return (first == 1) | (second == 1)
         return first - second

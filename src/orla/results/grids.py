@@ -201,10 +201,12 @@ OVER_BEST = "recovery_over_best_percent"
 
 
 def at_chosen(one: Side, column: str) -> np.ndarray:
-    """A column (seeds,) at the selected rate; of `OF_ADAPT`, at the rate chosen on that part."""
+    """A column (seeds,) at the side's rate; of `OF_ADAPT`, at the rate chosen on that part where the
+    side is of a held-out estimand."""
     if column == OVER_BEST:
         return one.recovery_over_best
-    adapting = side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT else None
+    of_heldout = one.estimand.recovery not in OF_ADAPT
+    adapting = side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT and of_heldout else None
     return (adapting or one).at_marked(column)
 
 
