@@ -102,7 +102,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         if self.source != "binned":
             return self.of_session(pair, nwb.read_session(path_a), dataset)
         whole = read_binned(path_a, self.binned, transform=self.preparation.transform)
-        source, sizes = replace(self.binned, columns="same"), self._sizes(len(whole.inputs))
+        source, sizes = replace(self.binned, columns="same"), self._sizes(*whole.inputs.shape)
         found = prepare_binned(whole, whole, source, self._preparation, sizes, dataset)
         return self._swapped(pair, found)
 
@@ -110,7 +110,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         """The streams of a pair, from a session of spikes; errors as in `streams`."""
         preparation = self._preparation
         edges = bin_edges(session.time_s, preparation.bin_s, preparation.target.lag_s)
-        tail = self._sizes(len(edges) - 1).tail_steps
+        tail = self._sizes(len(edges) - 1, len(session.channels)).tail_steps
         found = prepare(session, session, preparation, tail_steps=tail, dataset=dataset)
         return self._swapped(pair, found)
 
@@ -120,12 +120,18 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         features = replace(self.preparation.features, count=self.drawn_from)
         return replace(self.preparation, features=features)
 
-    def _sizes(self, steps: int) -> Sizes:
+    def _sizes(self, steps: int, units: int) -> Sizes:
         """Parts in which all of the recording after session A's pretraining part is a tail.
 
         Raises:
-            OrlaError: The step is not inside the recording, or nothing is left to pretrain on.
+            OrlaError: The recording has too few units, the step is not inside it, or nothing is
+                left to pretrain on.
         """
+        if units < self.drawn_from:
+            raise OrlaError(
+                f"{self.recording}: {units} units, fewer than the {self.drawn_from} that inputs "
+                "are drawn from; give a lower pool"
+            )
         if not self.step < steps:
             raise OrlaError(
                 f"{self.recording}: step is {self.step}, and the recording has {steps} steps; give "
