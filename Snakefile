@@ -10,7 +10,6 @@ configfile: "config.yaml"
 
 
 pathvars:
-    recordings="recordings",
     logs="<results>/logs",
 
 

@@ -53,7 +53,6 @@ OTHERWISE = {
         "reports/tables/cadence.py",
         "reports/figures/mechanism.py",
     },
-    ("task", "recordings"): {"reports/study.py"},  # the tasks that the paper's numbers may be of
     ("learner", "diagonal"): {"reports/words.py"},  # the glossary: a comparison
     ("probe", "cosine"): {  # its column
         "results/conditions.py",
@@ -107,6 +106,7 @@ OTHERWISE = {
         "prereg/agreement.py",
         "prereg/reader.py",
         "study/quantities.py",
+        "reports/study.py",
     },
     ("statistic", "quantities"): {  # the key of a config
         "study/config.py",

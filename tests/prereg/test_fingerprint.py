@@ -13,11 +13,12 @@ from orla.__main__ import main
 from orla.learners.immediate import Immediate
 from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
-from orla.prereg import binding, fingerprint, judge, means, reader
+from orla.prereg import binding, fingerprint, judge, means, reader, trials
 from orla.prereg.lock import Locked
 from orla.prereg.rules.equivalent_within import EquivalentWithin
 from orla.results import guards
 from orla.study import pretraining, rates, scores
+from orla.tasks import swapped
 
 ROOT = Path(__file__).parents[2]
 LEARNER, SWEEP = "learner {} of rnn, probes update_ratio", "sweep and choice of the rate"
@@ -97,6 +98,21 @@ def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypat
     else:
         monkeypatch.setattr(*change)
     assert parts(name)[name] != before[name]
+
+
+def test_a_changed_swap_of_units_is_noticed(monkeypatch):
+    def digest(seed=1, share=0.5, pool=12):
+        task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
+        task |= {"pairs": {"one": {"seed": seed, "share": share}}}
+        task |= {"binned": {"files": {"day": "day.npz"}}, "preparation": {"features": {"count": 6}}}
+        return fingerprint.digest(trials.episodes(task))
+
+    before = digest()
+    assert digest() == before
+    assert len({before, digest(seed=2), digest(share=0.25), digest(pool=11)}) == 4
+    real = swapped.swap
+    monkeypatch.setattr(swapped, "swap", lambda *given: real(*given[:3], 1.0, *given[4:]))
+    assert digest() != before
 
 
 def test_rounding_decides_nothing_and_the_ninth_digit_neither():

@@ -176,6 +176,18 @@ def test_a_study_of_ones_own_is_not_called_a_reproduction(results, pictures, rec
     assert "The sessions are recordings (" in told and "synthetic:" not in told
 
 
+def test_made_drift_on_a_real_recording_is_called_so(results, pictures, recorded):
+    study = replace(recorded, made_drift=("recordings",))
+    told = Report(results, study).opening.background["How far to trust it"]
+    assert "Spikes and movement are real, the drift is made (indy, M1)" in told
+    assert "The sessions are recordings" not in told and "synthetic:" not in told
+    rows = results["heldout"]
+    assert study.of(rows).prefix == study.prefix == "Real recording, MADE drift. "
+    # Rows of another task are not of this drift, and a recording's own drift is nobody's.
+    assert study.of(rows.assign(task="sine")).prefix == recorded.prefix == ""
+    assert replace(study, simulated=True).prefix.startswith("SIMULATED")
+
+
 def test_the_answer_the_verdicts_and_one_figure_come_first(results, pictures, simulated):
     drawn = pictures | {"two_by_two": pictures["lr_curves"]}
     html = write(results, drawn, simulated)

@@ -18,9 +18,17 @@ RESULTS = STUDY["pathvars"]["results"]
 PLUGINS = STUDY.get("plugins", [])
 COMPUTE = STUDY["compute"]
 ALLOW_MIXED = STUDY["provenance"]["allow_mixed"]
+
+
+def sessions(task, pair):
+    """The two sessions of a pair; both are of one recording where its units are swapped."""
+    spec = STUDY["tasks"][task]
+    return dict.fromkeys("ab", spec["recording"]) if "recording" in spec else spec["pairs"][pair]
+
+
 # Folder of the streams -> task, pair and sessions, for tasks whose streams are made from sessions.
 PAIRS = {
-    domain: STUDY["tasks"][task]["pairs"][pair] | {"task": task, "pair": pair}
+    domain: sessions(task, pair) | {"task": task, "pair": pair}
     for domain, (task, pair) in PLAN.domains.items()
     if PLAN.declaration("task", task)["needs_files"]
 }

@@ -11,7 +11,8 @@ def recording(task, pair, *keys):
 def settings_of(domain):
     """The specification of a stream's task; of a recording, with its own pair alone."""
     task, pair = PLAN.domains[domain]
-    return recording(task, pair, "preparation", "parts") if pair else STUDY["tasks"][task]
+    keys = ("recording", "step", "pool", "preparation", "parts")
+    return recording(task, pair, *keys) if pair else STUDY["tasks"][task]
 
 
 def stream_settings(w):

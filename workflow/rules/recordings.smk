@@ -74,7 +74,7 @@ rule streams:
         splits=lambda w: sorted({c.split for c in PLAN.conditions if c.domain == w.domain}),
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],
-        code=code("orla.study.simulated"),
+        code=lambda w: code("orla.study.simulated", parts=[("task", settings_of(w.domain)["kind"])]),
     message:
         "Making the streams of {wildcards.domain}"
     script:

@@ -44,6 +44,7 @@ from orla.study.simulated import simulated_streams
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
+from orla.tasks.swapped import Swapped
 
 _INPUTS, _OUTPUTS, _HIDDEN, _SEEDS, _UPDATES = 3, 2, 4, 2, 6
 _WINDOW = 10
@@ -333,6 +334,9 @@ def episodes(task: Mapping[str, Any]) -> Any:
             simulated=replace(part.simulated, task=short),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )
+        if isinstance(small, Swapped):
+            array = replace(small.simulated.array, n_channels=small.drawn_from)
+            small = replace(small, step=800, simulated=replace(small.simulated, array=array))
         streams = simulated_streams(small, pair)
         episodes = [small.cut(streams, split) for split in part.parts.splits]
     else:

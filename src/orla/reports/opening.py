@@ -96,6 +96,11 @@ def _trust(results: Results, study: StudyFacts) -> Iterator[str]:
             "The sessions are simulated: this shows what the study can tell, not what the brain "
             "does."
         )
+    elif study.made_drift and recorded.any():
+        yield (
+            f"Spikes and movement are real, the drift is made ({study.data}): this shows how "
+            "learners follow a drift that is known, not one that a brain or an array had."
+        )
     elif recorded.any() or heldout.empty:
         yield f"The sessions are recordings ({study.data})."
     if not recorded.all():

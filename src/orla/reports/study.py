@@ -40,6 +40,7 @@ class StudyFacts(PartNames):
     Attributes:
         name, label: short and full name of the data.
         simulated: whether its sessions are simulated; a synthetic task stands in for none.
+        made_drift: the tasks that are real recordings of which the drift is made.
         reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
             or on a synthetic task that the paper has.
         margin_pp, alpha: of the equivalence tests.
@@ -53,6 +54,7 @@ class StudyFacts(PartNames):
     name: str
     label: str = ""
     simulated: bool = False
+    made_drift: tuple[str, ...] = ()
     reproduces: bool = False
     margin_pp: float = 3.0
     alpha: float = 0.05
@@ -72,8 +74,9 @@ class StudyFacts(PartNames):
         """
         settings = Settings.of(config["statistics"], config["comparisons"])
         tasks, pretraining = config["tasks"], config["pretraining"]
-        recordings = tuple(t for t, spec in tasks.items() if spec["kind"] == "recordings")
+        recordings = tuple(task for task, spec in tasks.items() if "pairs" in spec)
         datasets = provenance["datasets"]
+        made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
         own = pretraining.get("of", {})
@@ -82,6 +85,7 @@ class StudyFacts(PartNames):
             label=data_in_words(dataset["label"] for dataset in datasets.values()),
             # A synthetic task is what it is: only sessions can be simulated.
             simulated="simulated" in sources,
+            made_drift=tuple(dict.fromkeys(made)),
             reproduces=bool(synthetic & load().tasks or sources & {"simulated", "odoherty"}),
             margin_pp=settings.margin_pp,
             alpha=settings.alpha,
@@ -107,8 +111,9 @@ class StudyFacts(PartNames):
 
     @property
     def prefix(self) -> str:
-        """First words of every caption where sessions are simulated, else ""."""
-        return "SIMULATED sessions, no recording. " if self.simulated else ""
+        """First words of every caption where sessions are simulated or drift is made, else ""."""
+        made = "Real recording, MADE drift. " if self.made_drift else ""
+        return "SIMULATED sessions, no recording. " if self.simulated else made
 
     def simulates(self, tasks: pd.Series) -> pd.Series:
         """Whether each of these tasks stands in for recordings."""
@@ -117,12 +122,15 @@ class StudyFacts(PartNames):
     def of(self, rows: pd.DataFrame) -> StudyFacts:
         """The facts for a table or figure of these rows: simulated where one of their tasks is.
 
+        Likewise of made drift.
+
         Rows that were not run do not count. Rows that name no task are of the whole study.
         """
         ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
         if ran.empty or "task" not in ran:
             return self
-        return replace(self, simulated=bool(self.simulates(ran["task"]).any()))
+        made = tuple(task for task in self.made_drift if ran["task"].eq(task).any())
+        return replace(self, simulated=bool(self.simulates(ran["task"]).any()), made_drift=made)
 
     def partly_simulated(self, models: pd.DataFrame | None) -> bool:
         """Whether some of these models, not all, adapted to simulated sessions."""

@@ -13,6 +13,7 @@ from orla.sessions.simulator.days import Spikes, both_days
 from orla.sessions.simulator.reaches import Reaching
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
+from orla.tasks.swapped import Swapped
 
 _METRES_PER_MM = 1e-3
 _METRES_PER_CM = 1e-2
@@ -22,7 +23,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     """The streams of a simulated pair, bit for bit those of its files (`Recordings.streams`).
 
     The dataset record holds, in place of sums of files, the SHA-256 of each session's stream under
-    "streams".
+    "streams". Where units of one recording are swapped, it is the first session.
 
     Args:
         task: Recordings whose source is "simulated".
@@ -32,8 +33,11 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     Raises:
         OrlaError: As in `sessions.from_spikes.prepare`.
     """
-    sessions = task.pairs[pair]
     days = both_days(task.simulation(pair))
+    if isinstance(task, Swapped):
+        session = _session(task.recording, task.source, *next(days))
+        return task.of_session(pair, session, task.dataset(pair, study))
+    sessions = task.pairs[pair]
     a, b = (
         _session(name, task.source, *day)
         for name, day in zip((sessions.a, sessions.b), days, strict=True)

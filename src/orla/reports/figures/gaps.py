@@ -215,7 +215,8 @@ class TostInterval(
         rows = study.arrange(where(gaps, comparison=study.main))
         kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
         called = [
-            rows[kind].map(study.names(rows, kind)) for kind in ("optimizer", *reversed(kinds))
+            rows[kind].map(study.names(rows, kind)).astype(object)
+            for kind in ("optimizer", *reversed(kinds))
         ]
         paper = [_papers(row, study) for row in rows.to_dict("records")]
         paper = pd.DataFrame(paper, columns=["paper", "paper_low", "paper_high", "headline"])

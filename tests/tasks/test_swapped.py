@@ -1,0 +1,267 @@
+"""Which units are where, worked out from the file itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.sessions import mat_read, nwb, simulator
+from orla.study.simulated import simulated_streams
+from orla.tasks.recordings import Recordings
+from orla.tasks.swapped import Swapped
+
+M1 = Path(__file__).parents[3] / "shared/data/m1/m1_stevenson_2011.npz"
+STEPS, UNITS, STEP, TAIL, COUNT, POOL = 900, 30, 600, 200, 8, 20
+PAIRS = {"one": {"seed": 1, "share": 0.5}}
+
+
+def specified(**changes):
+    """A specification of a task on the recording that `recording` writes."""
+    return {
+        "kind": "swapped",
+        "recording": "day",
+        "step": STEP,
+        "pool": POOL,
+        "pairs": PAIRS,
+        "binned": {"files": {"day": "day.npz"}},
+        "preparation": {"features": {"count": COUNT}},
+        "parts": {"cut": 20, "tail_steps": TAIL, "tail_stream_steps": 100},
+    } | changes
+
+
+def task(**changes) -> Swapped:
+    return catalogue.make("task", specified(**changes))
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A recording whose units have rates of their own, and its arrays."""
+    draws = np.random.default_rng(0)
+    rates = draws.permutation(np.linspace(0.5, 6.0, UNITS))
+    arrays = {
+        "counts": draws.poisson(rates, (STEPS, UNITS)),
+        "vel": draws.normal(size=(STEPS, 2)),
+        "bin_s": np.array(0.05),
+        "trial": np.arange(STEPS) // 70,
+    }
+    path = tmp_path_factory.mktemp("recording") / "day.npz"
+    np.savez(path, **arrays)
+    return path, arrays
+
+
+def streams(recording, share=0.5, seed=1, **changes):
+    path = recording[0] if isinstance(recording, tuple) else recording
+    made = task(pairs={"one": {"seed": seed, "share": share}}, **changes)
+    return made.streams("one", path, path, "study")
+
+
+def units_of(inputs, counts, rows, fitted):
+    """The unit that each input is over these rows, from the counts of all units."""
+    roots = np.sqrt(counts.astype(float))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = (roots - roots[:fitted].mean(0)) / roots[:fitted].std(0)
+    found = []
+    for column in inputs.T:
+        [unit] = np.flatnonzero(np.abs(scaled[rows] - column[:, None]).max(0) < 1e-9)
+        found.append(int(unit))
+    return found
+
+
+def held(found, counts, step, fitted):
+    """The units before and from a step on, found without the task's help."""
+    assert len(found.a) == step and len(found.b) == len(counts) - step
+    before = units_of(found.a.X, counts, slice(0, step), fitted)
+    after = units_of(found.b.X, counts, slice(step, None), fitted)
+    # Each unit is at one place alone, none that goes stays, and none comes twice.
+    assert len({*before}) == len(before) and len({*after}) == len(after)
+    moved = [j for j in range(len(before)) if before[j] != after[j]]
+    assert not {*before} & {after[j] for j in moved}
+    assert found.dataset["swap"]["before"] == before and found.dataset["swap"]["after"] == after
+    return before, after, moved
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.25, 0.5, 1.0])
+def test_from_the_step_on_a_share_of_the_columns_is_other_units(recording, share):
+    counts = recording[1]["counts"]
+    found = streams(recording, share)
+    before, after, moved = held(found, counts, STEP, STEP - TAIL)
+    assert len(moved) == round(share * COUNT)
+    # The pool is of the largest variance over session A's pretraining part.
+    variance = counts[: STEP - TAIL].var(0)
+    assert {*before, *after} <= {*np.argsort(-variance, kind="stable")[:POOL].tolist()}
+    assert found.dataset["swap"]["step"] == STEP and found.dataset["swap"]["share"] == share
+
+
+def test_without_a_share_nothing_drifts(recording):
+    """The negative control: session B goes on where session A ends, in all columns."""
+    counts = np.sqrt(recording[1]["counts"])
+    found = streams(recording, 0.0)
+    units = found.dataset["swap"]["before"]
+    whole = np.concatenate([found.a.X, found.b.X])
+    fitted = counts[: STEP - TAIL, units]
+    np.testing.assert_allclose(whole, (counts[:, units] - fitted.mean(0)) / fitted.std(0))
+    drifting = streams(recording, 0.25)
+    assert (found.a.X == drifting.a.X).all()
+    assert (found.b.X != drifting.b.X).any(0).sum() == round(0.25 * COUNT)
+
+
+def test_a_seed_is_a_draw(recording):
+    ours, again, other = (streams(recording, seed=seed) for seed in (1, 1, 2))
+    for side in "ab":
+        x, y, z = (getattr(found, side).X for found in (ours, again, other))
+        assert (x == y).all() and (x != z).any()
+    assert {*ours.dataset["swap"]["before"]} != {*other.dataset["swap"]["before"]}
+
+
+def test_a_larger_share_replaces_what_a_smaller_one_does_and_more(recording):
+    found = [streams(recording, share) for share in (0.25, 0.5, 1.0)]
+    places = []
+    for one in found:
+        swap = one.dataset["swap"]
+        both = enumerate(zip(swap["before"], swap["after"], strict=True))
+        places.append({j: new for j, (old, new) in both if old != new})
+        assert (one.a.X == found[0].a.X).all()
+    assert places[0].items() < places[1].items() < places[2].items()
+    assert len(places[2]) == COUNT
+
+
+def test_targets_and_trials_go_on_across_the_step(recording):
+    velocity, trial = recording[1]["vel"], recording[1]["trial"]
+    bounds = {"files": {"day": "day.npz"}, "boundaries": {"changes": ["trial"], "state": "reset"}}
+    found = streams(recording, binned=bounds)
+    fitted = velocity[: STEP - TAIL]
+    expected = (velocity - fitted.mean(0)) / fitted.std(0)
+    np.testing.assert_allclose(np.concatenate([found.a.Y, found.b.Y]), expected)
+    starts = np.concatenate([[True], np.diff(trial) != 0])
+    np.testing.assert_array_equal(np.concatenate([found.a.starts, found.b.starts]), starts)
+    assert found.dataset["kept"]["b"] == {
+        "steps": STEPS - STEP, "scored": STEPS - STEP, "units": COUNT, "of_units": POOL
+    }  # fmt: skip
+
+
+def test_nothing_is_fitted_after_the_pretraining_part(recording, tmp_path):
+    """Other numbers in A's tail and in B leave the pretraining part and the draw as they are."""
+    arrays = {name: array.copy() for name, array in recording[1].items()}
+    arrays["counts"][STEP - TAIL :] *= 3
+    arrays["vel"][STEP - TAIL :] += 5.0
+    path = tmp_path / "other.npz"
+    np.savez(path, **arrays)
+    ours, other = streams(recording), streams(path)
+    early, late = slice(None, STEP - TAIL), slice(STEP - TAIL, None)
+    assert (ours.a.X[early] == other.a.X[early]).all()
+    assert (ours.a.Y[early] == other.a.Y[early]).all()
+    assert ours.dataset["swap"] == other.dataset["swap"]
+    assert (ours.a.X[late] != other.a.X[late]).any() and (ours.b.X != other.b.X).any()
+
+
+def test_sizes_of_parts_are_of_session_a(recording):
+    made = task(parts={"cut": 20, "tail_steps": 0.25, "tail_stream_steps": 0.4})
+    found = made.streams("one", recording[0], recording[0])
+    held(found, recording[1]["counts"], STEP, 450)
+    episode = made.cut(found, "80-20")
+    assert (len(episode.pretraining), len(episode.adapt), len(episode.heldout)) == (450, 240, 60)
+    assert (len(episode.reference), episode.reference_from) == (150, 60)
+    assert not episode.simulated and episode.label.startswith("real recording, made drift")
+    assert made.variants() == ["50-50", "80-20", "stationary"]
+
+
+def test_the_pool_is_twice_the_inputs_unless_it_is_given(recording):
+    found = streams(recording, 1.0, pool=None)
+    before, after, _ = held(found, recording[1]["counts"], STEP, STEP - TAIL)
+    assert len({*before, *after}) == 2 * COUNT == found.dataset["kept"]["a"]["of_units"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pairs": {"one": {"seed": 1, "share": 1.1}}}, r'"pairs\.one\.share" must be at most 1'),
+        ({"pairs": {"one": {"seed": 1, "share": -0.1}}}, r'"pairs\.one\.share" must be at least 0'),
+        ({"pairs": {"one": {"seed": 1}}}, r'"pairs\.one\.share" is missing'),
+        ({"pairs": {}}, '"pairs" is empty'),
+        ({"step": 0}, '"step" must be at least 1'),
+        ({"pool": 11}, "11 units are drawn from, fewer than 8 inputs and the 4 that replace"),
+        ({"pool": None, "recording": "night"}, '"binned.files" has no session night'),
+        ({"source": "simulated"}, '"source" cannot be "simulated"'),
+        (
+            {"preparation": {"features": {"count": COUNT, "method": "pca"}}},
+            "units cannot be swapped in components; set it to top_channels",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(changes, message):
+    with pytest.raises(OrlaError, match=message) as caught:
+        task(**changes)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"step": STEPS}, "day: step is 900, and the recording has 900 steps; give one inside"),
+        ({"step": 5_000}, "step is 5000, and the recording has 900 steps"),
+        ({"step": TAIL}, "a_pretraining is empty: session A has 200 steps"),
+        ({"pool": UNITS + 1}, "day: 30 units, fewer than the 31 that inputs are drawn from"),
+    ],
+)
+def test_what_the_recording_does_not_hold_is_refused(recording, changes, message):
+    with pytest.raises(OrlaError, match=message) as caught:
+        streams(recording, **changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_last_step_of_a_recording_can_be_session_b(recording):
+    found = streams(recording, step=STEPS - 1)
+    assert len(found.a) == STEPS - 1 and len(found.b) == 1
+
+
+SMALL = {"duration_a_s": 61.0, "duration_b_s": 41.0}
+
+
+def test_a_recording_of_spikes_is_swapped_as_its_counts_are(tmp_path):
+    """A simulated session in the place of one, from its file and in memory."""
+    mats = [tmp_path / "day.mat", tmp_path / "later.mat"]
+    simulated = simulator.Settings(
+        simulator.TaskSettings(**SMALL), simulator.ArraySettings(n_channels=UNITS), seed=1
+    )
+    simulator.write(*mats, simulated)
+    session = mat_read.read_session(mats[0])
+    path = tmp_path / "day.nwb"
+    nwb.write_session(session, path)
+    sizes = {"cut": 20, "tail_steps": TAIL, "tail_stream_steps": 100}
+    found = streams(path, source="nwb", nwb={"files": {"day": str(path)}}, parts=sizes)
+    # The counts of each channel, by a histogram of all of its units' events.
+    edges = session.time_s[0] + 0.05 * np.arange(len(found.a) + len(found.b) + 1)
+    counts = np.zeros((len(edges) - 1, UNITS))
+    for spikes, channel in zip(session.unit_spikes, session.unit_channel, strict=True):
+        counts[:, channel] += np.histogram(spikes, edges)[0]
+    before = units_of(found.a.X, counts, slice(0, STEP), STEP - TAIL)
+    after = units_of(found.b.X, counts, slice(STEP, None), STEP - TAIL)
+    assert found.dataset["swap"]["before"] == [session.channels[i] for i in before]
+    assert found.dataset["swap"]["after"] == [session.channels[i] for i in after]
+    assert sum(b != a for b, a in zip(before, after, strict=True)) == COUNT / 2
+    made = replace(task(), source="simulated", simulated=simulated)
+    for side in "ab":
+        ours, theirs = getattr(found, side), getattr(simulated_streams(made, "one"), side)
+        assert (ours.X == theirs.X).all() and (ours.Y == theirs.Y).all()
+
+
+def test_everything_but_the_draw_is_that_of_recordings():
+    """What a pair, its parts and the control are is declared once."""
+    ours, theirs = (catalogue.parts("task")[name] for name in ("swapped", "recordings"))
+    assert issubclass(ours, Recordings) and ours.needs_files
+    assert ours.cut is theirs.cut and ours.variants is theirs.variants
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_units_of_a_real_recording_are_swapped(seed):
+    """M1 of one macaque: from bin 9,000 on half of 40 units are others of its 171."""
+    if not M1.is_file():
+        pytest.skip("the recording m1 is not beside the project")
+    given = {"preparation": {}, "parts": {"tail_steps": 1800, "tail_stream_steps": 600}}
+    counts = np.load(M1)["counts"]
+    found = streams(M1, 0.5, seed, step=9_000, pool=120, **given)
+    before, _, moved = held(found, counts, 9_000, 7_200)
+    assert len(before) == 40 and len(moved) == 20

@@ -1,0 +1,159 @@
+"""The study of swapped units, from a small recording in a folder of its user's to the page."""
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from running import ROOT, Study
+
+from orla.provenance.tables import read_table
+from orla.sessions.streams import Streams
+
+STEPS, UNITS, STEP, TAIL, COUNT, POOL = 1_000, 24, 600, 200, 6, 16
+SHARES = {"swapped-25": 0.25, "swapped-50": 0.5}
+PAIRS = ("swap-01", "swap-02", "swap-03")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A walk that units are tuned to, as an .npz in a folder outside of the project."""
+    draws = np.random.default_rng(0)
+    velocity = 0.1 * np.cumsum(draws.normal(size=(STEPS, 2)), axis=0)
+    rates = np.exp(0.5 + velocity @ draws.normal(0.0, 0.4, (2, UNITS))).clip(0.2, 20.0)
+    path = tmp_path_factory.mktemp("elsewhere") / "m1_stevenson_2011.npz"
+    np.savez(path, counts=draws.poisson(rates), vel=velocity, bin_s=0.05)
+    return path
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, recorded):
+    sizes = {"cut": 20, "tail_steps": TAIL, "tail_stream_steps": 100}
+    small = {
+        "step": STEP,
+        "pool": POOL,
+        "pairs": {f"swap-0{i}": None for i in range(len(PAIRS) + 1, 9)},
+        "preparation": {"features": {"count": COUNT}},
+        "parts": sizes,
+    }
+    learners = ["immediate", "tbptt-20-20"]
+    made = Study(
+        tmp_path_factory.mktemp("swapped"),
+        ROOT / "config/swapped.yaml",
+        tasks=dict.fromkeys(SHARES, small),
+        pathvars={"recordings": str(recorded.parent)},
+        networks={"rnn": {"hidden": 4}},
+        pretraining={"max_epochs": 3},
+        conditions=[
+            {
+                "name": "small",
+                "tasks": [*SHARES],
+                "networks": ["rnn"],
+                "learners": learners,
+                "optimizers": ["adam"],
+                "splits": ["80-20"],
+                "seeds": 2,
+            }
+        ],
+        comparisons=dict.fromkeys(
+            ["per_step", "per_window", "cadence_immediate", "cadence_full", "floor"]
+        )
+        | {"paper": {"minus": [*reversed(learners)]}},
+        grid_growth=0,
+        statistics={"resamples": 100},
+        compute={"compile": False, "batch_models": 6},
+    )
+    made.config = yaml.safe_load((made.folder / "overlay.yaml").read_text())
+    made.made("all")
+    return made
+
+
+def test_each_pair_is_a_draw_of_the_recording(study, recorded):
+    counts = np.load(recorded)["counts"]
+    roots = np.sqrt(counts)
+    fitted = roots[: STEP - TAIL]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = (roots - fitted.mean(0)) / fitted.std(0)
+    firsts = {}
+    for task, share in SHARES.items():
+        for pair in PAIRS:
+            found = Streams.load(study.folder / f"results/swapped/{task}/{pair}/streams.npz")
+            units = [
+                [int(np.abs(scaled[rows] - x[:, None]).max(0).argmin()) for x in stream.X.T]
+                for rows, stream in ((slice(STEP), found.a), (slice(STEP, None), found.b))
+            ]
+            for rows, stream, held in zip(
+                (slice(STEP), slice(STEP, None)), (found.a, found.b), units, strict=True
+            ):
+                np.testing.assert_allclose(stream.X, scaled[rows][:, held], atol=1e-9)
+            assert sum(x != y for x, y in zip(*units, strict=True)) == round(share * COUNT)
+            sha = hashlib.sha256(recorded.read_bytes()).hexdigest()
+            assert found.dataset["files"] == {"a": sha, "b": sha}
+            firsts.setdefault(pair, set()).add(tuple(units[0]))
+    # A pair has one session A at both shares, and pairs have others.
+    assert all(len(one) == 1 for one in firsts.values())
+    assert len(set.union(*firsts.values())) == len(PAIRS)
+
+
+def test_networks_start_alike_at_both_shares_and_only_drift_differs(study):
+    models = read_table(study.folder / "results/swapped/lr_curves.parquet")
+    keys = ["pair", "learner", "seed", "learning_rate"]
+    first, second = (models[models["task"] == task].set_index(keys) for task in SHARES)
+    assert len(first) == len(second) > 0
+    columns = ["reference_error", "constant_error", "frozen_heldout_error"]
+    reference, constant, frozen = (
+        (first[column] == second[column].loc[first.index]) for column in columns
+    )
+    assert reference.all() and constant.all() and not frozen.any()
+
+
+def test_the_table_over_pairs_is_of_both_shares_and_says_what_they_are(study):
+    reports = study.folder / "reports/swapped"
+    table = pd.read_csv(reports / "table_over_pairs.csv")
+    assert {*table["task"]} == {*SHARES} and not table["simulated"].any()
+    assert (table.groupby("task")["n_pairs"].max() == len(PAIRS)).all()
+    assert "Real recording, MADE drift. " in (reports / "table_over_pairs.tex").read_text()
+    page = (reports / "index.html").read_text()
+    assert "Spikes and movement are real, the drift is made" in page
+    assert "SIMULATED" not in (reports / "answer.txt").read_text()
+    assert "real recording, made drift" in (reports / "answer.txt").read_text()
+
+
+def test_the_folder_of_recordings_can_be_said_on_the_command_line(study, recorded):
+    """The config names none: without it the recording is asked for in the project's own folder."""
+    study.changed(pathvars={"recordings": "recordings", "results": "results/new"})
+    target = "results/new/swapped-25/swap-01/streams.npz"
+    status, said = study.snakemake("--dry-run", target)
+    assert status == 1 and "recordings/m1_stevenson_2011.npz" in said
+    named = f"pathvars={{recordings: {recorded.parent}}}"
+    status, said = study.snakemake("--dry-run", target, "--config", named)
+    assert status == 0 and "Making the streams of swapped-25/swap-01" in said, said
+    study.changed()
+
+
+def test_another_share_of_a_pair_makes_its_streams_alone_anew(study):
+    study.changed(tasks={"swapped-50": {"pairs": {"swap-02": {"share": 1.0}}}})
+    made = [job for job in study.planned("prepared") if job.startswith("Making")]
+    study.changed()
+    assert made == ["Making the streams of swapped-50/swap-02"]
+
+
+def test_a_step_outside_of_the_recording_ends_the_run_with_one_line(study):
+    study.changed(
+        tasks={"swapped-25": {"step": 1_000}},
+        pathvars={"results": "results/none", "reports": "reports/none"},
+    )
+    line = study.refused("results/none/swapped-25/swap-01/streams.npz")
+    assert "step is 1000, and the recording has 1000 steps; give one inside" in line
+    study.changed()
+
+
+def test_provenance_says_that_the_drift_is_made(study):
+    datasets = read_table(study.folder / "results/swapped/heldout.parquet").attrs["provenance"][
+        "datasets"
+    ]
+    assert len(datasets) == len(SHARES) * len(PAIRS)
+    assert {(d["drift"], d["simulated"], d["source"]) for d in datasets.values()} == {
+        ("made", False, "swapped")
+    }
