@@ -93,6 +93,11 @@ class Learner(Part, ABC):
         return False
 
     @property
+    def last_alone(self) -> bool:
+        """Whether the gradient of a window, the readout's too, is that of its last error alone."""
+        return False
+
+    @property
     def noise(self) -> int:
         """Random numbers, uniform on [0, 1), that each model gets at each step."""
         return 0
