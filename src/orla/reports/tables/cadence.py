@@ -72,6 +72,7 @@ class _Measure(NamedTuple):
 
 _MEASURES = (
     _Measure("top1_past", "top1 of G_past"),
+    _Measure("energy1_past", "energy of G_past"),
     _Measure("whh_share", "u_1 on W_hh (%)", 1, 100.0),
     _Measure("update_ratio", "‖ΔW_hh‖/‖ΔW_out‖"),
 )

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from orla.reports.beside import CELLS, ByCondition
-from orla.reports.cells import Cell, Line, beside, called, cell, mean, mean_seeds, network
+from orla.reports.cells import (
+    Cell,
+    Line,
+    Row,
+    beside,
+    called,
+    cell,
+    mean,
+    mean_seeds,
+    network,
+    value,
+)
 from orla.reports.comparison import (
     NOT_COMPARABLE,
     RECOVERY,
@@ -37,8 +48,10 @@ from orla.reports.study import StudyFacts
 from orla.reports.table import Column
 from orla.study.keys import KEYS
 
-_EXACT, _WINDOWS = "past_cosine", "window_cosine"
+_EXACT, _WINDOWS, _LAST = "past_cosine", "window_cosine", "window_cosine_last"
 _TOP1 = "top1_past"
+# Readings of the windows' gradients, by what ends their measures.
+_READINGS = {"": "windows", "_cumulative": "running sums", "_last": "last step"}
 _SHARE = "Share on W_hh (%)"
 _PERCENT = {"digits": 1, "scale": 100.0}
 
@@ -97,6 +110,7 @@ class PastCosines(
         cell("n", _cosine_seeds),
         _cosine("exact, per step", _EXACT),
         _cosine("by windows", _WINDOWS),
+        _cosine("last step", _LAST),
         cell("The paper", _papers_cosine),
     )
     remarks = ("Under the paper's number: which of ours it is compared with.",)
@@ -104,7 +118,8 @@ class PastCosines(
     says = (
         "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
         "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-        "backpropagation through a window, g_imm summed over it, along {full} where it ran. "
+        "backpropagation through a window, g_imm summed over it, along {full} where it ran. Last "
+        "step: the same of the window's last loss alone. "
         "±: half of the 95 % t interval over seeds; n: seeds."
     )
 
@@ -125,7 +140,7 @@ class PastCosines(
         for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
             how = study.declaration("learner", row["learner"]).get("exactness")
             exact = how == "exact" and study.stride(row["learner"]) == 1
-            for measure in {_WINDOWS, _EXACT if exact else _WINDOWS} & {*row["means"]}:
+            for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
                 keys = tuple("" if name == "learner" else row[name] for name in KEYS)
                 means.setdefault(keys, {}).setdefault(measure, row["means"][measure])
         return by_condition(means)
@@ -138,8 +153,58 @@ def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows.assign(kind=rows["architecture"].map(lambda name: kind_of(study, name)))
 
 
+def _concentration(name: str, group: str) -> list[Cell]:
+    """What the first singular value has of all, of G_past and of G_imm, beside the paper's top1."""
+
+    def column(header: str, side: str, **how: Any) -> Cell:
+        def number(line: Line) -> Beside:
+            measure = f"{name}_{side}{line.row['reading']}"
+            paper = printed(line.paper, f"top1_{side}")
+            return Beside(line.row, measure, line.mean(measure), paper)
+
+        return beside(header, number, group, **how)
+
+    sides = {"G_past": "past", "G_imm": "immediate"}
+    columns = [column(header, side) for header, side in sides.items()]
+    return [*columns, column("gap", "gap", digits=3, signed=True)]
+
+
+def _once(cell: Cell) -> Cell:
+    """A column of what has one reading alone."""
+    return cell._replace(
+        text=lambda line: "" if line.row["reading"] else cell.text(line),
+        numbers=lambda line: () if line.row["reading"] else cell.numbers(line),
+    )
+
+
+class _OfReadings(ByCondition):
+    """A condition has a line for each reading of its gradients that was measured."""
+
+    concentration: ClassVar[tuple[Cell, ...]] = (
+        called("optimizer"),
+        value("Columns", "reading", _READINGS.get, align="l"),
+        mean_seeds(_TOP1),
+        *_concentration("top1", "top1"),
+        *_concentration("energy1", "energy"),
+    )
+    readings: ClassVar[str] = (
+        "top1: largest singular value over the sum of all; energy: its square over the sum of "
+        "squares; both stand beside the paper's number, of which it does not say which it is. "
+        "Running sums: each column is the sum of the windows so far. Last step: gradients of each "
+        "window's last loss alone."
+    )
+
+    def lines(self, rows: list[Row]) -> list[Row]:
+        return [
+            {**row, "reading": reading}
+            for row in rows
+            for reading in _READINGS
+            if not reading or _TOP1 + reading in row["means"]
+        ]
+
+
 class Structure(
-    ByCondition,
+    _OfReadings,
     name="structure",
     label="Structure of the past gradient",
     chapter="mechanism",
@@ -153,28 +218,32 @@ class Structure(
     """
 
     cells = (
-        called("optimizer"),
-        mean_seeds(_TOP1),
-        mean("G_past", _TOP1, group="top1"),
-        mean("G_imm", "top1_immediate", group="top1"),
-        mean("gap", "top1_gap", group="top1", signed=True),
-        mean("u_1", "whh_share", "whh_share_percent", group=_SHARE, **_PERCENT),
-        mean("null", "whh_share_null", group=_SHARE, **_PERCENT, with_interval=False),
+        *_OfReadings.concentration,
+        *map(
+            _once,
+            (
+                mean("u_1", "whh_share", "whh_share_percent", group=_SHARE, **_PERCENT),
+                mean("shuffled", "whh_share_shuffled", group=_SHARE, **_PERCENT),
+                mean("|W_hh|/d", "whh_share_null", group=_SHARE, **_PERCENT, with_interval=False),
+            ),
+        ),
     )
     remarks = (
         "g_past is exactly zero on the readout, because every learner's gradient of the "
-        "readout is exact: the share of u_1 on W_out is 0 by construction, and the null "
-        "among the numbers where g_past can lie is a little above that in the column.",
+        "readout is exact: the share of u_1 on W_out is 0 by construction.",
+        "Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix "
+        "about how much of it lies on W_hh, whatever the errors. Shuffled is that null: the share "
+        "where dL/dh_t is shuffled in time within each window. |W_hh|/d is no null.",
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = next(row for row in load().table("text") if "parameters_whh" in row)
         full = study.called("learner", full_learner())
         return (
-            f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. top1: "
-            "largest singular value over the sum of all. Share on W_hh: squared norm there of u_1, "
-            "the first left singular vector of G_past; null: numbers in W_hh over all, the share "
-            f"of a random direction (the paper's: {null['whh_share_percent']:g}). {CELLS}"
+            f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
+            f"{self.readings} Share on W_hh: squared norm there of u_1, the first left singular "
+            "vector of G_past; shuffled: its null; |W_hh|/d: numbers in W_hh over all, what the "
+            f"paper calls the null ({null['whh_share_percent']:g}). {CELLS}"
         )
 
     @cached_property
@@ -188,7 +257,7 @@ class Structure(
 
 
 class LSTMCrossArchitecture(
-    ByCondition,
+    _OfReadings,
     name="lstm_cross_architecture",
     label="Structure of the past gradient in other networks",
     chapter="mechanism",
@@ -199,12 +268,16 @@ class LSTMCrossArchitecture(
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     cells = (
-        *Structure.cells[:4],
-        mean("gap", "top1_gap", group="top1", signed=True, digits=3),
-        mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent"),
+        *_OfReadings.concentration,
+        _once(
+            mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent")
+        ),
     )
 
-    says = f"As the table of the vanilla network, under {{full}} and drift. {CELLS}"
+    says = (
+        "As the table of the vanilla network, under {full} and drift. "
+        f"{_OfReadings.readings} {CELLS}"
+    )
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
