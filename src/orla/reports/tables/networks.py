@@ -245,7 +245,7 @@ class Isotropy(
         for measure in (_JACOBIAN, _SENSITIVITY):
             means = {name: _over_seeds(side, measure) for name, side in sides.items()}
             last = next((name for name in reversed(sides) if means[name]), [*sides][-1])
-            there = printed(text, _JACOBIAN) if papers else None
+            there = printed(text, measure) if papers else None
             conditions[measure] = Beside(keys[last], measure, means[last], there)
         difference = _difference(*sides.values())
         return {

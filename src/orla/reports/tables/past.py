@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -50,8 +51,10 @@ from orla.study.keys import KEYS
 
 _EXACT, _WINDOWS, _LAST = "past_cosine", "window_cosine", "window_cosine_last"
 _TOP1 = "top1_past"
-# Readings of the windows' gradients, by what ends their measures.
-_READINGS = {"": "windows", "_cumulative": "running sums", "_last": "last step"}
+# Shares of the first singular value, and readings of the windows' gradients: what begins and ends
+# their measures, and our words.
+_SHARES = {"top1": "top1", "energy1": "energy"}
+_READINGS = {"": "", "_cumulative": ", sums", "_last": ", last"}
 _SHARE = "Share on W_hh (%)"
 _PERCENT = {"digits": 1, "scale": 100.0}
 
@@ -66,11 +69,17 @@ def _cosine(header: str, measure: str) -> Cell:
         paper = printed(line.paper, "cosine") if measure == _compared(line) else None
         return Beside(line.row, measure, line.mean(measure), paper)
 
-    return Cell(
-        Column(header, "r", "Ours"),
-        lambda line: mean_text(line.mean(measure), 3, signed=True),
-        lambda line: [number(line)],
-    )
+    def text(line: Line) -> str:
+        means = [line.mean(measure)]
+        if measure == _WINDOWS and (last := line.mean(_LAST)):
+            means.append(last)
+        return "\n".join(mean_text(mean, 3, signed=True) for mean in means)
+
+    def numbers(line: Line) -> list[Beside]:
+        last = [Beside(line.row, _LAST, line.mean(_LAST))] if measure == _WINDOWS else []
+        return [number(line), *last]
+
+    return Cell(Column(header, "r", "Ours"), text, numbers)
 
 
 def _papers_cosine(line: Line) -> str:
@@ -110,7 +119,6 @@ class PastCosines(
         cell("n", _cosine_seeds),
         _cosine("exact, per step", _EXACT),
         _cosine("by windows", _WINDOWS),
-        _cosine("last step", _LAST),
         cell("The paper", _papers_cosine),
     )
     remarks = ("Under the paper's number: which of ours it is compared with.",)
@@ -118,8 +126,8 @@ class PastCosines(
     says = (
         "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
         "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-        "backpropagation through a window, g_imm summed over it, along {full} where it ran. Last "
-        "step: the same of the window's last loss alone. "
+        "backpropagation through a window, g_imm summed over it, along {full} where it ran; "
+        "below it, of the window's last loss alone. "
         "±: half of the 95 % t interval over seeds; n: seeds."
     )
 
@@ -153,53 +161,49 @@ def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows.assign(kind=rows["architecture"].map(lambda name: kind_of(study, name)))
 
 
-def _concentration(name: str, group: str) -> list[Cell]:
-    """What the first singular value has of all, of G_past and of G_imm, beside the paper's top1."""
+def _concentration(header: str, side: str, **how: Any) -> Cell:
+    """A share of G_past's or G_imm's first singular value, beside the paper's."""
 
-    def column(header: str, side: str, **how: Any) -> Cell:
-        def number(line: Line) -> Beside:
-            measure = f"{name}_{side}{line.row['reading']}"
-            paper = printed(line.paper, f"top1_{side}")
-            return Beside(line.row, measure, line.mean(measure), paper)
+    def number(line: Line) -> Beside:
+        share, reading = line.row["reading"]
+        measure, paper = f"{share}_{side}{reading}", printed(line.paper, f"top1_{side}")
+        return Beside(line.row, measure, line.mean(measure), paper)
 
-        return beside(header, number, group, **how)
-
-    sides = {"G_past": "past", "G_imm": "immediate"}
-    columns = [column(header, side) for header, side in sides.items()]
-    return [*columns, column("gap", "gap", digits=3, signed=True)]
+    return beside(header, number, "First singular value", **how)
 
 
 def _once(cell: Cell) -> Cell:
-    """A column of what has one reading alone."""
+    """A column of what has one reading alone, in the condition's first line."""
     return cell._replace(
-        text=lambda line: "" if line.row["reading"] else cell.text(line),
-        numbers=lambda line: () if line.row["reading"] else cell.numbers(line),
+        text=lambda line: cell.text(line) if line.row["first"] else "",
+        numbers=lambda line: cell.numbers(line) if line.row["first"] else (),
     )
 
 
 class _OfReadings(ByCondition):
-    """A condition has a line for each reading of its gradients that was measured."""
+    """A condition has a line for each share and reading of its gradients that was measured."""
 
     concentration: ClassVar[tuple[Cell, ...]] = (
         called("optimizer"),
-        value("Columns", "reading", _READINGS.get, align="l"),
         mean_seeds(_TOP1),
-        *_concentration("top1", "top1"),
-        *_concentration("energy1", "energy"),
+        value("Share", "reading", lambda one: _SHARES[one[0]] + _READINGS[one[1]], align="l"),
+        _concentration("G_past", "past"),
+        _concentration("G_imm", "immediate"),
+        _concentration("gap", "gap", digits=3, signed=True),
     )
     readings: ClassVar[str] = (
         "top1: largest singular value over the sum of all; energy: its square over the sum of "
-        "squares; both stand beside the paper's number, of which it does not say which it is. "
-        "Running sums: each column is the sum of the windows so far. Last step: gradients of each "
-        "window's last loss alone."
+        "squares. The paper's number stands beside both. Sums: each column is the sum of the "
+        "windows so far. Last: gradients of each window's last loss alone."
     )
 
     def lines(self, rows: list[Row]) -> list[Row]:
+        every = list(product(_READINGS, _SHARES))
         return [
-            {**row, "reading": reading}
+            {**row, "reading": (share, reading), "first": not place}
             for row in rows
-            for reading in _READINGS
-            if not reading or _TOP1 + reading in row["means"]
+            for place, (reading, share) in enumerate(every)
+            if not place or f"{share}_past{reading}" in row["means"]
         ]
 
 
@@ -224,7 +228,6 @@ class Structure(
             (
                 mean("u_1", "whh_share", "whh_share_percent", group=_SHARE, **_PERCENT),
                 mean("shuffled", "whh_share_shuffled", group=_SHARE, **_PERCENT),
-                mean("|W_hh|/d", "whh_share_null", group=_SHARE, **_PERCENT, with_interval=False),
             ),
         ),
     )
@@ -233,7 +236,7 @@ class Structure(
         "readout is exact: the share of u_1 on W_out is 0 by construction.",
         "Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix "
         "about how much of it lies on W_hh, whatever the errors. Shuffled is that null: the share "
-        "where dL/dh_t is shuffled in time within each window. |W_hh|/d is no null.",
+        "where dL/dh_t is shuffled in time within each window.",
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -242,8 +245,8 @@ class Structure(
         return (
             f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
             f"{self.readings} Share on W_hh: squared norm there of u_1, the first left singular "
-            "vector of G_past; shuffled: its null; |W_hh|/d: numbers in W_hh over all, what the "
-            f"paper calls the null ({null['whh_share_percent']:g}). {CELLS}"
+            "vector of G_past; shuffled: its null (the paper's, the share of W_hh in all numbers, "
+            f"{null['whh_share_percent']:g} %, is none). {CELLS}"
         )
 
     @cached_property
