@@ -38,6 +38,7 @@ TABLES = [
 ]  # fmt: skip
 STUDY = replace(
     SIMULATED,
+    pretraining={},
     instances={
         "architecture": {
             "lstm-32": {"kind": "lstm", "hidden": 32},
@@ -191,6 +192,20 @@ def test_structure_has_ours_over_the_papers(table):
     data = document.data.set_index(["optimizer", "split", "measure"])
     row = data.loc[("sgd", "50-50", "top1_past")]
     assert row["mean"] == pytest.approx(drift["top1_past"].mean()) and row["paper"] == 0.743
+
+
+def test_how_networks_were_pretrained_is_said_where_it_differs(table):
+    document = table("structure", models(), models(architecture="rnn-128"))
+    assert not any("pretrained" in note for note in document.notes)
+    study = replace(
+        STUDY, pretraining={"rnn": 50, "lstm": 7, "rnn-pretrained-1": 1}, passes={"rnn": 1}
+    )
+    networks = {**STUDY.instances["architecture"], "rnn-pretrained-1": {"kind": "rnn"}}
+    study = replace(study, instances={**STUDY.instances, "architecture": networks})
+    document = table("structure", models(), models(architecture="rnn-pretrained-1"), study=study)
+    told = document.notes[0]
+    assert "RNN: pretrained by windows of 50 in one pass" in told and "LSTM" not in told
+    assert "(rnn-pretrained-1): pretrained by windows of 1." in told
 
 
 def test_each_reading_has_a_line_and_its_own_numbers(table):
@@ -416,12 +431,25 @@ def test_decorrelation_finds_tasks_by_their_autocorrelation(table):
     near = models(task="copy-near", **of)
     shifted = models(task="copy-6", split="shift", optimizer="adam")
     document = table("decorrelation", white, red, near, shifted)
-    cells = rows_of(document, "0")
-    assert first_line(cells["RNN"]) == by_hand(white["window_cosine"], 3, signed=True)
+    cells = rows_of(document, "0", panel="ends")
+    assert first_line(cells["RNN"]) == by_hand(white["window_cosine_last"], 3, signed=True)
     assert cells["RNN"].endswith(f"−0.001 ({DIFFERS})") and cells["RetNet"].startswith("not run\n")
-    cells = rows_of(document, "0.6")
-    assert first_line(cells["RetNet"]) == by_hand(red["window_cosine"], 3, signed=True)
+    cells = rows_of(document, "0.6", panel="ends")
+    assert first_line(cells["RetNet"]) == by_hand(red["window_cosine_last"], 3, signed=True)
     assert cells["RNN"].startswith("not run\n−0.010")
+    # The paper has no number of whole windows.
+    cells = rows_of(document, "0", panel="whole")
+    assert cells["RNN"] == by_hand(white["window_cosine"], 3, signed=True)
+    early = models(task="copy-0", architecture="rnn-one-pass", **of)
+    study = replace(
+        STUDY, pretraining={"rnn": 50, "retnet": 50, "rnn-one-pass": 1}, passes={"rnn-one-pass": 1}
+    )
+    networks = {**STUDY.instances["architecture"], "rnn-one-pass": {"kind": "rnn", "hidden": 64}}
+    study = replace(study, instances={**STUDY.instances, "architecture": networks})
+    document = table("decorrelation", white, red, early, study=study)
+    for panel, frame in (("windows of 50, at", white), ("windows of 1 in one pass, at", early)):
+        cells = rows_of(document, "0", panel=panel)
+        assert first_line(cells["RNN"]) == by_hand(frame["window_cosine_last"], 3, signed=True)
     assert not table("decorrelation", white, red, study=replace(STUDY, tasks={})).ran
 
 

@@ -27,12 +27,14 @@ from orla.reports.paper import load
 from orla.reports.paper_rows import (
     EPISODE,
     drifting,
+    notes_on_pretraining,
     pairs_as_rows,
     papers_first,
     plain,
     titled,
 )
 from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents
 from orla.reports.tables.shared import NOT_RUN
 from orla.statistics.bootstrap import spearman
 from orla.statistics.permutation import spearman_p
@@ -100,6 +102,10 @@ class ProjectedOut(
                 yield title, [*_losses(keys, pairs), *below]
         if blank:
             yield study.called("optimizer", first["optimizer"]), self._rank(first, None)
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        more = notes_on_pretraining(contents.records, study)
+        return [*more, *super().notes(contents, study, *needed)]
 
     def _rank(self, keys: Row, pairs: pd.DataFrame | None) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""

@@ -41,12 +41,14 @@ from orla.reports.paper_rows import (
     full_learner,
     in_text,
     kind_of,
+    notes_on_pretraining,
     over_pairs,
     papers_structure,
     plain,
 )
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
+from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
 _EXACT, _WINDOWS, _LAST = "past_cosine", "window_cosine", "window_cosine_last"
@@ -197,6 +199,10 @@ class _OfReadings(ByCondition):
         "windows so far. Last: gradients of each window's last loss alone."
     )
 
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        more = notes_on_pretraining(contents.records, study)
+        return [*more, *super().notes(contents, study, *needed)]
+
     def lines(self, rows: list[Row]) -> list[Row]:
         every = list(product(_READINGS, _SHARES))
         return [
@@ -246,7 +252,7 @@ class Structure(
             f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
             f"{self.readings} Share on W_hh: squared norm there of u_1, the first left singular "
             "vector of G_past; shuffled: its null (the paper's, the share of W_hh in all numbers, "
-            f"{null['whh_share_percent']:g} %, is none). {CELLS}"
+            f"{null['whh_share_percent']:g} %, is a count). {CELLS}"
         )
 
     @cached_property
