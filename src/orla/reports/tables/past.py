@@ -163,12 +163,12 @@ def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows.assign(kind=rows["architecture"].map(lambda name: kind_of(study, name)))
 
 
-def _concentration(header: str, side: str, **how: Any) -> Cell:
+def _concentration(header: str, top1: str, **how: Any) -> Cell:
     """A share of G_past's or G_imm's first singular value, beside the paper's."""
 
     def number(line: Line) -> Beside:
         share, reading = line.row["reading"]
-        measure, paper = f"{share}_{side}{reading}", printed(line.paper, f"top1_{side}")
+        measure, paper = top1.replace("top1", share) + reading, printed(line.paper, top1)
         return Beside(line.row, measure, line.mean(measure), paper)
 
     return beside(header, number, "First singular value", **how)
@@ -189,9 +189,9 @@ class _OfReadings(ByCondition):
         called("optimizer"),
         mean_seeds(_TOP1),
         value("Share", "reading", lambda one: _SHARES[one[0]] + _READINGS[one[1]], align="l"),
-        _concentration("G_past", "past"),
-        _concentration("G_imm", "immediate"),
-        _concentration("gap", "gap", digits=3, signed=True),
+        _concentration("G_past", _TOP1),
+        _concentration("G_imm", "top1_immediate"),
+        _concentration("gap", "top1_gap", digits=3, signed=True),
     )
     readings: ClassVar[str] = (
         "top1: largest singular value over the sum of all; energy: its square over the sum of "
