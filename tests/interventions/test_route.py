@@ -3,12 +3,24 @@
 import numpy as np
 import pytest
 import torch
-from harness import NETWORKS, make_learner, networks, stream, watch
+from harness import (
+    NETWORKS,
+    SQUARED_ERROR,
+    Recorder,
+    adapt,
+    make_learner,
+    networks,
+    stream,
+    watch,
+)
 
 from orla import catalogue
+from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.interventions.base import Gradients
 from orla.interventions.route import Route
+from orla.optimizers.sgd import SGD
+from orla.probes.routed import Routed
 
 
 def routed(past, imm=(3.0, 4.0), **options):
@@ -88,11 +100,66 @@ def test_in_a_run_each_window_has_one_of_the_two(full):
     assert any(chosen) and not all(chosen)
 
 
+@pytest.mark.parametrize("quantile", [0.25, 0.5, 1.0])
+def test_a_quantile_is_that_of_the_cosines_so_far(quantile):
+    """Against numpy's, past the hundredth update, at which the oldest is forgotten."""
+    route = Route(immediate="imm", above=-1.0, quantile=quantile)
+    state, angles = route.init({"a": torch.zeros(1).double()}), []
+    drawn, taken = np.random.default_rng(0), []
+    for _ in range(130):
+        angles.append(drawn.uniform(0, np.pi))
+        imm = torch.tensor([2.0, 0.0]).double()
+        past = 3 * torch.tensor([np.cos(angles[-1]), np.sin(angles[-1])])
+        answer, state = route.update(Gradients({"a": imm + past}, {"imm": {"a": imm}}), state, {})
+        cosines = np.cos(angles[-100:])
+        taken.append(bool((answer["a"] != imm).any()))
+        # Midway to the next cosine, so that rounding decides nothing.
+        assert taken[-1] == (cosines[-1] >= np.quantile(cosines, quantile) - 1e-9)
+    assert np.mean(taken) == pytest.approx(1 - quantile, abs=0.12)
+    # The negative controls: without a quantile all of these are routed, and `above` counts still.
+    plain = Route(immediate="imm", above=-1.0)
+    assert plain.init({"a": torch.zeros(1)}) == {}
+    high = Route(immediate="imm", above=0.999, quantile=quantile)
+    start = high.init({"a": torch.zeros(1).double()})
+    given = Gradients({"a": torch.tensor([2.0, 3.0])}, {"imm": {"a": torch.tensor([2.0, 0.0])}})
+    assert high.update(given, start, {})[0]["a"].tolist() == [2.0, 0.0]
+
+
+def test_a_quantile_and_what_was_routed_in_a_run():
+    network = NETWORKS["rnn"][0]
+    X, Y = stream(96)
+    shares = {}
+    for quantile in (0.0, 0.5):
+        probes = [Routed(immediate="imm"), Recorder()]
+        loop = Loop(
+            make_learner("tbptt-8-4", network),
+            SGD(),
+            SQUARED_ERROR,
+            observers={"imm": make_learner("immediate-4", network)},
+            interventions=[Route(immediate="imm", above=-1.0, quantile=quantile)],
+            probes=probes,
+            segment=4,
+        )
+        rates = torch.full((2,), 0.05, dtype=torch.float64)
+        series = adapt(loop, networks(network), rates, X, Y).series
+        names = network.shapes()
+        by_hand = np.zeros((2, 24), bool)
+        for name in names:
+            differs = series[f"gradient {name}"] != series[f"of imm {name}"]
+            by_hand |= differs.reshape(2, 24, -1).any(2)
+        np.testing.assert_array_equal(series["routed_share"], by_hand)
+        shares[quantile] = probes[0].summary(series)["routed_share"]
+        np.testing.assert_allclose(shares[quantile], by_hand.mean(1))
+    assert (shares[0.0] == 1).all() and (shares[0.5] > 0.2).all() and (shares[0.5] < 0.8).all()
+
+
 def test_what_cannot_be_is_refused():
     def make(**options):
         return catalogue.make("intervention", {"kind": "route", **options})
 
-    assert make(immediate="imm") == Route(immediate="imm", full="own", above=0.0)
+    assert make(immediate="imm") == Route(immediate="imm", full="own", above=0.0, quantile=0.0)
+    with pytest.raises(OrlaError, match='"quantile" must be at most 1'):
+        make(immediate="imm", quantile=1.5)
     with pytest.raises(OrlaError, match='"immediate" is missing; add it'):
         make()
     with pytest.raises(OrlaError, match='"immediate" and "full" are both "own"'):

@@ -570,3 +570,19 @@ def test_an_elementwise_optimizer_is_one(name):
     elsewhere = torch.ones(2, 3, dtype=torch.bool)
     elsewhere[0, 1] = False
     assert torch.equal(*(u[elsewhere] for u in updates)) == rule.elementwise
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_scale_free_optimizer_is_one(name):
+    """Each gradient times a positive number of its update changes nothing, or it is not said to."""
+    rule = make_optimizer(name)
+    params, rate = start(torch.float64), torch.tensor(0.1, dtype=torch.float64)
+    moves = []
+    for factors in ((1, 1, 1, 1), (7, 0.2, 30, 0.01)):
+        state, moved = rule.init(params), []
+        for at, factor in enumerate(factors):
+            given = {n: factor * g for n, g in noise(params, at).items()}
+            updates, state = rule.update(given, state, params, rate)
+            moved.append(torch.cat([u.flatten() for u in updates.values()]))
+        moves.append(torch.stack(moved))
+    assert torch.allclose(*moves, rtol=1e-9, atol=1e-12) == rule.part.more["scale_free"]

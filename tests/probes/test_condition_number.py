@@ -107,8 +107,52 @@ def test_it_is_that_of_finite_differences_at_every_look(kind, driver, stride):
 
 
 def look(kind, params, state, x):
-    found = ConditionNumber().look(NETWORKS[kind][0], params, state, x)
+    found = ConditionNumber().look(NETWORKS[kind][0], params, state, x, {})
+    assert all(np.isnan(float(found.pop(f"sensitivity_{of}"))) for of in ("condition", "rank"))
     return {name: float(value) for name, value in found.items()}
+
+
+def sensitivities(series, kind, model, starts=()):
+    """P before each step by the dense recursion P <- J P + D, with each step's weights."""
+    architecture, step = NETWORKS[kind]
+    P, found, visited = None, [], states(series, kind, model, starts=starts)
+    for t, x in enumerate(stream(STEPS)[0]):
+        P = None if t in starts else P
+        found.append(P)
+        params = weights(series, model, t)
+        D, J = torch.func.jacrev(step, argnums=(0, 1))(params, visited[t], x)
+        D = torch.cat([D[n].flatten(1) for n in architecture.recurrent_shapes()], 1)
+        P = D if P is None else J @ P + D
+    return [None if p is None else p[: architecture.hidden] for p in found]
+
+
+@pytest.mark.parametrize("block", [5, 8, 10])
+@pytest.mark.parametrize("kind", PLAIN)
+def test_exact_rtrls_sensitivity_is_the_dense_recursions(kind, block):
+    """Looks at steps 16 and 32: within a block, and (of 8) at its very end."""
+    series = run({"kind": "rtrl", "block": block}, kind).series
+    for model in range(2):
+        truth = sensitivities(series, kind, model)
+        for look, t in enumerate((16, 32)):
+            values = np.linalg.svd(truth[t], compute_uv=False)
+            found = series["sensitivity_condition"][model, look]
+            assert found == pytest.approx(values[0] / values[-1], rel=1e-6)
+            assert found != pytest.approx(series["condition_number"][model, look], rel=1e-3)
+            for wrong in (t - 1, t + 1):
+                values = np.linalg.svd(truth[wrong], compute_uv=False)
+                assert found != pytest.approx(values[0] / values[-1], rel=1e-4)
+    assert (series["sensitivity_rank"] == 1).all()
+
+
+def test_other_learners_carry_no_sensitivity_and_a_trial_starts_without_one():
+    for driver in ("immediate", "tbptt-8-8"):
+        assert np.isnan(run(driver, "rnn").series["sensitivity_condition"]).all()
+    starts = torch.zeros(STEPS, dtype=torch.bool)
+    starts[[16, 30]] = True
+    series = run("rtrl", "rnn", starts=starts).series
+    assert np.isnan(series["sensitivity_condition"][:, 0]).all()
+    values = np.linalg.svd(sensitivities(series, "rnn", 0, starts=(16, 30))[32], compute_uv=False)
+    assert series["sensitivity_condition"][0, 1] == pytest.approx(values[0] / values[-1], rel=1e-6)
 
 
 def test_of_tanh_units_it_is_the_ratio_of_their_slopes():
@@ -250,6 +294,6 @@ def test_what_differs_by_rounding_alone_has_no_rank(dtype):
     x = torch.randn(30, generator=drawn).to(dtype)
     assert (10 * (0.1 * x) != x).any()
     params = {"W": torch.ones(30, dtype=dtype)}
-    found = ConditionNumber().look(architecture, params, torch.zeros(2, dtype=dtype), x)
+    found = ConditionNumber().look(architecture, params, torch.zeros(2, dtype=dtype), x, {})
     assert float(found["condition_rank"]) == 0.5
     assert float(found["condition_number"]) == pytest.approx(1.0, abs=1e-6)

@@ -21,7 +21,7 @@ from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.probes.directions import MOVED, NOW, PAST
-from orla.probes.past_structure import PastStructure
+from orla.probes.past_structure import LastStructure, PastStructure, ShuffledStructure
 
 STEPS, WINDOW = 24, 8
 KIND = "rnn"
@@ -32,12 +32,22 @@ def loop(driver, **parts):
     return Loop(make_learner(driver, architecture), SGD(), SQUARED_ERROR, segment=WINDOW, **parts)
 
 
-def run(driver, observer, full, immediate, *, steps=slice(0, STEPS), state=None, probes=None):
+def run(
+    driver,
+    observer,
+    full,
+    immediate,
+    *,
+    steps=slice(0, STEPS),
+    state=None,
+    probes=None,
+    observers=None,
+):
     architecture, _ = NETWORKS[KIND]
     probe = PastStructure(full=full, immediate=immediate, window=WINDOW)
     made = loop(
         driver,
-        observers={observer: make_learner(observer, architecture)},
+        observers=observers or {observer: make_learner(observer, architecture)},
         probes=[probe, Recorder()] if probes is None else probes,
     )
     X, Y = (m[steps] for m in stream(STEPS))
@@ -152,6 +162,78 @@ def test_the_update_lies_along_what_it_descends():
     assert found == pytest.approx((3 / 5 - 1) / 2)
 
 
+def singular(rows):
+    """Singular values of a matrix, by another way than the probe's."""
+    rows = np.array(rows, float)
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(rows @ rows.T), 0))
+
+
+def test_running_sums_of_the_windows_are_another_matrix():
+    past = [[3, 0, 0, 0, 0, 0], [0, 4, 0, 0, 0, 0], [0, -4, 0, 0, 0, 0]]
+    now = [[1, 1, 0, 2, 5, 0], [1, 8, 0, 2, 0, 5], [1, 1, 1, 2, 0, 0]]
+    found = summary(past, now)
+    # Column by column 3, then 3 and 4, then 3 again.
+    sums = [[3, 0, 0, 0, 0, 0], [3, 4, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0]]
+    of_now = [now[0], np.add(now[0], now[1]), np.sum(now, 0)]
+    for name, rows in (("past", sums), ("immediate", of_now)):
+        values = singular(rows)
+        top1, energy1 = values.max() / values.sum(), values.max() ** 2 / (values**2).sum()
+        assert found[f"top1_{name}_cumulative"] == pytest.approx(top1)
+        assert found[f"energy1_{name}_cumulative"] == pytest.approx(energy1)
+        assert abs(found[f"energy1_{name}"] - energy1) > 0.01
+    for name in ("top1", "energy1"):
+        parts = [found[f"{name}_{one}_cumulative"] for one in ("past", "immediate", "gap")]
+        assert parts[2] == pytest.approx(parts[0] - parts[1])
+
+
+def test_every_reading_stands_beside_the_others_and_is_of_its_own_observers():
+    architecture, _ = NETWORKS[KIND]
+    kinds = {"imm": "immediate", "full": "tbptt"}
+    watching = {}
+    for errors in ("last", "shuffled"):
+        for kind, base in kinds.items():
+            spec = {"kind": base, "window": WINDOW, "errors": errors}
+            spec |= {"update_every": WINDOW} if base == "tbptt" else {}
+            watching[f"{kind}-{errors}"] = make_learner(spec, architecture)
+    watching["imm"] = make_learner("immediate-8", architecture)
+    probes = [PastStructure(immediate="imm", window=WINDOW)]
+    for errors, probe in (("last", LastStructure), ("shuffled", ShuffledStructure)):
+        of = {"full": f"full-{errors}", "immediate": f"imm-{errors}"}
+        probes.append(probe(**of, window=WINDOW))
+    series = run("tbptt-8-8", "", "", "", probes=[*probes, Recorder()], observers=watching).series
+    found = {n: v for probe in probes for n, v in probe.summary(series).items()}
+    assert len(found) == sum(len(probe.part.more["columns"]) for probe in probes)
+    names = list(NETWORKS[KIND][0].shapes())
+    for model in range(2):
+        for ending, full, imm in (
+            ("", "learned", "of imm"),
+            ("_last", "of full-last", "of imm-last"),
+            ("_shuffled", "of full-shuffled", "of imm-shuffled"),
+        ):
+            of = [
+                np.concatenate([series[f"{g} {n}"][model].reshape(3, -1) for n in names], 1)
+                for g in (full, imm)
+            ]
+            past, now = of[0] - of[1], of[1]
+            values = np.linalg.svd(past, compute_uv=False)
+            if ending != "_shuffled":
+                energy = values[0] ** 2 / (values**2).sum()
+                assert found[f"energy1_past{ending}"][model] == pytest.approx(energy)
+                cosines = (past * now).sum(1)
+                cosines /= np.linalg.norm(past, axis=1) * np.linalg.norm(now, axis=1)
+                assert found[f"window_cosine{ending}"][model] == pytest.approx(cosines.mean())
+            u1 = np.linalg.svd(past.T)[0][:, 0]
+            sizes = {n: series[f"params {n}"][model, 0].size for n in names}
+            owner = np.repeat(names, [sizes[n] for n in names])
+            if ending != "_last":
+                share = (u1[owner == "W_hh"] ** 2).sum()
+                assert found[f"whh_share{ending}"][model] == pytest.approx(share)
+    for one, other in (("energy1_past", "energy1_past_last"), ("whh_share", "whh_share_shuffled")):
+        assert np.abs(found[one] - found[other]).min() > 1e-3
+    assert np.abs(found["window_cosine"] - found["window_cosine_last"]).min() > 1e-3
+    assert probes[1].profile(series) == {}
+
+
 def test_columns_of_hand_made_gradients():
     past = [[3, 0, 0, 0, 0, 0], [0, 4, 0, 0, 0, 0], [0, -4, 0, 0, 0, 0]]
     now = [[1, 1, 0, 2, 5, 0], [1, 8, 0, 2, 0, 5], [1, 1, 1, 2, 0, 0]]
@@ -159,9 +241,12 @@ def test_columns_of_hand_made_gradients():
     largest, other = np.sqrt(32.0), 3.0
     assert found["top1_past"] == pytest.approx(largest / (largest + other))
     assert found["energy1_past"] == pytest.approx(32 / 41)
-    values = np.sqrt(np.linalg.eigvalsh(np.array(now, float) @ np.array(now, float).T))
+    values = singular(now)
     assert found["top1_immediate"] == pytest.approx(values.max() / values.sum())
+    energy = values.max() ** 2 / (values**2).sum()
+    assert found["energy1_immediate"] == pytest.approx(energy)
     assert found["top1_gap"] == pytest.approx(found["top1_past"] - found["top1_immediate"])
+    assert found["energy1_gap"] == pytest.approx(32 / 41 - energy)
     assert found["whh_share"] == pytest.approx(1) and found["wout_share"] == 0
     assert found["whh_share_null"] == pytest.approx(4 / 6)
     assert found["weight_ratio"] == 2  # of 1, 2 and 3

@@ -24,13 +24,21 @@ PAST = {
     "turn_cosine": 0.05, "window_cosine": -0.11, "past_cosine": -0.015, "dominance": 14.0,
     "past_wins_share": 0.98, "past_sign_sd": 0.26, "past_sign_sd_coordinates": 0.55,
     "sign_differs_share": 0.35, "condition_number": 4.0, "update_ratio": 6.0,
+    "energy1_past": 0.75, "energy1_immediate": 0.32, "energy1_gap": 0.43,
+    "sensitivity_condition": 900.0, "whh_share_shuffled": 0.7, "window_cosine_last": -0.02,
+    **{f"{name}_{side}{reading}": center
+       for reading, center in (("_cumulative", 0.5), ("_last", 0.2))
+       for name in ("top1", "energy1") for side in ("past", "immediate", "gap")},
 }  # fmt: skip
+FIRST = "First singular value"
+LATER = [name for name in PAST if name.endswith(("_cumulative", "_last"))]
 TABLES = [
     "cosine", "structure", "cadence", "intervention", "isotropy",
     "decorrelation", "lstm_cross_architecture", "capacity", "substrate",
 ]  # fmt: skip
 STUDY = replace(
     SIMULATED,
+    pretraining={},
     instances={
         "architecture": {
             "lstm-32": {"kind": "lstm", "hidden": 32},
@@ -72,7 +80,7 @@ def models(seeds=5, drawn=0, lacks=(), **condition):
 @pytest.fixture
 def table(monkeypatch):
     """Build a table from models, through the statistics that it needs."""
-    columns = [*statistic.SCORES, *PAST, "whh_share_null"]
+    columns = [*statistic.SCORES, *PAST, "whh_share_null", "routed_share"]
     monkeypatch.setattr(statistic, "measures", lambda: columns)
 
     made = {}
@@ -154,25 +162,65 @@ def test_models_without_any_probe_are_taken(name, table):
 
 
 def test_structure_has_ours_over_the_papers(table):
-    drift, still = models(), models(split="stationary")
+    drift, still = models(lacks=LATER), models(split="stationary", lacks=LATER)
     lstm = models(architecture="lstm")
     document = table("structure", drift, still, lstm, models(learner=STEP))
-    cells = rows_of(document, "SGD", panel="50/50")
-    assert first_line(cells["top1 G_past"]) == by_hand(drift["top1_past"], 2)
-    assert cells["top1 G_past"].split("\n")[1] in ("0.74 (agrees)", "0.74 (differs)")
-    assert first_line(cells["top1 G_imm"]) == by_hand(drift["top1_immediate"], 2)
-    assert first_line(cells["top1 gap"]) == by_hand(drift["top1_gap"], 2, signed=True)
+    for name, share in (("top1", "top1"), ("energy", "energy1")):
+        cells = rows_of(document, "SGD", "5", name, panel="50/50")
+        for side, column, digits in (
+            ("G_past", "past", 2),
+            ("G_imm", "immediate", 2),
+            ("gap", "gap", 3),
+        ):
+            ours = by_hand(drift[f"{share}_{column}"], digits, signed=side == "gap")
+            assert first_line(cells[f"{FIRST} {side}"]) == ours
+        assert cells[f"{FIRST} G_past"].split("\n")[1] in ("0.74 (agrees)", "0.74 (differs)")
+        assert cells[f"{FIRST} G_imm"].split("\n")[1].startswith("0.33 (")
+        assert cells[f"{FIRST} gap"].split("\n")[1].startswith("+0.410 (")
+        shown = [text for head, text in cells.items() if head.startswith("Share on")]
+        assert any(shown) == (name == "top1")
+    cells = rows_of(document, "SGD", "5", "top1", panel="50/50")
     share = by_hand(drift["whh_share"], 1, scale=100)
     assert cells["Share on W_hh (%) u_1"].startswith(f"{share}\n60.0 (")
-    assert cells["Share on W_hh (%) null"] == "59.8" and cells["n"] == "5"
-    cells = rows_of(document, "SGD", panel="stationary")
-    assert first_line(cells["top1 G_past"]) == by_hand(still["top1_past"], 2)
-    assert "not run\n0.71" in rows_of(document, "Adam", panel="50/50")["top1 G_past"]
+    shuffled = by_hand(drift["whh_share_shuffled"], 1, scale=100)
+    assert cells["Share on W_hh (%) shuffled"] == shuffled
+    cells = rows_of(document, "SGD", "5", "top1", panel="stationary")
+    assert first_line(cells[f"{FIRST} G_past"]) == by_hand(still["top1_past"], 2)
+    assert "not run\n0.71" in rows_of(document, "Adam", panel="50/50")[f"{FIRST} G_past"]
     assert not any("LSTM" in panel.title for panel in document.panels)
     assert any("zero on the readout" in note for note in document.notes)
     data = document.data.set_index(["optimizer", "split", "measure"])
     row = data.loc[("sgd", "50-50", "top1_past")]
     assert row["mean"] == pytest.approx(drift["top1_past"].mean()) and row["paper"] == 0.743
+
+
+def test_how_networks_were_pretrained_is_said_where_it_differs(table):
+    document = table("structure", models(), models(architecture="rnn-128"))
+    assert not any("pretrained" in note for note in document.notes)
+    study = replace(
+        STUDY, pretraining={"rnn": 50, "lstm": 7, "rnn-pretrained-1": 1}, passes={"rnn": 1}
+    )
+    networks = {**STUDY.instances["architecture"], "rnn-pretrained-1": {"kind": "rnn"}}
+    study = replace(study, instances={**STUDY.instances, "architecture": networks})
+    document = table("structure", models(), models(architecture="rnn-pretrained-1"), study=study)
+    told = document.notes[0]
+    assert "RNN: pretrained by windows of 50 in one pass" in told and "LSTM" not in told
+    assert "(rnn-pretrained-1): pretrained by windows of 1." in told
+
+
+def test_each_reading_has_a_line_and_its_own_numbers(table):
+    drift = models()
+    document = table("structure", drift)
+    for ending, words in (("", ""), ("_cumulative", ", sums"), ("_last", ", last")):
+        for group, name in (("top1", "top1"), ("energy", "energy1")):
+            cells = rows_of(document, "SGD", "5", group + words, panel="50/50")
+            for head, side in (("G_past", "past"), ("G_imm", "immediate")):
+                measure = f"{name}_{side}{ending}"
+                assert first_line(cells[f"{FIRST} {head}"]) == by_hand(drift[measure], 2)
+                paper = {"past": "0.74", "immediate": "0.33"}[side]
+                assert cells[f"{FIRST} {head}"].split("\n")[1].startswith(paper)
+    data = document.data[(document.data["optimizer"] == "sgd") & document.data["run"]]
+    assert data["measure"].is_unique and {n for n in LATER if n[0] in "te"} < set(data["measure"])
 
 
 def test_ours_near_the_papers_agrees_and_ours_far_off_differs(table):
@@ -190,19 +238,28 @@ def test_a_condition_that_diverged_is_said_to_have(table):
     numbers = [*PAST, "recovery_heldout_percent", "adapt_error", "heldout_error"]
     lost[numbers], lost["diverged"] = np.nan, True
     cells = rows_of(table("structure", models(), lost), "Adam", panel="50/50")
-    assert first_line(cells["top1 G_past"]) == "diverged" and cells["n"] == "0 (5 div.)"
+    assert first_line(cells[f"{FIRST} G_past"]) == "diverged" and cells["n"] == "0 (5 div.)"
 
 
 def test_cosines_exact_and_by_windows_stand_side_by_side(table):
-    exact = models(task="sine", learner=STEP, split="shift", lacks=["window_cosine"])
+    exact = models(
+        task="sine", learner=STEP, split="shift", lacks=["window_cosine", "window_cosine_last"]
+    )
     by_windows = models(task="sine", split="shift", lacks=["past_cosine"])
     wide = models(task="sine", learner=STEP, split="shift", architecture="rnn-128")
-    biased = models(task="lorenz", learner="immediate", split="shift", lacks=["window_cosine"])
+    biased = models(
+        task="lorenz",
+        learner="immediate",
+        split="shift",
+        lacks=["window_cosine", "window_cosine_last"],
+    )
     still = models(task="sine", learner=STEP, split="stationary")
     document = table("cosine", exact, by_windows, wide, biased, still, models())
     cells = rows_of(document, "RNN", "SGD", panel="sine")
     assert cells["Ours exact, per step"] == by_hand(exact["past_cosine"], 3, signed=True)
-    assert cells["Ours by windows"] == by_hand(by_windows["window_cosine"], 3, signed=True)
+    both = (by_windows[name] for name in ("window_cosine", "window_cosine_last"))
+    both = [by_hand(one, 3, signed=True) for one in both]
+    assert cells["Ours by windows"].split("\n") == both
     assert cells["The paper"].startswith("−0.021 to −0.003\nexact: ")
     cells = rows_of(document, "RNN, hidden 128", "SGD", panel="sine")
     assert cells["Ours exact, per step"] == by_hand(wide["past_cosine"], 3, signed=True)
@@ -213,7 +270,7 @@ def test_cosines_exact_and_by_windows_stand_side_by_side(table):
     assert rows_of(document, "RNN", panel="Lorenz")["Ours exact, per step"] == "not run"
     assert not any("stationary" in panel.title for panel in document.panels)
     rows = [row for panel in document.panels for row in panel.rows]
-    assert len(rows) == 9 and len(document.data) == 18
+    assert len(rows) == 9 and len(document.data) == 27
     alone = document.data[document.data["paper"].notna()]
     assert set(alone["measure"]) == {"past_cosine", "window_cosine"}
     of_rnn = alone["task"].isin(["sine", "lorenz"]) & alone["architecture"].str.startswith("rnn")
@@ -223,17 +280,19 @@ def test_cosines_exact_and_by_windows_stand_side_by_side(table):
 
 def test_cadences_differ_by_what_networks_differ_by(table):
     step, window = models(learner=STEP), models(seeds=4, drawn=1)
-    slow = models(learner="immediate-200", lacks=["top1_past"])
-    quick = models(learner="immediate", lacks=["top1_past"])
+    slow = models(learner="immediate-200", lacks=["top1_past", "energy1_past"])
+    quick = models(learner="immediate", lacks=["top1_past", "energy1_past"])
     document = table("cadence", step, window, slow, quick)
     cells = rows_of(document, "SGD", "g_full")
     apart = window["top1_past"].to_numpy() - step["top1_past"].to_numpy()[:4]
     first = f"{step['top1_past'].mean():.2f} / {window['top1_past'].mean():.2f}"
-    assert cells["top1 of G_past"] == f"{first}\n{by_hand(apart, 2, signed=True)}"
+    assert cells["top1"] == f"{first}\n{by_hand(apart, 2, signed=True)}"
+    apart = window["energy1_past"].to_numpy() - step["energy1_past"].to_numpy()[:4]
+    assert cells["energy"].endswith(by_hand(apart, 2, signed=True).removeprefix("+"))
     assert cells["Null of ratio counts"] == f"{(4096 / 128) ** 0.5:.2f}" == "5.66"
     assert cells["n"] == "4"
     cells = rows_of(document, "SGD", "g_imm")
-    assert cells["top1 of G_past"] == "–"
+    assert cells["top1"] == "–"
     apart = (slow["update_ratio"] - quick["update_ratio"]).to_numpy()
     assert cells["‖ΔW_hh‖/‖ΔW_out‖"].endswith(by_hand(apart, 2, signed=True))
     assert document.ran and "Null of ratio norms" not in cells
@@ -253,23 +312,26 @@ def test_what_an_intervention_costs_network_by_network(table):
     other = models(optimizer="adam", intervention="project")
     document = table("intervention", plain, changed, other, models(optimizer="adam"))
     [panel] = document.panels
-    assert "project" in panel.title and len(panel.rows) == 10 + 1 + 2
+    assert "project" in panel.title and len(panel.rows) == 10 + 2 + 2
     lost = plain["recovery_heldout_percent"] - changed["recovery_heldout_percent"]
     for seed, row in enumerate(panel.rows[:10]):
         assert row == (
             f"seed {seed}",
             f"{plain['top1_past'][seed]:.2f}",
+            f"{plain['energy1_past'][seed]:.2f}",
             f"{plain['recovery_heldout_percent'][seed]:.1f}",
             f"{changed['recovery_heldout_percent'][seed]:.1f}",
             f"{lost[seed]:+.1f}".replace("-", "−"),
         )
-    rank = stats.spearmanr(plain["top1_past"], lost)
-    ours = panel.rows[10]
-    assert ours[-1].startswith(f"{rank.statistic:+.3f}".replace("-", "−") + " [")
-    assert ours[0].startswith("rank correlation\nn = 10, p = ")
-    assert float(ours[0].rpartition(" ")[2]) == pytest.approx(rank.pvalue, abs=0.03)
-    assert panel.rows[11][0] == "the paper, n = 5" and panel.rows[11][-1].startswith("+1.000")
-    assert panel.rows[12][-1].startswith("+0.297 [−0.430,\u00a00.990]\n(")
+    for at, name in ((10, "top1"), (11, "energy")):
+        measure = "top1_past" if name == "top1" else "energy1_past"
+        rank = stats.spearmanr(plain[measure], lost)
+        ours = panel.rows[at]
+        assert ours[-1].startswith(f"{rank.statistic:+.3f}".replace("-", "−") + " [")
+        assert ours[0].startswith(f"rank correlation, {name}\nn = 10, p = ")
+        assert float(ours[0].rpartition(" ")[2]) == pytest.approx(rank.pvalue, abs=0.03)
+    assert panel.rows[12][0] == "the paper, n = 5" and panel.rows[12][-1].startswith("+1.000")
+    assert panel.rows[13][-1].startswith("+0.297 [−0.430,\u00a00.990]\n(")
     without = table("intervention", plain.drop(columns="top1_past"), changed)
     assert not without.ran and "not run" in without.panels[0].rows[0]
 
@@ -289,7 +351,18 @@ def test_another_intervention_than_the_papers_has_a_mean_and_no_rank(table):
     [panel] = table("intervention", plain, changed).panels
     lost = plain["recovery_heldout_percent"] - changed["recovery_heldout_percent"]
     assert len(panel.rows) == 5 + 1
-    assert panel.rows[5] == ("mean", "", "", "", by_hand(lost, 1, signed=True))
+    assert panel.rows[5] == ("mean", "", "", "", "", by_hand(lost, 1, signed=True))
+
+
+def test_the_share_of_updates_that_were_routed_stands_beside_what_it_costs(table):
+    plain = models(optimizer="lars")
+    changed = models(optimizer="lars", intervention="matched", lacks=list(PAST))
+    changed = changed.assign(routed_share=np.linspace(0.2, 0.6, 5))
+    document = table("intervention", plain, changed)
+    [panel] = document.panels
+    assert document.columns[-1].header == "Routed (%)"
+    assert [row[-1] for row in panel.rows[:5]] == ["20.0", "30.0", "40.0", "50.0", "60.0"]
+    assert panel.rows[5][-1] == by_hand(changed["routed_share"], 1, scale=100)
 
 
 def of_pairs(n=3, **condition):
@@ -304,9 +377,8 @@ def test_several_pairs_are_one_panel_over_pairs(table):
     titles = [panel.title for panel in document.panels if "not run" not in panel.rows[0]]
     assert "many, over 3 pairs" in titles[-1] and len(titles) == 2
     assert any("n, intervals and what is paired are of pairs" in note for note in document.notes)
-    cells = rows_of(document, "SGD", panel="over 3 pairs")
-    assert cells["n"] == "3"
-    assert cells["top1 G_past"] == by_hand(means["top1_past"], 2)
+    cells = rows_of(document, "SGD", "3", "top1", panel="over 3 pairs")
+    assert cells[f"{FIRST} G_past"] == by_hand(means["top1_past"], 2)
     assert not any("of pairs" in note for note in table("structure", models()).notes)
 
 
@@ -315,7 +387,7 @@ def test_what_is_paired_by_network_is_paired_by_pair_over_pairs(table):
     cells = rows_of(table("cadence", *window, *step), "SGD", "g_full")
     assert cells["n"] == "3"
     apart = by_window["top1_past"] - by_step["top1_past"]
-    shown = cells["top1 of G_past"].split("\n")[1]
+    shown = cells["top1"].split("\n")[1]
     assert shown.removeprefix("+") == by_hand(apart, 2, signed=True).removeprefix("+")
 
     plain, means = of_pairs(optimizer="lars")
@@ -328,11 +400,13 @@ def test_what_is_paired_by_network_is_paired_by_pair_over_pairs(table):
 
 def test_isotropy_holds_both_learners_to_each_imposed_condition(table):
     of = {"task": "sine", "split": "shift", "optimizer": "adam"}
-    immediate = models(architecture="steep", learner="immediate", **of)
+    bare = ["sensitivity_condition"]
+    immediate = models(architecture="steep", learner="immediate", lacks=bare, **of)
     full = models(architecture="steep", learner=STEP, **of)
     own = models(architecture="steeper", learner=STEP, **of)
     document = table("isotropy", immediate, full, own, models(learner=STEP, **of))
     cells = rows_of(document, "50")
+    assert cells["Condition number P"] == by_hand(full["sensitivity_condition"], 0)
     number = first_line(cells["Condition number ∂h/∂θ"])
     assert number == by_hand(full["condition_number"], 1)
     assert cells["Condition number ∂h/∂θ"].endswith("2.0 to 7.0 (agrees)")
@@ -357,27 +431,40 @@ def test_decorrelation_finds_tasks_by_their_autocorrelation(table):
     near = models(task="copy-near", **of)
     shifted = models(task="copy-6", split="shift", optimizer="adam")
     document = table("decorrelation", white, red, near, shifted)
-    cells = rows_of(document, "0")
-    assert first_line(cells["RNN"]) == by_hand(white["window_cosine"], 3, signed=True)
+    cells = rows_of(document, "0", panel="ends")
+    assert first_line(cells["RNN"]) == by_hand(white["window_cosine_last"], 3, signed=True)
     assert cells["RNN"].endswith(f"−0.001 ({DIFFERS})") and cells["RetNet"].startswith("not run\n")
-    cells = rows_of(document, "0.6")
-    assert first_line(cells["RetNet"]) == by_hand(red["window_cosine"], 3, signed=True)
+    cells = rows_of(document, "0.6", panel="ends")
+    assert first_line(cells["RetNet"]) == by_hand(red["window_cosine_last"], 3, signed=True)
     assert cells["RNN"].startswith("not run\n−0.010")
+    # The paper has no number of whole windows.
+    cells = rows_of(document, "0", panel="whole")
+    assert cells["RNN"] == by_hand(white["window_cosine"], 3, signed=True)
+    early = models(task="copy-0", architecture="rnn-one-pass", **of)
+    study = replace(
+        STUDY, pretraining={"rnn": 50, "retnet": 50, "rnn-one-pass": 1}, passes={"rnn-one-pass": 1}
+    )
+    networks = {**STUDY.instances["architecture"], "rnn-one-pass": {"kind": "rnn", "hidden": 64}}
+    study = replace(study, instances={**STUDY.instances, "architecture": networks})
+    document = table("decorrelation", white, red, early, study=study)
+    for panel, frame in (("windows of 50, at", white), ("windows of 1 in one pass, at", early)):
+        cells = rows_of(document, "0", panel=panel)
+        assert first_line(cells["RNN"]) == by_hand(frame["window_cosine_last"], 3, signed=True)
     assert not table("decorrelation", white, red, study=replace(STUDY, tasks={})).ran
 
 
 def test_other_networks_than_the_vanilla_one_have_their_own_table(table):
     of = {"split": "80-20"}
-    lstm, retnet = models(architecture="lstm", **of), models(architecture="retnet", **of)
+    lstm, retnet = (models(architecture=n, lacks=LATER, **of) for n in ("lstm", "retnet"))
     document = table("lstm_cross_architecture", lstm, retnet, models(**of))
-    cells = rows_of(document, "SGD", panel="LSTM")
+    cells = rows_of(document, "SGD", "5", "top1", panel="LSTM")
     recovery = by_hand(lstm["recovery_heldout_percent"], 1)
     assert cells["Held-out recovery (%)"].startswith(f"{recovery}\n45.7 (")
-    assert first_line(cells["top1 gap"]) == by_hand(lstm["top1_gap"], 3, signed=True)
-    assert cells["top1 gap"].split("\n")[1].startswith("+0.013 (")
-    cells = rows_of(document, "SGD", panel="RetNet")
-    assert first_line(cells["top1 G_past"]) == by_hand(retnet["top1_past"], 2)
-    assert cells["top1 G_past"].split("\n")[1].startswith("0.77 (")
+    assert first_line(cells[f"{FIRST} gap"]) == by_hand(lstm["top1_gap"], 3, signed=True)
+    assert cells[f"{FIRST} gap"].split("\n")[1].startswith("+0.013 (")
+    cells = rows_of(document, "SGD", "5", "energy", panel="RetNet")
+    assert first_line(cells[f"{FIRST} G_past"]) == by_hand(retnet["energy1_past"], 2)
+    assert cells[f"{FIRST} G_past"].split("\n")[1].startswith("0.77 (")
     assert {panel.title.split(",")[0] for panel in document.panels} == {"LSTM", "RetNet"}
     data = document.data.set_index(["architecture", "optimizer", "measure"])
     found = data.loc[("lstm", "sgd", "recovery_heldout_percent")]

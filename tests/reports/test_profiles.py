@@ -67,9 +67,12 @@ def test_spectra_are_a_line_a_seed_and_kind():
             assert len({axes.lines[i].get_color() for i in found}) == 1
         assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 2
         assert list(axes.lines[0].get_xdata()) == list(range(1, 10))
-    first = np.mean([values(frame, "singular_past", seed)[0] for seed in range(3)])
-    second = np.mean([values(frame, "singular_immediate", seed)[0] for seed in range(3)])
-    assert f"SGD, 80/20: first values {first:.2f} and {second:.2f}" in caption.alt
+    told = []
+    for quantity in ("singular_past", "singular_immediate"):
+        each = [np.array(values(frame, quantity, seed)) for seed in range(3)]
+        energy = np.mean([v[0] ** 2 / (v**2).sum() for v in each])
+        told.append(f"{np.mean([v[0] for v in each]):.2f} (energy {energy:.2f})")
+    assert f"SGD, 80/20: first values {told[0]} and {told[1]}" in caption.alt
     assert "n = 3" in caption.caption
     assert series(figure) == ["G_past", "G_imm"]
 

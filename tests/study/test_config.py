@@ -258,3 +258,36 @@ def test_made_up_studies_bound_alpha_where_there_are_some():
     config = copy.deepcopy(CONFIG)
     config["statistics"]["alpha"], config["truth"]["studies"] = 0.2, 0
     assert checked(config).conditions
+
+
+SCALED = {
+    "lars": True, "gradnorm": True, "signsgd": True, "sgd": False, "adam": False, "lion": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("optimizer", "refused"), SCALED.items())
+def test_a_gradient_is_not_rescaled_for_an_optimizer_that_does_not_see_it(optimizer, refused):
+    config = copy.deepcopy(CONFIG)
+    config["interventions"] = {
+        "matched": {"kind": "match-norm", "observer": "rtrl"},
+        "routed": {"kind": "route", "immediate": "rtrl"},
+    }
+    [block, *_] = config["conditions"]
+    block |= {"optimizers": [optimizer], "observers": ["rtrl"], "learners": ["immediate"]}
+    config["conditions"] = [block]
+    config |= {"horizons": {**config["horizons"], "tasks": []}, "comparisons": {}}
+    config["registrations"]["folders"] = []
+    for chain in ("matched", "routed+matched"):
+        config["conditions"] = [{**block, "interventions": [chain]}]
+        if refused:
+            assert re.fullmatch(
+                rf'config: "conditions\[0\]" has matched with {optimizer}, whose updates do not'
+                r" depend on the gradient's scale, so that it changes nothing; take one out",
+                said_of(config),
+            )
+        else:
+            checked(config)
+    # What follows a rescaled gradient may tell its size.
+    for chain in ("none", "routed", "matched+routed"):
+        config["conditions"] = [{**block, "interventions": [chain]}]
+        checked(config)

@@ -169,10 +169,23 @@ class Loop(StepLoop, WindowLoop):
             moment = {name: m[0] for name, m in moments.items()}
             before = self.learner.derivatives.before(state.params, state.network, moment)
             look = functools.partial(probe.look, self.learner.architecture)
-            axes = (0, 0, axis_of_models(moment))
+            axes = (0, 0, axis_of_models(moment), 0)
+            given = state.params, before, moment["x"], self._sensitivity(state, moment)
             # One model after the other, because a look may be large.
-            seen |= vmap(look, in_dims=axes, chunk_size=1)(state.params, before, moment["x"])
+            seen |= vmap(look, in_dims=axes, chunk_size=1)(*given)
         return seen
+
+    def _sensitivity(self, state: State, moment: Moments) -> Parameters:
+        """The learner's sensitivity before a step; 0 where a trial starts with it."""
+        held = state.learners["own"]
+        carry = held.carry | held.memory.changed | held.memory.read
+        found = self.learner.sensitivity(carry, state.params)
+        if "starts" not in moment:
+            return found
+        goes_on = (~moment["starts"]).expand(len(state.network))
+        return {
+            name: torch.einsum("m,m...->m...", goes_on.to(p.dtype), p) for name, p in found.items()
+        }
 
     def _keep(self, state: State) -> dict[str, Tensor]:
         """The states of the probes that are kept after this step, which begin anew."""

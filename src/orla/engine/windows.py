@@ -91,6 +91,7 @@ class WindowLoop(Updating):
         network, (steps, error, readouts) = scan(forward, network, moments, constants=(params,))
         steps["moment"] = {n: m for n, m in moments.items() if not n.startswith(NOISE)}
         readout = {name: g.sum(0) for name, g in readouts.items()}
+        last = {name: g[-1] for name, g in readouts.items()}
         after, gradients = {}, {}
         for name, learner in self.learners.items():
             if name in self._stepwise:
@@ -100,7 +101,8 @@ class WindowLoop(Updating):
                 step = pytree.tree_map(lambda t: t[0], step)
             held = carries[name] | changed[name] | read[name]
             after[name], gradient = learner.gradient(held, params, step)
-            gradients[name] = self._laid_out(gradient | readout, params)
+            both = gradient | (last if learner.last_alone else readout)
+            gradients[name] = self._laid_out(both, params)
         return after, network, gradients, error, (steps, readout) if self._stepwise else ()
 
     def _watched(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:

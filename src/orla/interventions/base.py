@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor
 
@@ -29,9 +29,14 @@ class Gradients(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention(Part, ABC):
-    """Pure functions `init(params)` and `update(gradients, state, params)`, for one model."""
+    """Pure functions `init(params)` and `update(gradients, state, params)`, for one model.
+
+    scales (in the class statement): Whether it multiplies the whole gradient by one positive number
+        and does nothing else.
+    """
 
     kind: ClassVar[str] = "intervention"
+    declares: ClassVar[Mapping[str, Any]] = {"scales": False}
 
     def observers(self) -> tuple[str, ...]:
         """Names of the observers that it reads; a study without them is refused."""

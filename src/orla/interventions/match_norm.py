@@ -12,11 +12,14 @@ from orla.interventions.base import Gradients, Intervention, State, norm
 
 
 @dataclass(frozen=True)
-class MatchNorm(Intervention, name="match-norm", label="rescaled to the norm of {observer}"):
+class MatchNorm(
+    Intervention, name="match-norm", label="rescaled to the norm of {observer}", scales=True
+):
     """g' = g ||g_observer|| / ||g||, norms over all parameters; g is kept where its norm is 0.
 
     In the paper's magnitude-matched immediate gradients, g is the immediate gradient and the
-    observer the full one.
+    observer the full one. An optimizer that is scale free, such as LARS, does the same with it as
+    without it; a config with both is refused.
     """
 
     observer: str = option(text="Name of the observer whose norm the gradient gets.")

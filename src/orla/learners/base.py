@@ -93,6 +93,11 @@ class Learner(Part, ABC):
         return False
 
     @property
+    def last_alone(self) -> bool:
+        """Whether the gradient of a window, the readout's too, is that of its last error alone."""
+        return False
+
+    @property
     def noise(self) -> int:
         """Random numbers, uniform on [0, 1), that each model gets at each step."""
         return 0
@@ -134,3 +139,11 @@ class Learner(Part, ABC):
 
     def end_block(self, memory: Memory) -> None:
         """Called after every `block_length` steps; changes `memory` in place."""
+
+    def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
+        """dh/dtheta of the present h by the recurrent parameters, (models, hidden, *shape) each.
+
+        h: the first `hidden` numbers of the state. `carry` is joined with the buffers, as that of
+        `gradient`. {} of a learner that does not carry it.
+        """
+        return {}

@@ -10,13 +10,14 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.derivatives.base import Local
-from orla.learners.base import Carry, Learner, Step
+from orla.learners.base import Carry, Step
+from orla.learners.errors import OfErrors
 from orla.programs.scan import scan
 
 
 @dataclass(frozen=True)
 class Immediate(
-    Learner,
+    OfErrors,
     name="immediate",
     label="immediate",
     order=10,
@@ -40,6 +41,8 @@ class Immediate(
             _, local = derivatives.pull(params, step["tape"], step["cotangent"])
             window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
             return carry, derivatives.gather(*window)
+
+        step = self.counted(step)
 
         def pull(last: Tensor, one: tuple, params: Parameters) -> tuple[Tensor, Local]:
             # PyTorch 2.13 compiles no scan without a carry, and a wrong program for vmap here.

@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.learners.base import Carry, Learner, Memory, Step
-from orla.learners.blocks import Slots, blocks_for, blocks_of, length_of
+from orla.learners.blocks import RetentionBlocks, Slots, blocks_for, blocks_of, length_of
 
 # Largest state -> steps of the block that was fastest for it; above all of these, the last.
 _CHEAPEST = {48: 32, 192: 48}
@@ -70,6 +70,17 @@ class RTRL(
         _store(slots, stored, blocks.kept(step["tape"], params))
         gradient = blocks.gradient(carry["sensitivity"], slots, stored, step["cotangent"])
         return {"stored": stored % self.block_length}, gradient
+
+    def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
+        """As in the base class; {} where the network's are kept in a form of their own."""
+        blocks = blocks_of(self.derivatives, carry["slots"])
+        if isinstance(blocks, RetentionBlocks):
+            return {}
+        like, a = next(iter(params.values())), self.architecture
+        units = torch.eye(a.hidden, a.state_size, dtype=like.dtype, device=like.device)
+        given = carry["sensitivity"], carry["slots"], carry["stored"]
+        rows = [blocks.gradient(*given, unit.repeat(len(like), 1)) for unit in units]
+        return {name: torch.stack([row[name] for row in rows], 1) for name in rows[0]}
 
     def end_block(self, memory: Memory) -> None:
         slots = memory.changed["slots"]

@@ -11,13 +11,14 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.errors import OrlaError
-from orla.learners.base import Carry, Learner, Step
+from orla.learners.base import Carry, Step
+from orla.learners.errors import OfErrors
 from orla.programs.scan import scan
 
 
 @dataclass(frozen=True)
 class TBPTT(
-    Learner,
+    OfErrors,
     name="tbptt",
     label="TBPTT-{window}",
     order=40,
@@ -46,6 +47,7 @@ class TBPTT(
                 " the steps between updates; write tbptt-WINDOW-UPDATE_EVERY with"
                 " WINDOW >= UPDATE_EVERY"
             )
+        super().__post_init__()
 
     @property
     def reach(self) -> int:
@@ -76,6 +78,7 @@ class TBPTT(
         derivatives = self.derivatives
         if self.update_every == 1:
             step = pytree.tree_map(lambda t: t[None], step)
+        step = self.counted(step)
 
         # Pulling back sums over a matrix's rows, which is faster in this memory layout.
         weights = {name: params[name].contiguous() for name in derivatives.history()}

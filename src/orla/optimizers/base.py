@@ -19,12 +19,17 @@ class Optimizer(Part, ABC):
 
     elementwise: Whether the update of each number depends on its own gradient and state alone. A
         wrong value makes the loop slower and changes results by rounding alone.
-    grid (in the class statement): Half-decade learning rates by cadence, for configs that give
-        none: {"step": [...], "window": [...]}.
+
+    Class statement:
+        grid: Half-decade learning rates by cadence, for configs that give none: {"step": [...],
+            "window": [...]}.
+        scale_free: Whether its updates stay as they are where each gradient is multiplied by a
+            positive number, another one at each update; an intervention that only scales the
+            gradient is refused with it.
     """
 
     kind: ClassVar[str] = "optimizer"
-    declares: ClassVar[Mapping[str, Any]] = {"grid": None}
+    declares: ClassVar[Mapping[str, Any]] = {"grid": None, "scale_free": False}
     elementwise: ClassVar[bool] = False
 
     def init(self, params: Parameters) -> State:

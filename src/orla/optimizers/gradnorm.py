@@ -17,6 +17,7 @@ class GradNorm(
     order=45,
     mark=Mark("#b29374", ">", (0, (7, 2))),
     grid={"step": [0.01, 0.03, 0.1], "window": [0.03, 0.1, 0.3]},
+    scale_free=True,
 ):
     """update = -lr g / ||g||, the norm over all parameters together; 0 where the gradient is 0.
 

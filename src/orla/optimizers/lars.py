@@ -17,6 +17,7 @@ class LARS(
     order=40,
     mark=Mark("#e6a000", "D", (0, (1, 1))),
     grid={"step": [0.0003, 0.001, 0.003], "window": [0.003, 0.01, 0.03]},
+    scale_free=True,
 ):
     """LARS (You, Gitman and Ginsburg 2017) per tensor: update = -lr ||w|| / ||g|| g, trust 1.
 

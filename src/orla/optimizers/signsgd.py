@@ -19,6 +19,7 @@ class SignSGD(
     order=50,
     mark=Mark("#e62e2e", "X", (0, (1, 2))),
     grid={"step": [0.0001, 0.0003, 0.001], "window": [0.0003, 0.001, 0.003]},
+    scale_free=True,
 ):
     """signSGD (Bernstein et al. 2018, algorithm 1): update = -lr sign(g), 0 where g is 0.
 

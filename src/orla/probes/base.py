@@ -101,7 +101,12 @@ class Probe(Part, ABC):
         """The next state, and what was measured: {name: any shape}, one series each."""
 
     def look(
-        self, architecture: Architecture, params: Parameters, state: Tensor, x: Tensor
+        self,
+        architecture: Architecture,
+        params: Parameters,
+        state: Tensor,
+        x: Tensor,
+        sensitivity: Parameters,
     ) -> dict[str, Tensor]:
         """What is measured of the network itself, seldom: {name: any shape}, one series each.
 
@@ -114,6 +119,8 @@ class Probe(Part, ABC):
             params: Before the step.
             state: The state (state_size,) that the step starts from.
             x: The step's input (n_in,).
+            sensitivity: dh/dtheta of that state's h, all steps before counted, that the learner
+                carries (`Learner.sensitivity`), (hidden, *shape) each; {} where it carries none.
         """
         return {}
 

@@ -26,16 +26,22 @@ class ConditionNumber(
         "condition_number": "mean over looks of the largest singular value of dh/dtheta over the "
         "smallest that is not 0",
         "condition_rank": "mean over looks of the share of its singular values that are not 0",
+        "sensitivity_condition": "condition_number of exact RTRL's sensitivity, which holds all of "
+        "the past; NaN under other learners",
+        "sensitivity_rank": "condition_rank of that sensitivity",
     },
 ):
-    """cond(D_t), D_t = dh_t/dtheta_rec with h_{t-1} held fixed (paper, fig:grad_ratio and v90).
+    """cond(D_t) and cond(P_{t-1}) of dh/dtheta_rec (paper, fig:grad_ratio and v90).
+
+    D_t = dh_t/dtheta_rec with h_{t-1} held fixed; P_t = J_t P_{t-1} + D_t, as exact RTRL has it.
 
     The paper has the "condition number of the recurrent parameter Jacobian dh/dtheta_rec, measured
     after training", "on held-out inputs (averaged across post-convergence timesteps)", and says
-    neither whether h_{t-1} is held fixed nor what h is of a network with several states. We read it
-    as one step's Jacobian, h_{t-1} fixed: for tanh units its singular values are then
+    neither whether h_{t-1} is held fixed nor what h is of a network with several states. D_t is one
+    step's Jacobian, h_{t-1} fixed: for tanh units its singular values are then
     (1 - h_u^2) ||(x, h_{t-1}, 1)||, whose ratio does not depend on the spectrum of W_hh, which is
-    what the paper found of its own numbers ("in [2.5, 7.0]" under every spectrum). h is what the
+    what the paper found of its own numbers ("in [2.5, 7.0]" under every spectrum); so a spectrum
+    that is imposed on W_hh can move P alone. h is what the
     readout sees, the first `hidden` numbers of the state. It is measured along the adaptation, at
     the weights and the state of every `stride`-th step, and averaged over these steps.
 
@@ -50,31 +56,37 @@ class ConditionNumber(
         return state, {}
 
     def look(
-        self, architecture: Architecture, params: Parameters, state: Tensor, x: Tensor
+        self,
+        architecture: Architecture,
+        params: Parameters,
+        state: Tensor,
+        x: Tensor,
+        sensitivity: Parameters,
     ) -> dict[str, Tensor]:
         recurrent = {name: params[name] for name in architecture.recurrent_shapes()}
 
         def h(recurrent: Parameters) -> Tensor:
             return architecture.step(params | recurrent, state, x)[: architecture.hidden]
 
-        blocks = jacrev(h)(recurrent).values()
-        D = torch.cat([block.flatten(1) for block in blocks], 1)
-        return _conditioned(D.double(), torch.finfo(D.dtype).eps)
+        none = {"none": state.new_zeros(architecture.hidden, 1)}
+        matrices = jacrev(h)(recurrent), sensitivity or none
+        found = [value for blocks in matrices for value in _conditioned(blocks)]
+        return dict(zip(self.part.more["columns"], found, strict=True))
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
             return {name: np.nanmean(series[name], 1) for name in self.part.more["columns"]}
 
 
-def _conditioned(D: Tensor, spacing: float) -> dict[str, Tensor]:
-    """Condition number and rank share of a matrix (rows, columns) whose numbers have a spacing."""
+def _conditioned(blocks: Parameters) -> tuple[Tensor, Tensor]:
+    """Condition number and rank share of the matrix (rows, ...) of these blocks of columns."""
+    D = torch.cat([block.flatten(1) for block in blocks.values()], 1)
+    D, spacing = D.double(), torch.finfo(D.dtype).eps
     finite = D.isfinite().all()
     values = torch.linalg.svdvals(torch.where(finite, D, 0.0))  # refuses what is not finite
     largest = values.max()
     kept = values > largest * max(D.shape) * spacing
     number = largest / torch.where(kept, values, torch.inf).min()
     known = finite & (largest > 0)
-    return {
-        "condition_number": torch.where(known, number, torch.nan),
-        "condition_rank": torch.where(known, kept.double().mean(), torch.nan),
-    }
+    rank = torch.where(known, kept.double().mean(), torch.nan)
+    return torch.where(known, number, torch.nan), rank

@@ -50,21 +50,37 @@ class Windows:
         return float((self.u1[at] ** 2).sum()) if at.any() and self.past.any() else np.nan
 
 
-def models(series: Mapping[str, np.ndarray]) -> Iterator[Windows]:
-    """Each model of the series, (models, windows, ...) each."""
-    names = [n.removeprefix(PAST) for n in series if n.startswith(PAST)]
-    count, windows = series[PAST + names[0]].shape[:2]
+def models(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Windows]:
+    """Each model of the series whose names a reading begins, (models, windows, ...) each."""
+    start = reading + PAST
+    names = [n.removeprefix(start) for n in series if n.startswith(start)]
+    count, windows = series[start + names[0]].shape[:2]
 
     def flat(kind: str, model: int) -> np.ndarray:
-        parts = [series[kind + n][model] for n in names]
+        parts = [series[reading + kind + n][model] for n in names]
         # A run without a window has none to tell the size of.
         return np.concatenate([p.reshape(windows, int(np.prod(p.shape[1:]))) for p in parts], 1)
 
-    sizes = [int(np.prod(series[PAST + n].shape[2:])) for n in names]
+    sizes = [int(np.prod(series[start + n].shape[2:])) for n in names]
     owner = np.repeat(np.arange(len(names)), sizes)
     places = {name: owner == i for i, name in enumerate(names)}
     for model in range(count):
         yield Windows(*(flat(kind, model) for kind in (PAST, NOW, MOVED)), places)
+
+
+def concentration(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
+    """Share of the first singular value of G_past and of G_imm, both (windows, numbers).
+
+    top1: s_1 over the sum of all s; energy1: s_1^2 over the sum of all s^2; and of both G_past's
+    minus G_imm's. NaN for the energy of a matrix of zeros.
+    """
+    shares = [singular_shares(rows) for rows in (past, now)]
+    squares = [v**2 / (v**2).sum() if v.any() else v + np.nan for v in shares]
+    found = {}
+    for name, (of_past, of_now) in {"top1": shares, "energy1": squares}.items():
+        found[f"{name}_past"], found[f"{name}_immediate"] = float(of_past[0]), float(of_now[0])
+        found[f"{name}_gap"] = float(of_past[0] - of_now[0])
+    return found
 
 
 def singular_shares(rows: np.ndarray) -> np.ndarray:

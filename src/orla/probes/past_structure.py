@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,6 +17,15 @@ from orla.probes.base import Probe, State, Update
 from orla.probes.directions import MOVED, NOW, PAST, Windows
 
 _WEIGHTS = "ratio of the weights' norms"
+_CONCENTRATION = {
+    "top1_past": "largest singular value of G_past over the sum of all",
+    "top1_immediate": "the same of G_imm",
+    "top1_gap": "top1_past minus top1_immediate",
+    "energy1_past": "square of the largest singular value of G_past over the sum of squares",
+    "energy1_immediate": "the same of G_imm",
+    "energy1_gap": "energy1_past minus energy1_immediate",
+}
+_RUNNING = "_cumulative"
 
 
 @dataclass(frozen=True)
@@ -25,13 +35,11 @@ class PastStructure(
     label="structure of g_past",
     kept="window",
     columns={
-        "top1_past": "largest singular value of G_past over the sum of all",
-        "top1_immediate": "the same of G_imm",
-        "top1_gap": "top1_past minus top1_immediate",
-        "energy1_past": "square of the largest singular value of G_past over the sum of squares",
-        "energy1_immediate": "the same of G_imm",
+        **_CONCENTRATION,
+        **{f"{n}{_RUNNING}": f"{n}, columns: sums of all windows so far" for n in _CONCENTRATION},
         "whh_share": "squared norm on W_hh of u_1, the first left singular vector of G_past",
-        "whh_share_null": "numbers in W_hh over those in all parameters",
+        "whh_share_null": "numbers in W_hh over those in all parameters: what the paper calls the "
+        "null of that share",
         "wout_share": "squared norm of u_1 on W_out",
         "weight_ratio": "mean over windows of the norm of W_hh over that of W_out, at their end",
         "turn_cosine": "mean of the cosine of g_past of a window and of the next",
@@ -69,6 +77,8 @@ class PastStructure(
     full: str = option("own", "The observer with the full gradient; own likewise.")
     window: int = option(200, "Steps of a window, over which gradients are summed.", least=1)
     weights: str = option("W_hh", "Parameters that are compared by coordinate, joined by +.")
+    # Ends the columns of another reading of the gradients, and begins its series.
+    reading: ClassVar[str] = ""
 
     def observers(self) -> tuple[str, ...]:
         return tuple(name for name in (self.full, self.immediate) if name != "own")
@@ -76,31 +86,32 @@ class PastStructure(
     def init(self, params: Parameters) -> State:
         kinds = (PAST, NOW, MOVED)
         sums = {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
-        return sums | {_WEIGHTS: torch.zeros_like(next(iter(params.values())).flatten()[0])}
+        sums[_WEIGHTS] = torch.zeros_like(next(iter(params.values())).flatten()[0])
+        return {self.reading + name: value for name, value in sums.items()}
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         known = {**update.observers, "own": update.learned}
         full, imm = known[self.full], known[self.immediate]
-        after = dict(state) | {_WEIGHTS: _norm_of(update.params, "W_hh")}
-        after[_WEIGHTS] = after[_WEIGHTS] / _norm_of(update.params, "W_out")
+        after = {name.removeprefix(self.reading): value for name, value in state.items()}
+        after[_WEIGHTS] = _norm_of(update.params, "W_hh") / _norm_of(update.params, "W_out")
         for name in update.params:
             if name in full and name in imm:
-                after[PAST + name] = state[PAST + name] + (full[name] - imm[name])
-                after[NOW + name] = state[NOW + name] + imm[name]
+                after[PAST + name] = after[PAST + name] + (full[name] - imm[name])
+                after[NOW + name] = after[NOW + name] + imm[name]
             if name in update.updates:
-                after[MOVED + name] = state[MOVED + name] + update.updates[name]
-        return after, {}
+                after[MOVED + name] = after[MOVED + name] + update.updates[name]
+        return {self.reading + name: value for name, value in after.items()}, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [self._measured(model) for model in directions.models(series)]
-        for row, weights in zip(rows, series[_WEIGHTS], strict=True):
+        rows = [self._measured(model) for model in directions.models(series, self.reading)]
+        for row, weights in zip(rows, series[self.reading + _WEIGHTS], strict=True):
             if row:
                 row["weight_ratio"] = directions.mean(weights)
-        names = self.part.more["columns"]
-        return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
+        own = {name: name.removesuffix(self.reading) for name in self.part.more["columns"]}
+        return {name: np.array([row.get(n, np.nan) for row in rows]) for name, n in own.items()}
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [_profile(model) for model in directions.models(series)]
+        rows = [_profile(model) for model in directions.models(series, self.reading)]
         longest = {n: max(len(row.get(n, ())) for row in rows) for n in self.part.more["profiles"]}
         return {
             name: np.array([row.get(name, np.full(length, np.nan)) for row in rows])
@@ -111,13 +122,10 @@ class PastStructure(
         if not model.known:
             return {}
         past, now = model.past, model.now
-        of_past, of_now = (directions.singular_shares(g) for g in (past, now))
+        running = directions.concentration(past.cumsum(0), now.cumsum(0))
         found = {
-            "energy1_past": _leading(of_past**2),
-            "energy1_immediate": _leading(of_now**2),
-            "top1_past": float(of_past[0]),
-            "top1_immediate": float(of_now[0]),
-            "top1_gap": float(of_past[0] - of_now[0]),
+            **directions.concentration(past, now),
+            **{name + _RUNNING: value for name, value in running.items()},
             "turn_cosine": directions.mean(directions.cosines(past[:-1], past[1:])),
             "window_cosine": directions.mean(directions.cosines(now, past)),
             "update_along_past": _along(past, model.moved),
@@ -148,11 +156,6 @@ def _norm_of(params: Parameters, kind: str) -> Tensor:
     return torch.stack(squares).sum().sqrt() if squares else none
 
 
-def _leading(values: np.ndarray) -> float:
-    """Share of the first of some values in their sum; NaN where all are 0."""
-    return float(values[0] / values.sum()) if values.any() else np.nan
-
-
 def _profile(model: Windows) -> dict[str, np.ndarray]:
     if not model.known:
         return {}
@@ -162,3 +165,41 @@ def _profile(model: Windows) -> dict[str, np.ndarray]:
         "turn_cosine": directions.cosines(model.past[:-1], model.past[1:]),
         "u1_map": model.u1[model.at("W_hh")],
     }
+
+
+@dataclass(frozen=True)
+class LastStructure(
+    PastStructure,
+    name="last_structure",
+    label="structure of g_past, last step's loss",
+    kept="window",
+    columns={
+        **{f"{n}_last": f"{n} of the last step's loss of each window" for n in _CONCENTRATION},
+        "window_cosine_last": "mean over windows of the cosine of g_imm and g_past of that loss",
+    },
+):
+    """The same of the gradients of each window's last loss alone, and their cosine.
+
+    The paper measures its cosine of AR(1) "at the end of a 200-step TBPTT window" (appendix "Input
+    decorrelation"). Both gradients are of learners whose option ``errors`` is last.
+    """
+
+    reading: ClassVar[str] = "_last"
+
+
+@dataclass(frozen=True)
+class ShuffledStructure(
+    PastStructure,
+    name="shuffled_structure",
+    label="structure of g_past, errors shuffled",
+    kept="window",
+    columns={"whh_share_shuffled": "whh_share where dL/dh_t is shuffled in time in each window"},
+):
+    """The null of `whh_share`: errors as large, that have nothing to do with the inputs.
+
+    Row i of the gradient by (W_ih, W_hh, b_h) is a sum over steps of dL/da_i (x, h, 1), so the
+    sizes of x and h fix about how much of it lies on W_hh, whatever the errors. Both gradients are
+    of learners whose option ``errors`` is shuffled.
+    """
+
+    reading: ClassVar[str] = "_shuffled"

@@ -116,13 +116,16 @@ def titled(
 ) -> list[tuple[str, pd.DataFrame]]:
     """The rows of each value of some key columns, with a title; in the order of `ran_first`.
 
+    Networks that were pretrained otherwise than others of the study stand apart.
     ``blank`` is a row of the paper, whose condition stands alone where there are no rows.
     """
     if frame.empty and blank is not None:
         frame = pd.DataFrame([{name: blank.get(name, "") for name in KEYS} | DEFAULTS])
     if frame.empty:
         return []
-    groups = study.arrange(frame).groupby(list(by), sort=False)
+    by = [*by, "pretraining"]
+    frame = frame.assign(pretraining=frame["architecture"].map(study.pretrained))
+    groups = study.arrange(frame).groupby(by, sort=False)
     return ran_first(
         (", ".join(study.called(k, v) for k, v in zip(by, values, strict=True) if v != ""), rows)
         for values, rows in groups
@@ -190,6 +193,17 @@ def _where_several(
         pairs = group["pair"].nunique()
         parts.append(pooled(group).assign(pair=_NAME.format(pairs)) if pairs > 1 else group)
     return pd.concat(parts, ignore_index=True) if parts else frame
+
+
+def notes_on_pretraining(records: Iterable[Keys], study: StudyFacts) -> list[str]:
+    """How the networks that ran were pretrained, where that is not one for all of the study."""
+    ran = dict.fromkeys(record["architecture"] for record in records if record["run"])
+    told = [
+        f"{study.called('architecture', network)}: {how}"
+        for network in study.ordered("architecture", ran)
+        if (how := study.pretrained(network))
+    ]
+    return [f"{'; '.join(told)}."] if told else []
 
 
 def notes_on_pairs(pairs: Iterable[str]) -> list[str]:

@@ -49,6 +49,7 @@ class StudyFacts(PartNames):
         comparisons: name -> label, minuend and subtrahend, as attributes.
         main: the comparison that a figure of one comparison shows.
         pretraining: network -> steps of the window that it is pretrained with.
+        passes: network -> passes over the pretraining part, at most.
     """
 
     name: str
@@ -63,6 +64,7 @@ class StudyFacts(PartNames):
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = PAPERS
     pretraining: Mapping[str, int] = field(default_factory=dict)
+    passes: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> StudyFacts:
@@ -99,15 +101,26 @@ class StudyFacts(PartNames):
                 for kind, section in SECTIONS.items()
                 if kind != "task"
             },
-            pretraining={
-                network: own.get(network, pretraining).get("window", pretraining["window"])
-                for network in config["networks"]
+            **{
+                name: {
+                    network: own.get(network, pretraining).get(option, pretraining[option])
+                    for network in config["networks"]
+                }
+                for name, option in (("pretraining", "window"), ("passes", "max_epochs"))
             },
             tasks={
                 task: {k: v for k, v in spec.items() if not isinstance(v, Mapping)}
                 for task, spec in tasks.items()
             },
         )
+
+    def pretrained(self, network: str) -> str:
+        """How a network was pretrained; "" where all of the study's were so, or it is not known."""
+        window = self.pretraining.get(network)
+        if window is None or len({*self.pretraining.values()}) == 1:
+            return ""
+        once = " in one pass" if self.passes.get(network) == 1 else ""
+        return f"pretrained by windows of {window}{once}"
 
     @property
     def prefix(self) -> str:

@@ -201,8 +201,8 @@ OVER_BEST = "recovery_over_best_percent"
 
 
 def at_chosen(one: Side, column: str) -> np.ndarray:
-    """A column (seeds,) at the side's rate; of `OF_ADAPT`, at the rate chosen on that part where the
-    side is of a held-out estimand."""
+    """A column (seeds,) at the side's rate; of `OF_ADAPT`, at the rate that is chosen on that part
+    where the side is of a held-out estimand."""
     if column == OVER_BEST:
         return one.recovery_over_best
     of_heldout = one.estimand.recovery not in OF_ADAPT

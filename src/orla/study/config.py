@@ -45,6 +45,7 @@ def checked(given: Mapping[str, Any]) -> Plan:
     for network in config["pretraining"].get("of", {}):
         listed("pretraining.of", network, config["networks"])
     _check_strides(plan)
+    _check_scales(plan)
     _check_parts(plan)
     _check_grids(plan, keys["properties"]["grids"])
     _check_horizons(plan)
@@ -81,6 +82,18 @@ def _check_strides(plan: Plan) -> None:
                         f"config: {probe} measures every {steps} steps and a window of {c.task} has"
                         f" {window}; give the probe a multiple of that"
                     )
+
+
+def _check_scales(plan: Plan) -> None:
+    """Refuse an intervention that only scales the gradient of an optimizer that is scale free."""
+    for c, (block, *_) in plan.mentions.items():
+        if c.interventions and plan.declaration("optimizer", c.optimizer)["more"]["scale_free"]:
+            last = c.interventions[-1]
+            if plan.declaration("intervention", last)["more"]["scales"]:
+                raise OrlaError(
+                    f'config: "conditions[{block}]" has {last} with {c.optimizer}, whose updates do'
+                    " not depend on the gradient's scale, so that it changes nothing; take one out"
+                )
 
 
 def _check_parts(plan: Plan) -> None:

@@ -157,7 +157,8 @@ class PastSpectra(
 
     caption = (
         "Singular values of the matrices of past gradients (G_past) and of immediate ones (G_imm), "
-        "a column a window, each over the sum of all, {title}. Thin lines: seeds (n = {n})."
+        "a column a window, each over the sum of all (the first is top1, its square over the sum "
+        "of squares the energy), {title}. Thin lines: seeds (n = {n})."
     )
     quantities = tuple(_SPECTRA)
     layout: ClassVar = {
@@ -178,8 +179,12 @@ class PastSpectra(
         return figure
 
     def seen(self, rows: pd.DataFrame) -> str:
-        firsts = (where(rows, quantity=name, index=0)["value"].mean() for name in _SPECTRA)
-        return "first values " + " and ".join(number(value, 2) for value in firsts)
+        told = []
+        for name in _SPECTRA:
+            values = _by_seed(rows, name)
+            shares = values.iloc[0], values.iloc[0] ** 2 / (values**2).sum()
+            told.append(" (energy ".join(number(share.mean(), 2) for share in shares) + ")")
+        return "first values " + " and ".join(told)
 
 
 class PastTurns(

@@ -71,8 +71,9 @@ class _Measure(NamedTuple):
 
 
 _MEASURES = (
-    _Measure("top1_past", "top1 of G_past"),
-    _Measure("whh_share", "u_1 on W_hh (%)", 1, 100.0),
+    _Measure("top1_past", "top1"),
+    _Measure("energy1_past", "energy"),
+    _Measure("whh_share", "W_hh (%)", 1, 100.0),
     _Measure("update_ratio", "‖ΔW_hh‖/‖ΔW_out‖"),
 )
 _NORMS = _Measure("weight_ratio", "norms")
@@ -116,7 +117,8 @@ class CadenceStructure(
             for name, (step, window) in self.gradients(study).items()
         )
         return (
-            f"Each gradient per step and once a window ({which or 'not compared'}). First "
+            f"Each gradient per step and once a window ({which or 'not compared'}). top1, energy: "
+            "of G_past; W_hh: share of its first direction there. First "
             "lines: mean over seeds per step / per window. Second lines: per window minus per "
             "step, paired by network, ± half of its 95 % t interval."
         )

@@ -27,18 +27,20 @@ from orla.reports.paper import load
 from orla.reports.paper_rows import (
     EPISODE,
     drifting,
+    notes_on_pretraining,
     pairs_as_rows,
     papers_first,
     plain,
     titled,
 )
 from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents
 from orla.reports.tables.shared import NOT_RUN
 from orla.statistics.bootstrap import spearman
 from orla.statistics.permutation import spearman_p
 from orla.study.keys import DEFAULTS, KEYS
 
-_TOP1 = "top1_past"
+_TOP1, _ENERGY, _ROUTED = "top1_past", "energy1_past", "routed_share"
 _RECOVERIES = "Held-out recovery (%)"
 
 
@@ -57,19 +59,22 @@ class ProjectedOut(
     """
 
     says = (
-        "Whether networks whose past gradient is concentrated (top1, without the "
+        "Whether networks whose past gradient is concentrated (top1 and energy, without the "
         "intervention) lose more held-out recovery by it. Below: Spearman's rank correlation "
-        "of top1 and what is lost, 95 % BCa bootstrap interval over networks, and its "
+        "of either and what is lost, 95 % BCa bootstrap interval over networks, and its "
         "permutation p; of interventions that the paper tests otherwise the mean loss ± half "
-        "of its 95 % t interval."
+        "of its 95 % t interval. Routed: updates whose gradient is not the immediate one."
     )
     cells = (
         value("Network", "name", str, align="l"),
-        value("top1 of G_past", "top1", str),
+        value("top1", "top1", str, "G_past"),
+        value("energy", "energy", str, "G_past"),
         value("plain", "plain", str, _RECOVERIES),
         value("changed", "changed", str, _RECOVERIES),
         value("Lost (pp)", "lost", str)._replace(numbers=lambda line: line.row["numbers"]),
+        value("Routed (%)", "routed", str),
     )
+    optional = ("Routed (%)",)
     remarks = ("The paper projects u_1 of G_past out of each window's gradient.",)
 
     @cached_property
@@ -93,27 +98,34 @@ class ProjectedOut(
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
                 papers = part.get("name", tested) == tested
-                below = self._rank(keys, pairs) if papers else [_mean(keys, pairs["lost"])]
+                below = self._rank(keys, pairs) if papers else [_mean(keys, pairs)]
                 yield title, [*_losses(keys, pairs), *below]
         if blank:
             yield study.called("optimizer", first["optimizer"]), self._rank(first, None)
 
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        more = notes_on_pretraining(contents.records, study)
+        return [*more, *super().notes(contents, study, *needed)]
+
     def _rank(self, keys: Row, pairs: pd.DataFrame | None) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""
-        ours, words, ends = None, "", NOT_RUN
-        if pairs is not None:
-            finite = pairs[np.isfinite(pairs[[_TOP1, "lost"]]).all(axis=1)]
-            x, y = (finite[name].to_numpy(float) for name in (_TOP1, "lost"))
-            if len(finite) > 1:
-                rank = spearman(x, y)
-                ours = Mean(rank.estimate, rank.low, rank.high, len(finite))
-                words = f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
-                ends = estimate(*ours[:3], digits=3, signed=True)
-        lines = [_line(f"rank correlation{words}", ends)]
+        ours, lines = {}, []
+        for measure, name in ((_TOP1, "top1"), (_ENERGY, "energy")):
+            words, ends = "", NOT_RUN
+            if pairs is not None:
+                finite = pairs[np.isfinite(pairs[[measure, "lost"]]).all(axis=1)]
+                x, y = (finite[column].to_numpy(float) for column in (measure, "lost"))
+                if len(finite) > 1:
+                    rank = spearman(x, y)
+                    ours[name] = Mean(rank.estimate, rank.low, rank.high, len(finite))
+                    words = f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
+                    ends = estimate(*ours[name][:3], digits=3, signed=True)
+            said = [Beside(keys, f"spearman, {name}", ours[name])] if name in ours else []
+            lines.append(_line(f"rank correlation, {name}{words}", ends, *said))
         for row in self.papers_rows:
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
-            both = Beside(keys, f"spearman, {n}", ours, paper)
+            both = Beside(keys, f"spearman, {n}", ours.get("top1"), paper)
             judged = "" if both.said == NOT_COMPARABLE else f"\n({both.said})"
             text = paper.text(3, signed=True, ends=True)
             lines.append(_line(f"the {n.replace(' ', ', ', 1)}", f"{text}{judged}", both))
@@ -121,22 +133,23 @@ class ProjectedOut(
 
 
 def _line(name: str, lost: str, *numbers: Beside, **more: str) -> dict[str, Any]:
-    blank = {"top1": "", "plain": "", "changed": ""}
+    blank = {"top1": "", "energy": "", "plain": "", "changed": "", "routed": MISSING}
     return blank | {"name": name, "lost": lost, "numbers": numbers} | more
 
 
-def _mean(keys: Row, lost: pd.Series) -> dict[str, Any]:
-    mean = mean_of(lost)
-    return _line("mean", mean_text(mean, 1, signed=True), Beside(keys, "lost_pp", mean))
+def _mean(keys: Row, pairs: pd.DataFrame) -> dict[str, Any]:
+    lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
+    numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
+    return _line("mean", mean_text(lost, 1, signed=True), *numbers, routed=mean_text(routed, 1))
 
 
 def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
     if _TOP1 not in unchanged:
         return unchanged.iloc[:0]
-    columns = ["seed", RECOVERY]
-    both = unchanged[[*columns, _TOP1]].merge(
-        changed[columns], on="seed", suffixes=("", "_changed")
+    before, after = ["seed", RECOVERY, _TOP1, _ENERGY], ["seed", RECOVERY, _ROUTED]
+    both = unchanged.reindex(columns=before).merge(
+        changed.reindex(columns=after), on="seed", suffixes=("", "_changed")
     )
     both = both.sort_values("seed", ignore_index=True)
     both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
@@ -152,13 +165,16 @@ def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             number(row["lost"], 1, signed=True),
             Beside(keys, f"lost_pp, {name}", Mean(row["lost"], n=1)),
             Beside(keys, f"{_TOP1}, {name}", Mean(row[_TOP1], n=1)),
+            Beside(keys, f"{_ENERGY}, {name}", Mean(row[_ENERGY], n=1)),
             top1=number(row[_TOP1], 2),
+            energy=number(row[_ENERGY], 2),
+            routed=number(row[_ROUTED] * 100, 1),
             plain=number(row[RECOVERY]),
             changed=number(row[f"{RECOVERY}_changed"]),
         )
 
 
-_JACOBIAN, _ERROR = "condition_number", "adapt_error"
+_JACOBIAN, _SENSITIVITY, _ERROR = "condition_number", "sensitivity_condition", "adapt_error"
 
 
 class Isotropy(
@@ -185,7 +201,8 @@ class Isotropy(
         names = [study.called("learner", name) for name in self.papers_values("learner")]
         return (
             "Networks by the condition number that W_hh starts pretraining with: that of the "
-            f"step's Jacobian ∂h/∂θ as adaptation measures it, squared error after the shift of "
+            "step's Jacobian ∂h/∂θ as adaptation measures it, that of exact RTRL's sensitivity P, "
+            "in which the past is, squared error after the shift of "
             f"{names[0]} and {names[1]}, and whether the 95 % t interval of their difference, "
             f"paired by network, holds 0. {CELLS}"
         )
@@ -196,6 +213,7 @@ class Isotropy(
         return [
             imposed._replace(numbers=lambda line: [line.row["difference"]]),
             beside("∂h/∂θ", _JACOBIAN, "Condition number", digits=1),
+            beside("P", _SENSITIVITY, "Condition number", digits=0),
             called("optimizer"),
             cell("n", lambda line: seeds(line.row["seeds"])),
             *(beside(*names, "Squared error", digits=5) for names in names),
@@ -229,15 +247,18 @@ class Isotropy(
         blank = {"task": text["task"]} | DEFAULTS
         keys = {n: dict(r[list(KEYS)].iloc[0]) if len(r) else blank for n, r in sides.items()}
         errors = {name: _over_seeds(side, _ERROR) for name, side in sides.items()}
-        jacobians = {name: _over_seeds(side, _JACOBIAN) for name, side in sides.items()}
-        last = next((name for name in reversed(sides) if jacobians[name]), [*sides][-1])
+        conditions = {}
+        for measure in (_JACOBIAN, _SENSITIVITY):
+            means = {name: _over_seeds(side, measure) for name, side in sides.items()}
+            last = next((name for name in reversed(sides) if means[name]), [*sides][-1])
+            there = printed(text, measure) if papers else None
+            conditions[measure] = Beside(keys[last], measure, means[last], there)
         difference = _difference(*sides.values())
-        there = printed(text, _JACOBIAN) if papers else None
         return {
             "imposed": imposed,
             "optimizer": optimizer,
             "difference": Beside(keys[[*sides][-1]], f"{_ERROR}_difference", difference),
-            _JACOBIAN: Beside(keys[last], _JACOBIAN, jacobians[last], there),
+            **conditions,
             "seeds": difference or next(filter(None, errors.values()), None),
             "papers": next(iter(papers.values()), {}).get("within_interval"),
         } | {

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from orla.reports.beside import CELLS, ByCondition
-from orla.reports.cells import Cell, Line, beside, called, cell, mean, mean_seeds, network
+from orla.reports.cells import (
+    Cell,
+    Line,
+    Row,
+    beside,
+    called,
+    cell,
+    mean,
+    mean_seeds,
+    network,
+    value,
+)
 from orla.reports.comparison import (
     NOT_COMPARABLE,
     RECOVERY,
@@ -29,16 +41,22 @@ from orla.reports.paper_rows import (
     full_learner,
     in_text,
     kind_of,
+    notes_on_pretraining,
     over_pairs,
     papers_structure,
     plain,
 )
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
+from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
-_EXACT, _WINDOWS = "past_cosine", "window_cosine"
+_EXACT, _WINDOWS, _LAST = "past_cosine", "window_cosine", "window_cosine_last"
 _TOP1 = "top1_past"
+# Shares of the first singular value, and readings of the windows' gradients: what begins and ends
+# their measures, and our words.
+_SHARES = {"top1": "top1", "energy1": "energy"}
+_READINGS = {"": "", "_cumulative": ", sums", "_last": ", last"}
 _SHARE = "Share on W_hh (%)"
 _PERCENT = {"digits": 1, "scale": 100.0}
 
@@ -53,11 +71,17 @@ def _cosine(header: str, measure: str) -> Cell:
         paper = printed(line.paper, "cosine") if measure == _compared(line) else None
         return Beside(line.row, measure, line.mean(measure), paper)
 
-    return Cell(
-        Column(header, "r", "Ours"),
-        lambda line: mean_text(line.mean(measure), 3, signed=True),
-        lambda line: [number(line)],
-    )
+    def text(line: Line) -> str:
+        means = [line.mean(measure)]
+        if measure == _WINDOWS and (last := line.mean(_LAST)):
+            means.append(last)
+        return "\n".join(mean_text(mean, 3, signed=True) for mean in means)
+
+    def numbers(line: Line) -> list[Beside]:
+        last = [Beside(line.row, _LAST, line.mean(_LAST))] if measure == _WINDOWS else []
+        return [number(line), *last]
+
+    return Cell(Column(header, "r", "Ours"), text, numbers)
 
 
 def _papers_cosine(line: Line) -> str:
@@ -104,7 +128,8 @@ class PastCosines(
     says = (
         "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
         "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-        "backpropagation through a window, g_imm summed over it, along {full} where it ran. "
+        "backpropagation through a window, g_imm summed over it, along {full} where it ran; "
+        "below it, of the window's last loss alone. "
         "±: half of the 95 % t interval over seeds; n: seeds."
     )
 
@@ -125,7 +150,7 @@ class PastCosines(
         for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
             how = study.declaration("learner", row["learner"]).get("exactness")
             exact = how == "exact" and study.stride(row["learner"]) == 1
-            for measure in {_WINDOWS, _EXACT if exact else _WINDOWS} & {*row["means"]}:
+            for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
                 keys = tuple("" if name == "learner" else row[name] for name in KEYS)
                 means.setdefault(keys, {}).setdefault(measure, row["means"][measure])
         return by_condition(means)
@@ -138,8 +163,58 @@ def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows.assign(kind=rows["architecture"].map(lambda name: kind_of(study, name)))
 
 
+def _concentration(header: str, top1: str, **how: Any) -> Cell:
+    """A share of G_past's or G_imm's first singular value, beside the paper's."""
+
+    def number(line: Line) -> Beside:
+        share, reading = line.row["reading"]
+        measure, paper = top1.replace("top1", share) + reading, printed(line.paper, top1)
+        return Beside(line.row, measure, line.mean(measure), paper)
+
+    return beside(header, number, "First singular value", **how)
+
+
+def _once(cell: Cell) -> Cell:
+    """A column of what has one reading alone, in the condition's first line."""
+    return cell._replace(
+        text=lambda line: cell.text(line) if line.row["first"] else "",
+        numbers=lambda line: cell.numbers(line) if line.row["first"] else (),
+    )
+
+
+class _OfReadings(ByCondition):
+    """A condition has a line for each share and reading of its gradients that was measured."""
+
+    concentration: ClassVar[tuple[Cell, ...]] = (
+        called("optimizer"),
+        mean_seeds(_TOP1),
+        value("Share", "reading", lambda one: _SHARES[one[0]] + _READINGS[one[1]], align="l"),
+        _concentration("G_past", _TOP1),
+        _concentration("G_imm", "top1_immediate"),
+        _concentration("gap", "top1_gap", digits=3, signed=True),
+    )
+    readings: ClassVar[str] = (
+        "top1: largest singular value over the sum of all; energy: its square over the sum of "
+        "squares. The paper's number stands beside both. Sums: each column is the sum of the "
+        "windows so far. Last: gradients of each window's last loss alone."
+    )
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        more = notes_on_pretraining(contents.records, study)
+        return [*more, *super().notes(contents, study, *needed)]
+
+    def lines(self, rows: list[Row]) -> list[Row]:
+        every = list(product(_READINGS, _SHARES))
+        return [
+            {**row, "reading": (share, reading), "first": not place}
+            for row in rows
+            for place, (reading, share) in enumerate(every)
+            if not place or f"{share}_past{reading}" in row["means"]
+        ]
+
+
 class Structure(
-    ByCondition,
+    _OfReadings,
     name="structure",
     label="Structure of the past gradient",
     chapter="mechanism",
@@ -153,28 +228,31 @@ class Structure(
     """
 
     cells = (
-        called("optimizer"),
-        mean_seeds(_TOP1),
-        mean("G_past", _TOP1, group="top1"),
-        mean("G_imm", "top1_immediate", group="top1"),
-        mean("gap", "top1_gap", group="top1", signed=True),
-        mean("u_1", "whh_share", "whh_share_percent", group=_SHARE, **_PERCENT),
-        mean("null", "whh_share_null", group=_SHARE, **_PERCENT, with_interval=False),
+        *_OfReadings.concentration,
+        *map(
+            _once,
+            (
+                mean("u_1", "whh_share", "whh_share_percent", group=_SHARE, **_PERCENT),
+                mean("shuffled", "whh_share_shuffled", group=_SHARE, **_PERCENT),
+            ),
+        ),
     )
     remarks = (
         "g_past is exactly zero on the readout, because every learner's gradient of the "
-        "readout is exact: the share of u_1 on W_out is 0 by construction, and the null "
-        "among the numbers where g_past can lie is a little above that in the column.",
+        "readout is exact: the share of u_1 on W_out is 0 by construction.",
+        "Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix "
+        "about how much of it lies on W_hh, whatever the errors. Shuffled is that null: the share "
+        "where dL/dh_t is shuffled in time within each window.",
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = next(row for row in load().table("text") if "parameters_whh" in row)
         full = study.called("learner", full_learner())
         return (
-            f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. top1: "
-            "largest singular value over the sum of all. Share on W_hh: squared norm there of u_1, "
-            "the first left singular vector of G_past; null: numbers in W_hh over all, the share "
-            f"of a random direction (the paper's: {null['whh_share_percent']:g}). {CELLS}"
+            f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
+            f"{self.readings} Share on W_hh: squared norm there of u_1, the first left singular "
+            "vector of G_past; shuffled: its null (the paper's, the share of W_hh in all numbers, "
+            f"{null['whh_share_percent']:g} %, is a count). {CELLS}"
         )
 
     @cached_property
@@ -188,7 +266,7 @@ class Structure(
 
 
 class LSTMCrossArchitecture(
-    ByCondition,
+    _OfReadings,
     name="lstm_cross_architecture",
     label="Structure of the past gradient in other networks",
     chapter="mechanism",
@@ -199,12 +277,16 @@ class LSTMCrossArchitecture(
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     cells = (
-        *Structure.cells[:4],
-        mean("gap", "top1_gap", group="top1", signed=True, digits=3),
-        mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent"),
+        *_OfReadings.concentration,
+        _once(
+            mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent")
+        ),
     )
 
-    says = f"As the table of the vanilla network, under {{full}} and drift. {CELLS}"
+    says = (
+        "As the table of the vanilla network, under {full} and drift. "
+        f"{_OfReadings.readings} {CELLS}"
+    )
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
