@@ -134,8 +134,8 @@ pretraining.of.rmn: {window: 200} -> "pretraining.of" cannot be "rmn"; the neare
 pretraining.of.rnn: {windows: 200} -> "~.windows" is not a known key; the nearest is "window"
 pretraining.optimizer: adem -> "~" cannot be "adem"; the nearest is "adam"
 pretraining.optimizer: {kind: adam, beta: 0.5} -> "~.beta" is not a known key; ... "beta2"
-pretraining.of.rnn-pretrained-1.optimizer: 3 -> must be text or a mapping
-pretraining.of.rnn-pretrained-1.frozen: [W_hx] -> names W_hx ... W_ih, W_hh, b_h, W_out, b_out
+pretraining.of.rnn-window-50.optimizer: 3 -> must be text or a mapping
+pretraining.of.rnn-window-50.frozen: [W_hx] -> names W_hx ... W_ih, W_hh, b_h, W_out, b_out
 pretraining.frozen: W_hh -> "~" must be a list, not "W_hh"
 plugins: parts -> "~" must be a list of folders
 plugins: [no/such] -> "~" has no/such, which is no folder; mend the path (it leads to /
