@@ -155,14 +155,8 @@ def _power() -> pd.DataFrame:
     ):
         for gap in np.linspace(-6, 6, 13):
             power = float(np.clip(1.1 - (abs(gap) + sd / np.sqrt(n)) / 5, 0, 1))
-            row = {
-                "registration": name,
-                "unit": unit,
-                "n": n,
-                "sd": sd,
-                "scale": "pp",
-                "true_gap": gap,
-            }
+            row = {"registration": name, "unit": unit, "n": n, "sd": sd, "scale": "pp"}
+            row["true_gap"] = gap
             rows.append(row | {"supported": power, "n_80": np.nan if abs(gap) > 3 else 18.0})
     return pd.DataFrame(rows)
 

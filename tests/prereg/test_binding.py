@@ -53,7 +53,7 @@ def changed(config, *path, value):
         (("networks", "rnn", "hidden"), 32),
         (("grids", "adam", "step"), [0.0001, 0.0003]),
         (("grid_growth",), 2),
-        (("pretraining", "window"), 1),
+        (("pretraining", "window"), 7),
         (("comparisons", "per_step", "minus"), ["tbptt-200-200", "immediate"]),
         (("statistics", "alpha"), 0.01),
         (("statistics", "margin_pp"), 9.0),
@@ -180,7 +180,7 @@ def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
         (("quantities", "gap", "sum", 1, "times"), 2.0),
         (("conditions", -1, "seeds"), 4),
         (("conditions", -1, "observers"), ["immediate"]),
-        (("pretraining", "window"), 1),
+        (("pretraining", "window"), 7),
         (("tasks", "many-arrays", "pairs", "pair-3", "seed"), 99),
     ):
         after = bound(changed(asking, *path, value=value), about)

@@ -111,9 +111,7 @@ def test_a_wide_margin_needs_a_reason(write):
 def test_nothing_is_locked_that_binds_nothing(write):
     given = document()
     del given["binds"]
-    with pytest.raises(
-        OrlaError, match="binds neither config nor behaviour; run: python -m orla prer"
-    ):
+    with pytest.raises(OrlaError, match="binds neither config nor behaviour; run: python -m"):
         agreement.check_lockable(reader.read(write(given)))
     agreement.check_lockable(reader.read(write(document(), "bound")))
 

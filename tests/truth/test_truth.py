@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import varied
-from results_by_hand import given, table
 
 from orla.prereg import judge as judging
 from orla.programs import compiling
 from orla.results.base import Settings
 from orla.study import rates
-from orla.truth import matched, studies, verdicts, worlds
+from orla.truth import studies, verdicts, worlds
 
 PAIRS, NETWORKS = 3, 2
 SETTINGS = Settings(resamples=100)
@@ -143,26 +141,3 @@ def test_every_control_names_a_world_and_outcomes():
         assert control.world in worlds.WORLDS
         assert {*control.right, *control.wrong} <= every
         assert not {*control.right} & {*control.wrong}
-
-
-def scattered(sd):
-    """Models of seven pairs of which one learner is worse by 0.3, give or take this much."""
-    frame = varied([(name, 2) for name in "abcdefg"], lost=0, drawn=5)
-    noise = frame["pair"].map(dict(zip("abcdefg", sd * np.array([-1.5, -1, -0.5, 0, 0.5, 1, 1.5]))))
-    worse = (0.3 + noise) * (frame["learner"] == "immediate")
-    return frame.assign(heldout_stable_error=0.5 + worse, recovery_heldout_percent=40 - 100 * worse)
-
-
-def test_a_studys_own_scatter_is_judged_with_gaps_that_are_known():
-    """The gap of the study itself is taken away; what is wide decides nothing."""
-    frame = scattered(0.005)
-    found = matched.table(frame, table("estimates", frame), given(), 20)
-    assert found["true_gap"].tolist() == [0, 0, 0.02, 3, 0.04, 6] and (found["studies"] == 20).all()
-    assert found["world"].str.endswith(", former rules").tolist() == [False, True] * 3
-    right, wrong = found["right"].to_numpy(), found["wrong"].to_numpy()
-    assert right[[0, 1, 4, 5]].min() >= 18 and wrong[[0, 1, 4, 5]].max() == 0
-    assert found["gap"].to_numpy() == pytest.approx(found["true_gap"].to_numpy(), rel=0.2, abs=0.3)
-    wide = scattered(0.2)
-    assert matched.table(wide, table("estimates", wide), given(), 20)["inconclusive"].min() > 10
-    few = frame[frame["pair"].isin(list("abcde"))]
-    assert matched.table(few, table("estimates", few), given(), 20).empty
