@@ -133,6 +133,7 @@ WRITTEN = {
         "results_seen": "What had been seen when it was locked, and when it was amended.",
         "history": "Whether LOCK was compared with git: git, not committed or not checked.",
         "limits": "What the interval ranges over.",
+        "former": "Its outcome by the rules before an amendment; empty without one.",
     },
 }
 UNKEYED = ("pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")

@@ -5,7 +5,7 @@ from pathlib import Path
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.jobs import job
-from orla.prereg import binding, judge, lock, power, reader
+from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
 from orla.study.config import checked
@@ -58,6 +58,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         bindings=bindings,
         datasets=source.get("datasets", {}),
         mixed=mixed,
+        former={n: o for folder in folders for n, o in amendments.former(folder).items()},
     )
     inputs = list(snakemake.input)
     write_table(verdicts, snakemake.output.verdicts, source, inputs)

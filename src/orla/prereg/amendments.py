@@ -1,5 +1,6 @@
 """Amendments: dated files that say how a locked registration was changed, or what had been seen."""
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from orla.prereg.chain import Line
 from orla.prereg.documents import day, load
 
 AMENDMENTS = "amendments"
+FORMER = "former.csv"
 Seen = bool | list[Mapping[str, str]]
 
 
@@ -89,6 +91,15 @@ def _check_place(
             f"{path}: dated {amendment.date}, not between the days on which "
             f"{amendment.registration} and the amendment were locked ({locked} and {line.date})"
         )
+
+
+def former(folder: Path) -> dict[str, str]:
+    """Registration -> its outcome by the rules before an amendment, from ``former.csv``."""
+    path = folder / FORMER
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8") as lines:
+        return {row["registration"]: row["outcome"] for row in csv.DictReader(lines)}
 
 
 def seen_in_words(seen: Seen) -> str:

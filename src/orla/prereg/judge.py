@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from orla.errors import OrlaError
 from orla.prereg import evidence
@@ -22,7 +21,7 @@ VERDICT_COLUMNS = [
     *("registration", "title", "outcome", "words", "reason"),
     *("estimate", "low", "high", "threshold", "n", "p", "p_holm", "primary"),
     *("registered_on", "amended", "lock_sha256", "judged_sha256", "results_seen", "history"),
-    "limits",
+    *("limits", "former"),
 ]
 LEAST_SAME = 5 / 6
 """Share of the studies with one pair left out in which a verdict must be the same."""
@@ -39,6 +38,7 @@ def verdicts(
     bindings: Mapping[str, Binding] | None = None,
     datasets: Mapping[str, Any] | None = None,
     mixed: str = "",
+    former: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Judge registrations whose locks were verified.
 
@@ -53,6 +53,7 @@ def verdicts(
             shown in other words.
         mixed: How the tables' provenance differs; then every verdict is untestable. Empty if it
             does not.
+        former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
         One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with the registration's
@@ -87,6 +88,7 @@ def verdicts(
             "results_seen": "; ".join([registration.seen, *(a.seen for a in lock.amendments)]),
             "history": lock.history,
             "limits": verdict["limits"] + _beside(registration, bindings or {}),
+            "former": (former or {}).get(registration.name, ""),
         }
         lines.append({column: verdict[column] for column in VERDICT_COLUMNS})
     return pd.DataFrame(lines, columns=VERDICT_COLUMNS)
@@ -214,8 +216,15 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values of a family, in the given order; [] of an empty one."""
-    return [float(each) for each in multipletests(p, method="holm")[1]] if len(p) else []
+    """Holm's adjusted p values of a family, in the given order; [] of an empty one.
+
+    That of statsmodels collects garbage at each call, which takes longer than all of a verdict.
+    """
+    order = np.argsort(p, kind="stable")
+    steps = np.sort(np.asarray(p, float)) * np.arange(len(p), 0, -1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted.tolist()
 
 
 def _verdict(

@@ -123,7 +123,7 @@ def quantity_problems(registration: Registration, row: pd.Series) -> list[str]:
     if not by_pairs:
         return problems + guards
     if failing is not None and failing > registration.max_failing:
-        first = show(guards[0]) if guards else "none is told"
+        first = show(guards[0]) if guards else _VAGUE
         problems.append(_too_many(failing, registration, first))
     return problems
 
@@ -277,6 +277,12 @@ def _others(
             units[_FROZEN] = int(np.isfinite(pairs[scale.mean(_FROZEN)]).sum())
             sound = np.isfinite(pairs[scale.mean()]) & (pairs["guards"] == "")
             units[_SOUND] = int(sound.sum())
+    if pairs is not None:
+        units |= {
+            way: int(np.isfinite(pairs[names[0]]).sum())
+            for way, names in columns.items()
+            if way not in (_FROZEN, _SOUND)
+        }
     failing = int(row["n_failing"]) if registration.unit == PAIR else 0
     skipped = {_FROZEN: not diverged, _SOUND: not failing}
     others: dict[str, Estimate] = {}

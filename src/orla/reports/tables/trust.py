@@ -77,7 +77,7 @@ class Power(
         "number that 80 % would take."
     )
     cells = (
-        value("True gap", "true_gap", lambda gap: number(gap, 3, signed=True).rstrip("0")),
+        value("True gap", "true_gap", "{:+.3g}".format),
         cell("Power (%)", lambda line: number(100 * line.row["supported"], 0)),
         value("n for 80 %", "n_80", count),
     )
@@ -123,6 +123,12 @@ class Verdict(
         cell("n", lambda line: units(line.row)),
         cell("The paper", lambda o: o.row["paper"] or MISSING, align=r"p{0.165\linewidth}"),
     )
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        if "former" not in rows or not rows["former"].fillna("").any():
+            return self.cells
+        former = cell("By the former rules", lambda line: line.row["former"] or MISSING)
+        return [*self.cells[:2], former, *self.cells[2:]]
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         simulated = (
