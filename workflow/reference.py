@@ -44,6 +44,7 @@ WRITTEN = {
         "validation_stable_error": "The same, mean over weights frozen after each of the last "
         "`stable_windows` windows before it.",
         "adapt_error": "Mean error over the adapt part, each step before its own update.",
+        "last_adapt_error": "The same over the last tenth of the adapt part.",
         "heldout_error": "Mean error on the held-out part, weights frozen at its start.",
         "heldout_stable_error": "The same, mean over weights frozen after each of the last "
         "`stable_windows` windows of the adapt part; the state runs on. Null at rates that no "
