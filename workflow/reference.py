@@ -70,9 +70,10 @@ WRITTEN = {
         "edge": "Whether the best rate lies on the edge of the grid, for all rows of a condition.",
         "edge_stable": "The same of the best rate by `validation_stable_error`.",
         "recovery_vs_rtrl_percent": "Held-out recovery where that of full RTRL is 100 (%).",
-        "adapt_vs_best_rtrl_percent": "Recovery while adapting (%), where that of full RTRL with "
-        "the optimizer of its lowest validation error is 100.",
-        "heldout_vs_best_rtrl_percent": "The same on the held-out part.",
+        "adapt_vs_best_rtrl_percent": "Recovery while adapting (%), where that of full RTRL is "
+        "100, at the rate and with the optimizer of its lowest error there.",
+        "heldout_vs_best_rtrl_percent": "The same on the held-out part, RTRL at its selected rate "
+        "with the optimizer of its lowest validation error.",
     },
     "horizon": {
         "seed": MODEL["seed"],

@@ -6,8 +6,8 @@ import pytest
 from made_up import models
 
 from orla.errors import OrlaError
-from orla.results.frames import recovery_vs_rtrl
-from orla.study.keys import SETTING
+from orla.results.frames import best_on_adapt, recovery_vs_rtrl
+from orla.study.keys import KEYS, SETTING
 
 
 def by_hand(frame, row, rtrl="rtrl"):
@@ -67,22 +67,52 @@ def test_tables_that_cannot_be_read_are_refused():
 
 
 @pytest.mark.parametrize("part", ["heldout", "adapt"])
-def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_without_that_part(part):
+def test_the_best_rtrl_serves_every_optimizer(part):
+    """Chosen by validation for the held-out part, and by the adapt part for that part."""
     frame = models(["rtrl", "immediate"], optimizers=["sgd", "adam"], pairs=["", "b"], seeds=3)
     frame["frozen_adapt_error"] = 3.0
     frame["adapt_error"] = 2.0 + np.random.default_rng(0).uniform(0, 0.5, len(frame))
     chosen = frame["learner"].eq("rtrl") & frame["optimizer"].eq("adam")
-    frame.loc[chosen, "validation_error"] = 1e-3
+    by = {"heldout": "validation_error", "adapt": "adapt_error"}[part]
+    frame.loc[chosen, by] -= 1.5
     found = recovery_vs_rtrl(frame, ["rtrl"], part, best=True)
-    best = frame[chosen & frame["selected"]].set_index(["pair", "seed"])[f"{part}_error"]
+    at = frame["selected"] if part == "heldout" else on_adapt_by_hand(frame)
+    assert not (at == (frame["selected"] if part == "adapt" else on_adapt_by_hand(frame))).all()
+    best = frame[chosen & at].set_index(["pair", "seed"])[f"{part}_error"]
     full = best.loc[list(zip(frame["pair"], frame["seed"], strict=True))].to_numpy()
     frozen = frame[f"frozen_{part}_error"]
     expected = 100 * (frozen - frame[f"{part}_error"]) / (frozen - full)
     np.testing.assert_allclose(found, expected.where(frozen > full), rtol=1e-12)
-    frame.loc[chosen, "validation_error"] = 1e3
+    frame.loc[chosen, by] += 3.0
     assert not np.allclose(
         recovery_vs_rtrl(frame, ["rtrl"], part, best=True), found, equal_nan=True
     )
+
+
+def on_adapt_by_hand(frame):
+    """Whether each row is at the rate of its condition's lowest mean error, by plain loops."""
+    means = {}
+    for at, rows in frame.groupby([*KEYS, "learning_rate"]):
+        errors = [np.inf if np.isnan(e) else e for e in rows["adapt_error"]]
+        means.setdefault(at[:-1], {})[at[-1]] = sum(errors) / len(errors)
+    best = {keys: min(sorted(rates), key=rates.get) for keys, rates in means.items()}
+    return frame.apply(lambda row: best[tuple(row[[*KEYS]])] == row["learning_rate"], axis=1)
+
+
+def test_the_rate_that_is_best_on_the_adapt_part():
+    frame = models(["rtrl", "immediate"], optimizers=["sgd", "adam"], seeds=3)
+    generator = np.random.default_rng(3)
+    frame["adapt_error"] = generator.uniform(0, 1, len(frame))
+    assert (best_on_adapt(frame) == on_adapt_by_hand(frame)).all()
+    # A rate at which one seed diverged is not the best, however low the others are.
+    one = frame.index[best_on_adapt(frame)][0]
+    frame.loc[one, "adapt_error"] = np.nan
+    assert (best_on_adapt(frame) == on_adapt_by_hand(frame)).all()
+    assert not best_on_adapt(frame)[one]
+    # All lost, or all alike: the smallest rate.
+    for value in (np.nan, 1.0):
+        chosen = frame[best_on_adapt(frame.assign(adapt_error=value))]
+        assert (chosen["learning_rate"] == frame["learning_rate"].min()).all()
 
 
 @pytest.mark.parametrize("part", ["", "heldout", "adapt"])

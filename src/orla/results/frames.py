@@ -43,20 +43,34 @@ def frames(
     return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
 
 
+def best_on_adapt(models: pd.DataFrame) -> np.ndarray:
+    """Which models (rows,) of those over several rates are at the one that is best on the adapt
+    part: of the lowest mean `adapt_error` over the seeds of their condition.
+
+    A diverged model's error counts as infinite; of equal rates the smallest is taken.
+    """
+    by = [*KEYS, "learning_rate"]
+    errors = models["adapt_error"].astype(float).fillna(np.inf)
+    means = errors.groupby([models[key] for key in by], sort=True).mean().reset_index()
+    best = means.sort_values([*KEYS, "adapt_error", "learning_rate"]).drop_duplicates([*KEYS])
+    return pd.MultiIndex.from_frame(models[by]).isin(pd.MultiIndex.from_frame(best[by]))
+
+
 def recovery_vs_rtrl(
     models: pd.DataFrame, exact: Sequence[str], part: str = "heldout", best: bool = False
 ) -> np.ndarray:
     """Recovery where full RTRL's is 100 %, for each row of a table of models.
 
     ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part; `rtrl` is the error of
-    full RTRL in the same setting and seed at its selected rate. Source: docs/protocol.md, Recovery.
+    full RTRL in the same setting and seed at its selected rate; over the adapt part at the rate
+    that is best there. Source: docs/protocol.md, Recovery.
 
     Args:
         models: One row a model, over all rates, with ``frozen_{part}_error`` and ``{part}_error``.
         exact: Names of learners that are full RTRL; in a setting the first that ran there counts.
         part: "heldout", or "adapt" for the errors while learning.
         best: Whether full RTRL has one optimizer for all others of a setting, that of its lowest
-            mean validation error, so that optimizers are compared on one scale.
+            mean error where its rate is chosen, so that optimizers are compared on one scale.
 
     Returns:
         (rows,) percent; NaN where full RTRL was not run, diverged, or is no better than the
@@ -65,15 +79,17 @@ def recovery_vs_rtrl(
     Raises:
         OrlaError: A column is missing, or RTRL has a seed twice at its selected rate.
     """
-    errors = [f"frozen_{part}_error", f"{part}_error", *["validation_error"] * best]
+    by = "adapt_error" if part == "adapt" else "validation_error"
+    errors = [f"frozen_{part}_error", f"{part}_error", *[by] * best]
     demand(models, [*KEYS, "seed", "learning_rate", "selected", *errors])
+    chosen = best_on_adapt(models) if part == "adapt" else models["selected"].astype(bool)
     setting = [key for key in SETTING if not (best and key == "optimizer")]
-    rtrl = models[models["selected"].astype(bool) & models["learner"].isin(exact)]
+    rtrl = models[chosen & models["learner"].isin(exact)]
     place = rtrl["learner"].map(list(exact).index)
     rtrl = rtrl[place == place.groupby([rtrl[key] for key in setting]).transform("min")]
     if best:
-        means = rtrl.groupby([*setting, "optimizer"], as_index=False)["validation_error"].mean()
-        first = means.sort_values([*setting, "validation_error"]).drop_duplicates(setting)
+        means = rtrl.groupby([*setting, "optimizer"], as_index=False)[by].mean()
+        first = means.sort_values([*setting, by]).drop_duplicates(setting)
         rtrl = rtrl.merge(first[[*setting, "optimizer"]], on=[*setting, "optimizer"])
     for key, rates in rtrl.groupby(list(KEYS))["learning_rate"]:
         if rates.nunique() > 1:

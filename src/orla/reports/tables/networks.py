@@ -12,7 +12,7 @@ import pandas as pd
 from orla.reports.beside import CELLS, BesidePaper
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import (
-    NOT_COMPARABLE,
+    NO_ANSWER,
     RECOVERY,
     Beside,
     Mean,
@@ -114,7 +114,7 @@ class ProjectedOut(
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
             both = Beside(keys, f"spearman, {n}", ours, paper)
-            judged = "" if both.said == NOT_COMPARABLE else f"\n({both.said})"
+            judged = "" if both.said == NO_ANSWER else f"\n({both.said})"
             text = paper.text(3, signed=True, ends=True)
             lines.append(_line(f"the {n.replace(' ', ', ', 1)}", f"{text}{judged}", both))
         return lines
