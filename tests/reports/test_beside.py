@@ -228,7 +228,8 @@ def test_a_seed_that_diverged_is_worse_than_frozen_and_the_worst_of_the_median(s
         document, data = rows_of("optimizers", simulated, *models)
         ours = data.loc[("sine", "rnn", "immediate", "adam")]
         known = sorted([-np.inf] * count + [102.0 + s for s in range(5 - count)])
-        assert ours["adapting_median"] == known[2]
+        middle = ours["adapting_median"]
+        assert pd.isna(middle) if count == 3 else middle == known[2]
         assert ours["adapting_n_worse"] == ours["n_diverged"] == count
         (line,) = [line for line in document.panels[0].rows if line[2] == "Adam"]
         shown = "diverged" if count == 3 else f"{known[2]:.0f}"
@@ -330,7 +331,9 @@ def test_larger_rates_alone_have_a_column(simulated):
     assert (ours["adapting"], ours["coarse"]) == (95.0, 52.0) and ours["paper"] == 50
     assert (ours["compared"], ours["compared_coarse"]) == (DIFFERS, AGREES)
     headers = [column.header for column in document.columns]
-    assert headers.count("≥ 3×10⁻⁴") == 2
+    assert headers.count("≥ 3×10⁻⁴") == 1
+    (line,) = [line for line in document.panels[0].rows if line[2] == "signSGD"]
+    assert line[headers.index("≥ 3×10⁻⁴")] == "52 ± 0\n(agrees)" and line[-1] == DIFFERS
 
 
 @pytest.mark.parametrize("name", ["multilayer", "tbptt"])

@@ -227,14 +227,20 @@ def _learner(line: Line) -> str:
     return line.study.called("learner", line.row["learner"]).removesuffix(", per step")
 
 
+def _adapting(line: Line) -> str:
+    return line.row["number"].text(line.row["adapting"]) + (EDGE if line.row["edge"] else "")
+
+
 def _of(name: str) -> Callable[[Line], str]:
-    """A cell of one of our means."""
+    """A cell of another of our means, over what the rule says of it."""
 
     def text(line: Line) -> str:
         row = line.row
-        if name != "adapting":
-            return row["number"].text(row[name]) if row["run"] and row[name] else MISSING
-        return row["number"].text(row[name]) + (EDGE if row["edge"] else "")
+        if not row["run"] or row[name] is None:
+            return MISSING
+        answer = row.get(f"compared_{name}", NO_ANSWER)
+        second = "" if answer == NO_ANSWER else f"\n({answer})"
+        return row["number"].text(row[name]) + second
 
     return text
 
@@ -251,8 +257,8 @@ class ByPapersRow(BesidePaper):
     of the table of models.
 
     Attributes:
-        further: our other readings of the paper's number, each with a column of its own and an
-            answer: name in `measured` or `more` -> header.
+        further: our other readings of the paper's number, each with a column of its own, its answer
+            below: name in `measured` or `more` -> header.
     """
 
     declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
@@ -264,21 +270,16 @@ class ByPapersRow(BesidePaper):
     )
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        said = {"": ""} if not self.further else {"": "Adapting"} | dict(self.further)
-        answers = ((f"compared_{n}" if n else "compared", h) for n, h in said.items())
         return (
             called("architecture", header="Net"),
             cell("Learner", _learner, align="l"),
             called("optimizer"),
             cell("n", lambda line: seeds(line.row["adapting"]), "Ours"),
-            cell("Adapting", _of("adapting"), "Ours"),
+            cell("Adapting", _adapting, "Ours"),
             *(cell(header, _of(name), "Ours") for name, header in self.further.items()),
             cell("Held-out", _of("heldout"), "Ours"),
             cell("", _papers, "Paper"),
-            *(
-                value(header, name, str, "Compared" if header else "", "l")
-                for name, header in answers
-            ),
+            value("", "compared", str, align="l"),
         )
 
     def more(self, models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Mean | None]:
@@ -326,9 +327,10 @@ class ByPapersRow(BesidePaper):
         record = {name: row[name] for name in names}
         record |= {"n_seeds": mean.n, "n_diverged": mean.diverged}
         for part in ("adapting", *self.further, "heldout"):
-            mean = row[part] or Mean(None, None, None, worse=None, median=None)
+            mean = row[part] or Mean(None, None, None, worse=None)
+            median = mean.median if np.isfinite(mean.median) else None
             record |= dict(zip((part, f"{part}_low", f"{part}_high"), mean[:3], strict=True))
-            record |= {f"{part}_median": mean.median, f"{part}_n_worse": mean.worse}
+            record |= {f"{part}_median": median, f"{part}_n_worse": mean.worse}
         names = ("run", "measure", "paper", "paper_words", "paper_learning_rate", "paper_place")
         answers = ("compared", *(f"compared_{name}" for name in self.further), "not_comparable")
         return record | {name: row[name] for name in (*names, *answers, "place")}

@@ -67,8 +67,8 @@ class Optimizers(
     further: ClassVar = {"coarse": f"≥ {rate(_COARSE)}"}
     remarks = (
         f"≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The grid that "
-        "the paper prints has none below; where this column alone agrees, the grid may be what the "
-        "paper's number tells of.",
+        "the paper prints has no smaller one; where this column alone agrees, the grid may be what "
+        "the paper's number tells of.",
     )
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
 
