@@ -85,7 +85,7 @@ def test_a_frozen_network_has_a_row_of_its_own(simulated):
     _, data = rows_of("horizon", simulated, *(model(s, task="delayed-50") for s in range(3)))
     frozen = data.sort_index().xs(("delayed-50", "rnn", "frozen"))
     assert frozen["adapting"].tolist() == [1.0] and frozen["heldout"].tolist() == [2.0]
-    assert frozen.index.tolist() == [""]  # it has no optimizer
+    assert frozen.index.tolist() == [""] and not frozen["edge"].any()  # no optimizer, no rate
     immediate = data.loc[("delayed-50", "rnn", "immediate", "adam")]
     assert immediate["adapting"] == pytest.approx(0.11)
 
@@ -311,6 +311,9 @@ def test_the_adapt_part_has_the_rate_that_is_best_on_it(simulated):
     ours = data.loc[("sine", "rnn", "immediate", "adam")]
     assert ours["learning_rate"] == 0.003 and not ours["edge"]
     assert ours["adapting"] == pytest.approx(111.0) and ours["heldout"] == pytest.approx(90.0)
+    less = [{**m, "adapt_error": 0.001} if m["learning_rate"] == 0.001 else m for m in models]
+    _, data = rows_of("optimizers", simulated, *less)
+    assert data.loc[("sine", "rnn", "immediate", "adam"), "edge"]
     # The paper's held-out recoveries: all at the selected rate.
     models = [model(s, task="recordings", split="80-20") for s in range(3)]
     models += [model(s, task="recordings", split="80-20", **fast) for s in range(3)]

@@ -199,7 +199,9 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
             r[r["optimizer"] == means.idxmin()] for r in (rows, selected, learned)
         )
     rate, tried = learned["learning_rate"].iloc[0], rows["learning_rate"]
-    edge = selected["edge"].any() if measure.on_heldout else rate in (tried.min(), tried.max())
+    # A frozen network has no rate, and no edge.
+    ends = (tried.min(), tried.max()) if tried.nunique() > 1 else ()
+    edge = selected["edge"].any() if measure.on_heldout else rate in ends
     return {
         **keys,
         "optimizer": learned["optimizer"].iloc[0],
