@@ -38,7 +38,7 @@ def quotes_of(fields: dict) -> list[str]:
 
 
 def numbers_in(key: str, value: object) -> list[float]:
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or value is None or key == "ours":
         return []
     if isinstance(value, list):
         return [number for part in value for number in numbers_in(key, part)]

@@ -30,7 +30,8 @@ PARTS = [(kind, name) for kind in catalogue.ROOMS for name in catalogue.parts(ki
 
 OTHERWISE = {
     ("learner", "trace"): {"study/sweep.py"},  # errors along the stream
-    ("figure", "lr_curves"): {"results/frames.py", "prereg/trials.py"},  # the result
+    # the result
+    ("figure", "lr_curves"): {"results/frames.py", "prereg/trials.py", "reports/beside.py"},
     ("loss", "squared_error"): {  # a task says what its episodes are scored by, as a config would
         "tasks/episode.py",
         "tasks/recordings.py",

@@ -34,7 +34,7 @@ SELECTED = {"selected": "Whether its rate is the best on validation."}
 RECOVERY = {"recovery_heldout_percent": "Recovery on the held-out part (%)."}
 WRITTEN = {
     "TASK[/PAIR]/sweeps/CONDITION": LOSS | LONG,
-    "heldout, adapting, lr_curves": {
+    "heldout, lr_curves": {
         **LOSS,
         **MODEL,
         **DIVERGED,
@@ -44,6 +44,7 @@ WRITTEN = {
         "after each window of the adapt part's second half, on the three windows after it.",
         "validation_error": "Mean error on the selection part, weights frozen where it begins.",
         "adapt_error": "Mean error over the adapt part, each step before its own update.",
+        "last_adapt_error": "The same over the last tenth of the adapt part.",
         "heldout_error": "Mean error on the held-out part, weights frozen at its start.",
         "heldout_stable_error": "The same, mean over weights frozen after each of the last "
         "`stable_windows` windows of the adapt part; the state runs on. Null at rates that no "

@@ -1,7 +1,10 @@
 """RWKV-4's time mixing against the sum over the whole past, and against plain numbers a and b."""
 
+import dataclasses
+
 import numpy as np
 import oracles
+import pytest
 import torch
 from harness import HIDDEN, N_IN, N_OUT, distance, networks, one, stream, trajectory, watch
 from scipy.special import logsumexp
@@ -11,6 +14,7 @@ from orla.learners.rtrl import RTRL
 
 STEPS = 24
 NETWORK = RWKV(HIDDEN, N_IN, N_OUT)
+PLAIN = dataclasses.replace(NETWORK, running_maximum=False)
 
 
 def sums(params, X, first_bonus=True):
@@ -50,8 +54,8 @@ def scaled(scale):
     return params | {"W_k": scale * params["W_k"]}
 
 
-def ours(params, X):
-    return trajectory(NETWORK, params, X)[:, :HIDDEN].numpy()
+def ours(params, X, network=NETWORK):
+    return trajectory(network, params, X)[:, :HIDDEN].numpy()
 
 
 def test_it_is_the_sum_over_the_past():
@@ -73,9 +77,45 @@ def test_it_is_the_sum_where_exponentials_overflow():
     assert not torch.stack(by_plain).isfinite().all()
 
 
-def test_exact_rtrl_is_the_derivative_with_plain_numbers():
+def test_without_the_running_maximum_the_state_is_that_of_plain_numbers():
+    X, _ = stream(STEPS)
+    params = one(NETWORK)
+    found = trajectory(PLAIN, params, X)
+    start = torch.zeros(4 * HIDDEN, dtype=torch.float64)
+    by_plain = torch.stack(oracles.states(plain, start, [params] * STEPS, X)[1:])
+    torch.testing.assert_close(found[:, : 4 * HIDDEN], by_plain, rtol=1e-12, atol=1e-14)
+    assert (found[:, 4 * HIDDEN :] == 0).all()
+    np.testing.assert_allclose(found[:, :HIDDEN].numpy(), ours(params, X), rtol=1e-9, atol=1e-11)
+    # The control: with it, the accumulators are stored divided by exp(p).
+    kept = trajectory(NETWORK, params, X)
+    assert not torch.allclose(kept[:, 2 * HIDDEN : 4 * HIDDEN], by_plain[:, 2 * HIDDEN :])
+
+
+@pytest.mark.parametrize(
+    ("network", "dtype", "finite"),
+    [
+        (NETWORK, torch.float32, True),
+        (PLAIN, torch.float32, False),
+        (PLAIN, torch.float64, True),
+    ],
+)
+def test_single_precision_overflows_without_the_running_maximum(network, dtype, finite):
+    """At exponents between those whose exp is finite in float32 (88) and in float64 (709)."""
+    X, _ = stream(STEPS)
+    params = scaled(300.0)
+    keys = trajectory(NETWORK, params, X)[:, 4 * HIDDEN :]
+    assert 89 < keys.max() < 700
+    cast = {name: value.to(dtype) for name, value in params.items()}
+    found = ours(cast, X.to(dtype), network)
+    assert np.isfinite(found).all() == finite
+    if finite:
+        np.testing.assert_allclose(found, sums(params, X), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("network", [NETWORK, PLAIN])
+def test_exact_rtrl_is_the_derivative_with_plain_numbers(network):
     X, Y = stream(STEPS)
-    watched = watch(RTRL(NETWORK, block=7), networks(NETWORK), X, Y, rate=0.05)
+    watched = watch(RTRL(network, block=7), networks(network), X, Y, rate=0.05)
     start = torch.zeros(4 * HIDDEN, dtype=torch.float64)
     for model in range(2):
         found, used = watched.model(model)

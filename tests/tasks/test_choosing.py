@@ -166,21 +166,22 @@ def test_the_nearest_candidate_is_chosen_for_all_instances_together():
         assert found == {"kind": "sine", "noise": 0.1, "adapt": 400, "ahead": ahead}
 
 
-def _chosen(overlay):
-    """Tasks of the overlay, without those that repeat one with longer windows."""
-    tasks = {name: spec for name, spec in overlay["tasks"].items() if spec is not None}
-    return {name: spec for name, spec in tasks.items() if not name.endswith("-windows")}
+def _chosen(text):
+    """Tasks of an overlay between its marks."""
+    [block] = choose._BLOCK.findall(text)
+    return yaml.safe_load(block)
 
 
 def test_the_overlay_is_changed_between_its_marks_alone():
     text = (ROOT / "config/synthetic.yaml").read_text(encoding="utf-8")
     chosen = {"wave": {"kind": "sine", "frequency": 0.11}, "text": {"kind": "bytes"}}
     made = choose.overlay(text, chosen)
+    assert _chosen(made) == chosen
     before, after = (yaml.safe_load(t) for t in (text, made))
-    assert _chosen(after) == chosen
-    assert {k: v for k, v in before.items() if k != "tasks"} == {
-        k: v for k, v in after.items() if k != "tasks"
-    }
+    for overlay, inside in ((before, _chosen(text)), (after, chosen)):
+        assert inside.items() <= overlay["tasks"].items()
+        overlay["tasks"] = {n: t for n, t in overlay["tasks"].items() if n not in inside}
+    assert before == after and "narrow-500" in before["tasks"]
     assert choose.overlay(made, chosen) == made
     with pytest.raises(OrlaError, match="marks of the chosen tasks are missing"):
         choose.overlay(text.replace("# end", ""), chosen)
@@ -205,8 +206,8 @@ def test_the_overlay_has_what_the_kept_candidates_say(entries):
                 same = value if isinstance(value, str) else pytest.approx(value, rel=1e-3)
                 assert all(found == same for found in rows[name]), (candidate, name)
         expected |= choose.nearest(own, entry)
-    overlay = yaml.safe_load((ROOT / "config/synthetic.yaml").read_text(encoding="utf-8"))
-    assert _chosen(overlay) == expected
+    text = (ROOT / "config/synthetic.yaml").read_text(encoding="utf-8")
+    assert _chosen(text) == expected
 
 
 def test_the_page_shows_the_tables_beside_it():

@@ -142,7 +142,7 @@ def adaptation_mb(w, attempt):
 
 
 # Results that tables, figures and registrations read.
-WIDE = ["heldout", "adapting", "lr_curves", "traces", "horizon", "alignment", "profile"]
+WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
 MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
 if CONTROLS in CHAPTERS:

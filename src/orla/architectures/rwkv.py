@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from orla.architectures.base import Architecture, Parameters, matvec
+from orla.catalogue import option
 
 # The running maximum before the first step: minus infinity, but finite in single precision.
 _LOWEST = -1e38
@@ -26,13 +27,17 @@ class RWKV(Architecture, name="rwkv", label="RWKV-4", order=36):
 
     and h_t = W_o (sigmoid(r_t) wkv_t). The state is (h, u, a, b, p): a and b are stored divided by
     exp(p), p being the largest exponent so far, so that no exponential overflows (as in their
-    appendix). h does not depend on p, so p is a constant to all derivatives.
+    appendix). h does not depend on p, so p is a constant to all derivatives. Without the running
+    maximum p is 0: the same numbers, as long as exp(k) is finite (k < 88 in float32), and the form
+    that a plain implementation of the formulas has.
 
     `decay` enters h_{t+1} first, by way of a_t and b_t: its immediate gradient is 0.
 
     Left out are channel mixing, layer norm and residual connections of an RWKV block. `W_in` and
     b_in are in the place of embeddings.
     """
+
+    running_maximum: bool = option(True, "Whether exponents are kept from overflowing.")
 
     @property
     def state_size(self) -> int:
@@ -66,13 +71,20 @@ class RWKV(Architecture, name="rwkv", label="RWKV-4", order=36):
             return matvec(params[f"W_{name}"], mu * u + (1.0 - mu) * u_before)
 
         r, k, v = shifted("r"), shifted("k"), shifted("v")
-        p = torch.where(b == 0, _LOWEST, p).detach()
+        if self.running_maximum:
+            p = torch.where(b == 0, _LOWEST, p).detach()
         now = params["bonus"] + k
-        highest = torch.maximum(p, now).detach()
+        highest = self._highest(p, now)
         past, present = torch.exp(p - highest), torch.exp(now - highest)
         wkv = (past * a + present * v) / (past * b + present)
         kept = p - torch.exp(params["decay"])
-        p = torch.maximum(kept, k).detach()
+        p = self._highest(kept, k)
         past, present = torch.exp(kept - p), torch.exp(k - p)
         h = matvec(params["W_o"], torch.sigmoid(r) * wkv)
         return torch.cat([h, u, past * a + present * v, past * b + present, p])
+
+    def _highest(self, first: Tensor, second: Tensor) -> Tensor:
+        """What both exponents are reduced by."""
+        if self.running_maximum:
+            return torch.maximum(first, second).detach()
+        return torch.zeros_like(first)

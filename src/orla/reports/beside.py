@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.cells import Line, Row, called, cell, value
+from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import (
     COMPARED,
+    NO_ANSWER,
     NOT_COMPARABLE,
+    WORSE,
     Mean,
     adapts,
     compared,
@@ -23,7 +25,7 @@ from orla.reports.comparison import (
     seeds,
 )
 from orla.reports.numbers import MISSING, number
-from orla.reports.paper import load
+from orla.reports.paper import load, stand_ins
 from orla.reports.paper_rows import (
     beside_paper,
     full_learner,
@@ -42,6 +44,17 @@ CELLS = (
     "First lines: ours, the mean over seeds ± half of its 95 % t interval. Second lines: the "
     "paper's number."
 )
+
+
+RATES = (
+    "Numbers over the adapt part: at the rate, of those tried, that is best on it, as the paper "
+    "chose. Held out: at the rate selected before."
+)
+LAST = (
+    "Last tenth: the mean over the last tenth of the adapt part, while learning. The paper does "
+    "not say over which steps its error after the change is a mean."
+)
+RATES_HELDOUT = " Where the paper's number is held out, ours while adapting is at that rate too."
 
 
 class BesidePaper(Table):
@@ -71,7 +84,7 @@ class BesidePaper(Table):
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         pairs = notes_on_pairs(record["pair"] for record in contents.records)
-        return [*self.remarks, *pairs, self.rule]
+        return [*self.remarks, *pairs, self.rule, *reasons(contents.records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         return twin(contents.records, pd.DataFrame(columns=list(KEYS)), study)
@@ -105,11 +118,19 @@ class ByCondition(BesidePaper):
             yield title, group.to_dict("records")
 
 
+def reasons(records: Iterable[Row]) -> list[str]:
+    """Why numbers of these rows of the .csv are not comparable, each reason once."""
+    said = [r["not_comparable"] for r in records if NOT_COMPARABLE in r.values()]
+    return [f"Not comparable: {reason}" for reason in dict.fromkeys(said)]
+
+
 class Measure(NamedTuple):
     """Our columns of a number of the paper, and the digits after the point that both show.
 
     on_heldout: whether the paper's number, too, is of the held-out part.
     change: whether it is the error's change, of which the paper only says that a network adapts.
+    last: the column over the last tenth of the adapt part, where there is one.
+    lower: whether a lower number is better.
     """
 
     adapting: str
@@ -117,12 +138,15 @@ class Measure(NamedTuple):
     digits: int = 1
     on_heldout: bool = False
     change: bool = False
+    last: str = ""
+    lower: bool = False
 
     def text(self, ours: Mean | None) -> str:
         """Ours as a cell."""
         # A model has no number, too, where the learner that counts as 100 was not run.
-        text = mean_text(ours, self.digits, self.change, without="no 100")
-        return f"error {text} %" if self.change and ours and ours.value == ours.value else text
+        unit = " %" if self.change else ""
+        text = mean_text(ours, self.digits, self.change, without="no 100", unit=unit)
+        return f"error {text}" if self.change and ours and ours.value == ours.value else text
 
 
 # By the paper's name of the number.
@@ -132,16 +156,16 @@ VS_RTRL = Measure("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
 
 def errors(digits: int) -> Measures:
     """The mean squared error."""
-    return {"mse": Measure("adapt_error", "heldout_error", digits)}
+    last = "last_adapt_error"
+    return {"mse": Measure("adapt_error", "heldout_error", digits, last=last, lower=True)}
 
 
 def condition(row: Row) -> dict[str, str] | None:
-    """Key columns of the condition that a row of the paper is about; None where one is missing.
+    """Key columns of the condition that a row of `stand_ins` is about; None where one is missing.
 
     Without "optimizer" the row is about the best one: ours is that of the lowest error that
     learning rates are chosen by.
     """
-    row = {**row, **row.get("ours", {})}
     if any(row.get(key) is None for key in ("task", "architecture", "learner")):
         return None
     names = ("task", "architecture", "learner", "optimizer", "precision", "split")
@@ -149,33 +173,53 @@ def condition(row: Row) -> dict[str, str] | None:
 
 
 def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any]:
-    """Ours for a condition, over its seeds: optimizer, rate, edge and both means, where it ran.
+    """Ours for a condition, over its seeds: optimizer, rate, edge and means, where it ran.
+
+    What is of the adapt part is at the rate that is best there, as the paper chose; what is held
+    out is at the selected rate. Where the paper's number is held out, all is.
 
     Args:
-        models: one row a seed, at the chosen rate of each condition; with a column "part", rows of
-            both choices, of which those of the measure's own part count.
-        keys: key columns; without "optimizer" the one with the lowest mean error of its choice.
+        models: one row a model, at every rate that was tried.
+        keys: key columns; without "optimizer" the one with the lowest mean error, of those errors
+            that the rate was chosen by.
         measure: the columns.
     """
-    part = "heldout" if measure.on_heldout else "adapt"
-    wanted = {c: v for c, v in (DEFAULTS | dict(keys) | {"part": part}).items() if c in models}
+    wanted = {c: value for c, value in (DEFAULTS | dict(keys)).items() if c in models}
     rows = models[np.logical_and.reduce([models[c] == value for c, value in wanted.items()])]
     ours = dict.fromkeys(("optimizer", "learning_rate", "edge"))
     if rows.empty:
-        return ours | keys | {"adapting": None, "heldout": None, "run": False}
+        means = dict.fromkeys(("adapting", "heldout", "last"))
+        return ours | keys | means | {"run": False}
+    selected = rows[rows["selected"].astype(bool)]
+    learned = selected if measure.on_heldout else rows[rows["selected_on_adapt"].astype(bool)]
     if "optimizer" not in keys:
-        means = rows.groupby("optimizer")[ESTIMANDS[part].validation].mean()
-        best = means.idxmin() if means.notna().any() else means.index[0]
-        rows = rows[rows["optimizer"] == best]
-    lost = int(rows["diverged"].sum())
+        part = "heldout" if measure.on_heldout else "adapt"
+        error = learned[ESTIMANDS[part].validation]
+        means = error.astype(float).fillna(np.inf).groupby(learned["optimizer"]).mean()
+        rows, selected, learned = (
+            r[r["optimizer"] == means.idxmin()] for r in (rows, selected, learned)
+        )
     return {
         **keys,
-        **rows[[*ours]].iloc[0],
-        "edge": bool(rows["edge"].any()),
-        "adapting": mean_of(rows[measure.adapting], lost),
-        "heldout": mean_of(rows[measure.heldout], lost),
+        "optimizer": learned["optimizer"].iloc[0],
+        "learning_rate": learned["learning_rate"].iloc[0],
+        "edge": bool(learned["edge" if measure.on_heldout else "edge_on_adapt"].any()),
+        "adapting": _mean(learned, measure.adapting, "adapt", measure.lower),
+        "heldout": _mean(selected, measure.heldout, "heldout", measure.lower),
+        "last": _mean(learned, measure.last, "adapt", measure.lower) if measure.last else None,
         "run": True,
     }
+
+
+def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
+    """Over seeds, with those that are worse than the frozen network on that part."""
+    lost = models["diverged"].astype(bool)
+    values = models[column].astype(float).where(~lost)
+    error = values if column.endswith("_error") else models[f"{part}_error"]
+    worse = lost | (error > models[f"frozen_{part}_error"])
+    ordered = values.where(~lost, np.inf if lower else -np.inf)
+    mean = mean_of(values, int(lost.sum()))
+    return mean._replace(worse=int(worse.sum()), median=float(ordered.median()))
 
 
 def _learner(line: Line) -> str:
@@ -186,8 +230,18 @@ def _adapting(line: Line) -> str:
     return line.row["number"].text(line.row["adapting"]) + (EDGE if line.row["edge"] else "")
 
 
-def _heldout(line: Line) -> str:
-    return line.row["number"].text(line.row["heldout"]) if line.row["run"] else MISSING
+def _of(name: str) -> Callable[[Line], str]:
+    """A cell of another of our means, over what the rule says of it."""
+
+    def text(line: Line) -> str:
+        row = line.row
+        if not row["run"] or row[name] is None:
+            return MISSING
+        answer = row.get(f"compared_{name}", NO_ANSWER)
+        second = "" if answer == NO_ANSWER else f"\n({answer})"
+        return row["number"].text(row[name]) + second
+
+    return text
 
 
 def _papers(line: Line) -> str:
@@ -200,32 +254,44 @@ class ByPapersRow(BesidePaper):
 
     A subclass names the paper's table (``paper=``) and its numbers (`measures`), which are columns
     of the table of models.
+
+    Attributes:
+        further: our other readings of the paper's number, each with a column of its own, its answer
+            below: name in `measured` or `more` -> header.
     """
 
-    declares: ClassVar = {"needs": ("adapting",), "paper": ""}
+    declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
     measures: ClassVar[Measures]
+    further: ClassVar[Mapping[str, str]] = {}
     rule = (
-        f"{COMPARED} The rate is that of the lowest error while adapting, for both columns. A "
-        "dash: not run, diverged, a network of another size, or only words in the paper. No 100: "
-        "the learner that counts as 100 % was not run on this network."
+        f"{COMPARED} A dash: not run, diverged, a network of another size, or only words in the "
+        "paper. No 100: the learner that counts as 100 % was not run on this network."
     )
-    cells = (
-        called("architecture", header="Net"),
-        cell("Learner", _learner, align="l"),
-        called("optimizer"),
-        cell("n", lambda line: seeds(line.row["adapting"]), "Ours"),
-        cell("Adapting", _adapting, "Ours"),
-        cell("Held-out", _heldout, "Ours"),
-        cell("", _papers, "Paper"),
-        value("", "compared", str, align="l"),
-    )
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        return (
+            called("architecture", header="Net"),
+            cell("Learner", _learner, align="l"),
+            called("optimizer"),
+            cell("n", lambda line: seeds(line.row["adapting"]), "Ours"),
+            cell("Adapting", _adapting, "Ours"),
+            *(cell(header, _of(name), "Ours") for name, header in self.further.items()),
+            cell("Held-out", _of("heldout"), "Ours"),
+            cell("", _papers, "Paper"),
+            value("", "compared", str, align="l"),
+        )
+
+    def more(self, models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Mean | None]:
+        """Means of `further` that `measured` does not give."""
+        return {}
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         return f"{self.says} ±: half of the 95 % t interval over seeds. Rates stand in the .csv."
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         panels: dict[str, dict[tuple, Row]] = {}
-        for place, row in enumerate(self.papers_rows):
+        papers = (one for row in self.papers_rows for one in stand_ins(row))
+        for place, row in enumerate(papers):
             keys, name = condition(row), next((n for n in self.measures if n in row), None)
             words = _words(row)
             if keys is None or not (name or words):
@@ -233,6 +299,9 @@ class ByPapersRow(BesidePaper):
             measure = self.measures[name or next(iter(self.measures))]
             value = row.get(name) if name and not measure.change else None
             ours = measured(rows, keys, measure)
+            ours |= self.more(rows, {**keys, "optimizer": ours["optimizer"]}, measure)
+            readings = {"compared": "heldout" if measure.on_heldout else "adapting"}
+            readings |= {f"compared_{name}": name for name in self.further}
             parts = (study.called(key, keys[key]) for key in ("task", "split") if key in keys)
             line = ours | {
                 "number": measure,
@@ -241,9 +310,11 @@ class ByPapersRow(BesidePaper):
                 "paper_words": words or None,
                 "paper_learning_rate": row.get("learning_rate"),
                 "paper_place": row.get("place"),
-                "compared": _said(study, ours, row, measure, value),
+                "not_comparable": row.get("not_comparable", ""),
                 "place": place,
             }
+            for answer, reading in readings.items():
+                line[answer] = _said(study, ours, ours[reading], row, measure, value)
             # "best optimizer" and Adam are one line, where Adam is the best.
             panels.setdefault(", ".join(parts), {}).setdefault((*keys.items(), name, value), line)
         for title, lines in panels.items():
@@ -254,15 +325,21 @@ class ByPapersRow(BesidePaper):
         mean = row["adapting"] or Mean(None, n=None, diverged=None)
         record = {name: row[name] for name in names}
         record |= {"n_seeds": mean.n, "n_diverged": mean.diverged}
-        for part in ("adapting", "heldout"):
-            ends = (row[part] or Mean(None, None, None))[:3]
-            record |= dict(zip((part, f"{part}_low", f"{part}_high"), ends, strict=True))
+        for part in ("adapting", *self.further, "heldout"):
+            mean = row[part] or Mean(None, None, None, worse=None)
+            median = mean.median if np.isfinite(mean.median) else None
+            record |= dict(zip((part, f"{part}_low", f"{part}_high"), mean[:3], strict=True))
+            record |= {f"{part}_median": median, f"{part}_n_worse": mean.worse}
         names = ("run", "measure", "paper", "paper_words", "paper_learning_rate", "paper_place")
-        return record | {name: row[name] for name in (*names, "compared", "place")}
+        answers = ("compared", *(f"compared_{name}" for name in self.further), "not_comparable")
+        return record | {name: row[name] for name in (*names, *answers, "place")}
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
-        return [cadence, *self.remarks, self.rule, *mark_notes(contents.panels)]
+        heldout = any(measure.on_heldout for measure in self.measures.values())
+        rates = RATES + (RATES_HELDOUT if heldout else "")
+        told = [*self.remarks, self.rule, WORSE, *reasons(contents.records)]
+        return [cadence, rates, *told, *mark_notes(contents.panels)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin, in the order of the paper's rows."""
@@ -272,11 +349,14 @@ class ByPapersRow(BesidePaper):
         return data
 
 
-def _said(study: StudyFacts, ours: Row, row: Row, measure: Measure, value: float | None) -> str:
-    """What the rule says of ours and the paper's number, or of ours and "adapts"."""
-    if not ours["run"] or not same_size(study, ours["architecture"], row):
+def _said(
+    study: StudyFacts, ours: Row, mean: Mean | None, row: Row, measure: Measure, value: float | None
+) -> str:
+    """What the rule says of one of our means and the paper's number, or of ours and "adapts"."""
+    if not ours["run"] or mean is None or not same_size(study, ours["architecture"], row):
+        return NO_ANSWER
+    if row.get("not_comparable"):
         return NOT_COMPARABLE
-    mean = ours["heldout"] if measure.on_heldout else ours["adapting"]
     return adapts(mean) if measure.change else compared(mean, value, row.get("spread_percent"))
 
 

@@ -14,7 +14,9 @@ from orla.reports.tables.shared import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
 
-AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", MISSING
+AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", "not comparable"
+# Where one of both numbers is not there.
+NO_ANSWER = MISSING
 # Share of the paper's number that counts as no difference: most are printed with two digits.
 SAME = 0.1
 # A longer half interval than this share of the paper's number settles nothing.
@@ -22,7 +24,12 @@ TELLS = 0.5
 COMPARED = (
     "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
     " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
-    " interval is longer than half of the paper's number."
+    " interval is longer than half of the paper's number, and no seed is worse than frozen; else it"
+    " differs. Not comparable: both are not numbers of the same thing, for the reason given."
+)
+WORSE = (
+    "Worse: the error is above that of the network that does not adapt, or the model "
+    "diverged. Where a seed is, the median over seeds stands in place of the mean."
 )
 ADAPTS = (
     "Where the paper only says “adapts”, ours is by how much the error differs from the frozen"
@@ -32,13 +39,19 @@ RECOVERY = "recovery_heldout_percent"
 
 
 class Mean(NamedTuple):
-    """A mean over seeds and its 95 % t interval; NaN where every model diverged."""
+    """A mean over seeds and its 95 % t interval; NaN where every model diverged.
+
+    worse, median: the seeds that are worse than the network that does not adapt, where that is
+    known, and the median over all seeds; infinite where it is of a model that diverged.
+    """
 
     value: float
     low: float = np.nan
     high: float = np.nan
     n: int = 0
     diverged: int = 0
+    worse: int = 0
+    median: float = np.nan
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -52,13 +65,17 @@ class Mean(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """A number of the paper with its interval, or the range that it gives in place of one."""
+    """A number of the paper with its interval, or the range that it gives in place of one.
+
+    reason: why nothing of ours is comparable with it; "" where something is.
+    """
 
     value: float | None
     low: float | None = None
     high: float | None = None
     place: str | None = None
     is_range: bool = False
+    reason: str = ""
 
     @property
     def spread(self) -> float | None:
@@ -86,49 +103,63 @@ def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Print
     in the columns of the interval, such as _percent.
     """
     row = row or {}
-    place = str(row.get("place", ""))
+    place, reason = str(row.get("place", "")), row.get("not_comparable", "")
     if f"{name}_from" in row:
         low, high = row[f"{name}_from"], row[f"{name}_to"]
-        return Printed((low + high) / 2, low, high, place, is_range=True)
+        return Printed((low + high) / 2, low, high, place, is_range=True, reason=reason)
     ends = (row.get(f"{end}{ending}") for end in ("low", "high"))
-    return Printed(row[name], *ends, place) if name in row else None
+    return Printed(row[name], *ends, place, reason=reason) if name in row else None
 
 
 def compared(ours: Mean | None, paper: float | None, spread: float | None = None) -> str:
-    """`AGREES`, `DIFFERS`, `WIDE` or `NOT_COMPARABLE`; see `COMPARED`.
+    """`AGREES`, `DIFFERS`, `WIDE` or `NO_ANSWER`; see `COMPARED`.
 
     Ours is None where it was not run, the paper's where it has only words; `spread` is the paper's
     half interval.
     """
     if ours is None or is_missing(paper) or is_missing(ours.value):
-        return NOT_COMPARABLE
+        return NO_ANSWER
     low, high = ours.ends
     reach = 0.0 if is_missing(spread) else spread
     overlap = low <= paper + reach and paper - reach <= high
     if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=SAME * abs(paper))):
         return DIFFERS
-    return WIDE if (high - low) / 2 > TELLS * abs(paper) else AGREES
+    settles = (high - low) / 2 <= TELLS * abs(paper)
+    return _or_worse(ours, AGREES if settles else WIDE)
+
+
+def _or_worse(ours: Mean, said: str) -> str:
+    """What is said, but `DIFFERS` where seeds worse than frozen make the interval too wide."""
+    lone = is_missing(ours.high)  # a seed without others has no interval
+    return DIFFERS if ours.worse and (said == WIDE or lone) else said
 
 
 def adapts(change: Mean | None) -> str:
     """What is said of our mean change of the error beside the paper's “adapts”; see `ADAPTS`."""
     if change is None or is_missing(change.value):
-        return NOT_COMPARABLE
+        return NO_ANSWER
     low, high = change.ends
-    return AGREES if high < 0 else DIFFERS if low > 0 else WIDE
+    return _or_worse(change, AGREES if high < 0 else DIFFERS if low > 0 else WIDE)
 
 
-def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:
+def mean_text(
+    ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING, unit: str = ""
+) -> str:
     """Ours in one line: the mean ± half of its interval, or why there is none.
 
-    ``without`` is said of a mean that is missing though no model diverged.
+    Where seeds are worse than frozen: the median, and how many are. ``without`` is said of a mean
+    that is missing though no model diverged.
     """
     if ours is None:
         return NOT_RUN
     if is_missing(ours.value):
         return "diverged" if ours.diverged else without
+    if ours.worse:
+        median = number(ours.median, digits, signed) + unit
+        middle = f"median {median}" if math.isfinite(ours.median) else "median diverged"
+        return f"{middle}\n{ours.worse} of {ours.n + ours.diverged} worse"
     half = "" if is_missing(ours.high) else f" ± {number((ours.high - ours.low) / 2, digits)}"
-    return number(ours.value, digits, signed) + half
+    return number(ours.value, digits, signed) + half + unit
 
 
 def seeds(ours: Mean | None) -> str:
@@ -150,12 +181,14 @@ class Beside(NamedTuple):
     def said(self) -> str:
         """What the rule says of both."""
         if self.paper is None:
+            return NO_ANSWER
+        if self.paper.reason and self.ours is not None:
             return NOT_COMPARABLE
         return compared(self.ours, self.paper.value, self.paper.spread)
 
     def text(self, digits: int = 2, signed: bool = False) -> str:
         """Two lines, ours over the paper's; the second is left out where the paper has none."""
-        judged = "" if self.said == NOT_COMPARABLE else f" ({self.said})"
+        judged = "" if self.said == NO_ANSWER else f" ({self.said})"
         second = f"\n{self.paper.text(digits, signed)}{judged}" if self.paper else ""
         return mean_text(self.ours, digits, signed) + second
 
@@ -167,9 +200,9 @@ class Beside(NamedTuple):
         return (
             {name: self.keys.get(name, "") for name in KEYS}
             | {"measure": self.measure, "run": self.ours is not None}
-            | dict(zip(names, self.ours or Mean(None, None, None), strict=True))
+            | dict(zip(names, (self.ours or Mean(None, None, None))[:5], strict=True))
             | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
-            | {"compared": self.said}
+            | {"compared": self.said, "not_comparable": self.paper.reason if self.paper else ""}
         )
 
 

@@ -29,9 +29,8 @@ def frames(
         exact: Names of learners that are full RTRL, for recovery measured against it.
 
     Returns:
-        "lr_curves": a row a model; "heldout": those at the selected rate; "adapting": those at the
-        rate of the lowest error while adapting; "traces": a row a window of those that are
-        selected; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
+        "lr_curves": a row a model; "heldout": those at the selected rate; "traces": a row a window
+        of those; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
 
     Raises:
         OrlaError: As in `recovery_vs_rtrl`.
@@ -42,12 +41,7 @@ def frames(
     for part, column in BEST.items():
         models[column] = recovery_vs_rtrl(models, exact, part, best=True)
     along = tidy.traces(models, traces)
-    adapting = models[models["selected_on_adapt"]]
-    chosen = {
-        "heldout": models[models["selected"]],
-        "adapting": adapting.assign(edge=adapting["edge_on_adapt"]),
-    }
-    return {"lr_curves": models, **chosen, "traces": along, **wide}
+    return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
 
 
 def recovery_vs_rtrl(

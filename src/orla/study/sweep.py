@@ -14,6 +14,7 @@ from orla import progress
 from orla.study import rates, scores, tidy
 from orla.study.batches import in_batches
 from orla.study.horizons import Horizons
+from orla.study.last_stretch import LastStretch
 from orla.study.measurement import Batch, Choice, Errors, Measurement, Measures
 from orla.study.probed import Probed
 from orla.study.rolling import Rolling
@@ -66,6 +67,7 @@ def sweep(
     first = rates.grid(learning_rates)
     # In the order of their columns; a later one may read what an earlier one measured.
     asked = [Errors(), Rolling(), Stable(stable_windows), Horizons(horizons), Probed()]
+    asked.append(LastStretch())
     points = sorted({step for one in asked for step in one.points(run)})
     choices = [choice for one in asked for choice in one.choices]
     done: dict[int, Measures] = {}

@@ -46,7 +46,7 @@ def test_table_5_has_another_denominator_than_table_15():
     """The arithmetic of docs/protocol.md, "What counts as 100 in Table 5"."""
     rows = [row for row in load().table("optimizers") if row["task"] == "recordings"]
     recovery = {row["optimizer"]: row["adapt_recovery_percent"] / 100 for row in rows}
-    errors = load().table("windows")
+    errors = [row for row in load().table("windows") if row["task"] == "recordings"]
     [adam] = [r["mse"] for r in errors if r.get("optimizer") == "adam" and r["window"] == 1]
     capacity = by("capacity", "architecture", "hidden")["rnn", 64]
     denominator = round(100 * capacity["benefit_mse"] / capacity["gap_pp"], 2)

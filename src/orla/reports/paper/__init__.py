@@ -11,7 +11,9 @@ One file holds one table or figure of the paper:
     rows     one mapping for one row of the printed table. Lists hold a value for each condition
              of ``across``, null where the paper has none. ``quote`` is the LaTeX that the row's
              numbers are read from, in their order; ``also`` holds what another sentence adds;
-             ``ours`` names the instances of the study that stand for the paper's.
+             ``ours`` names the instance of the study that stands for the paper's, or lists
+             several; ``not_comparable`` in it, or beside it, says why what the paper printed and
+             ours are not numbers of the same thing.
 
 Rows use the names of our results: columns task, architecture, learner, optimizer, precision, split.
 """
@@ -95,8 +97,8 @@ class Paper:
     @property
     def tasks(self) -> set[str]:
         """Names of the tasks that rows are about, as a study of ours has them."""
-        rows = (row | row.get("ours", {}) for name in self.tables for row in self.table(name))
-        return {row["task"] for row in rows if row.get("task")}
+        rows = (row for name in self.tables for row in self.table(name))
+        return {one["task"] for row in rows for one in stand_ins(row) if one.get("task")}
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -153,12 +155,19 @@ class Paper:
         return next((row for row in rows if row["optimizer"] == optimizer), None)
 
 
+def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row as it is for each instance of the study that stands for the paper's."""
+    ours = row.get("ours", {})
+    return [row | one for one in (ours if isinstance(ours, list) else [ours])]
+
+
 def _conditions(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """One row, or one for each condition of ``across`` that the entry has a value for."""
     entry = entry | {key: value for key, value in entry.get("also", {}).items() if key != "quote"}
     entry.pop("also", None)
     shared = {"place": file.get("place")} | file.get("common", {})
-    lists = [key for key, value in entry.items() if isinstance(value, list) and key != "quote"]
+    single = ("quote", "ours")
+    lists = [key for key, value in entry.items() if isinstance(value, list) and key not in single]
     if "across" not in file or not lists:
         yield _present(shared | entry)
         return

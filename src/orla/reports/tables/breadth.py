@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import pandas as pd
 
 from orla.reports.alignment import against_exact, ordered, references
-from orla.reports.beside import VS_RTRL, ByPapersRow, Measure, errors
+from orla.reports.beside import LAST, VS_RTRL, ByPapersRow, Measure, errors, measured
 from orla.reports.cells import Row, called, cell, counted, ends, value
-from orla.reports.comparison import ADAPTS
-from orla.reports.numbers import MISSING, memory, number, powers
+from orla.reports.comparison import ADAPTS, Mean
+from orla.reports.numbers import MISSING, memory, number, powers, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
+from orla.results.frames import best_on_adapt
 from orla.study.keys import SETTING
 
 _PARTS = "adapt", "heldout"
 _RECOVERY = Measure("recovery_adapt_percent", "recovery_heldout_percent")
-_CHANGE = Measure("adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True)
+_CHANGE = Measure(
+    "adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True, lower=True
+)
+# The least rate of the only grid that the paper prints, Appendix A.
+_COARSE = 3e-4
+_LAST: Mapping[str, str] = {"last": "Last tenth"}
 
 
 class HeadToHead(
@@ -29,7 +35,6 @@ class HeadToHead(
     label="Head to head",
     chapter="breadth",
     order=10,
-    needs=("adapting", "heldout"),
     paper="headtohead",
 ):
     """Every row of the paper's comparison of learners across tasks."""
@@ -37,19 +42,12 @@ class HeadToHead(
     measures: ClassVar = {
         "recovery_vs_rtrl_percent": VS_RTRL,
         "recovery_percent": _RECOVERY._replace(on_heldout=True),
-        "cross_entropy": Measure("adapt_error", "heldout_error", 3),
+        "cross_entropy": Measure("adapt_error", "heldout_error", 3, lower=True),
     }
     says = (
         "Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on synthetic "
         "tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy (nats)."
     )
-
-    def rows(
-        self, adapting: pd.DataFrame, heldout: pd.DataFrame, *, study: StudyFacts
-    ) -> pd.DataFrame:
-        """The models of both choices of a rate, told apart by "part"."""
-        both = [adapting.assign(part="adapt"), heldout.assign(part="heldout")]
-        return pd.concat(both, ignore_index=True)
 
 
 class Optimizers(
@@ -66,7 +64,17 @@ class Optimizers(
         "recovery_vs_rtrl_percent": VS_RTRL._replace(digits=0),
         "adapt_recovery_percent": _RECOVERY._replace(digits=0),
     }
+    further: ClassVar = {"coarse": f"≥ {rate(_COARSE)}"}
+    remarks = (
+        f"≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The grid that "
+        "the paper prints has no smaller one; where this column alone agrees, the grid may be what "
+        "the paper's number tells of.",
+    )
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
+
+    def more(self, models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Mean | None]:
+        coarse = models[models["learning_rate"] >= _COARSE]
+        return {"coarse": measured(coarse, keys, measure)["adapting"]}
 
 
 class DecayGrid(
@@ -90,10 +98,12 @@ class DecayGrid(
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
         keys = load().document["decay_grid"]["hundred"]
-        hundred = models[(models[list(keys)] == pd.Series(keys)).all(axis=1)]
-        reached = hundred.set_index(at).reindex(pd.MultiIndex.from_frame(models[at]))
+        counts = (models[list(keys)] == pd.Series(keys)).all(axis=1)
+        chosen = {"adapt": best_on_adapt(models), "heldout": models["selected"].astype(bool)}
         recovered = {}
         for part in _PARTS:
+            hundred = models[counts & chosen[part]].set_index(at)
+            reached = hundred.reindex(pd.MultiIndex.from_frame(models[at]))
             frozen = models[f"frozen_{part}_error"]
             gain = frozen - reached[f"{part}_error"].to_numpy(float)
             share = 100.0 * (frozen - models[f"{part}_error"]) / gain
@@ -132,6 +142,8 @@ class Multilayer(
     """Errors by number of layers, ours and the paper's."""
 
     measures = errors(6)
+    further = _LAST
+    remarks = (LAST,)
     says = "Best trace and best exact RTRL by number of layers: squared error after the change."
 
 
@@ -141,13 +153,17 @@ class Horizon(
     """Errors by delay, ours and the paper's."""
 
     measures = errors(4)
-    says = "Delayed sine by delay: mean squared error after the change."
+    says = "Delayed sine, and a narrow band in its place, by delay: squared error after the change."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         # A network's frozen error is the same beside every learner and optimizer.
         by = [key for key in SETTING if key not in ("learner", "optimizer")] + ["seed"]
         frozen = models.drop_duplicates(by).assign(
             learner="frozen",
+            optimizer="",
+            learning_rate=0.0,
+            **dict.fromkeys(("selected", "selected_on_adapt"), True),
+            **dict.fromkeys(("diverged", "edge", "edge_on_adapt"), False),
             adapt_error=lambda rows: rows["frozen_adapt_error"],
             heldout_error=lambda rows: rows["frozen_heldout_error"],
         )
@@ -165,6 +181,8 @@ class Windows(
     """Errors by window, ours and the paper's."""
 
     measures = errors(5)
+    further = _LAST
+    remarks = (LAST,)
     says = (
         "Truncated backpropagation, an update a window: squared error after the change, by window."
     )

@@ -12,7 +12,7 @@ import pandas as pd
 from orla.reports.beside import CELLS, BesidePaper
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import (
-    NOT_COMPARABLE,
+    NO_ANSWER,
     RECOVERY,
     Beside,
     Mean,
@@ -126,7 +126,7 @@ class ProjectedOut(
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
             both = Beside(keys, f"spearman, {n}", ours.get("top1"), paper)
-            judged = "" if both.said == NOT_COMPARABLE else f"\n({both.said})"
+            judged = "" if both.said == NO_ANSWER else f"\n({both.said})"
             text = paper.text(3, signed=True, ends=True)
             lines.append(_line(f"the {n.replace(' ', ', ', 1)}", f"{text}{judged}", both))
         return lines
@@ -183,7 +183,7 @@ class Isotropy(
     label="Error by the imposed condition number",
     chapter="mechanism",
     order=50,
-    needs=("adapting",),
+    needs=("lr_curves",),
     paper="condition_number",
 ):
     """Networks whose recurrent weights have a prescribed condition number, a row each.
@@ -222,7 +222,7 @@ class Isotropy(
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
-        rows = drifting(plain(models))
+        rows = drifting(plain(models[models["selected_on_adapt"].astype(bool)]))
         networks = {name: study.options("architecture", name) for name in rows["architecture"]}
         imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
         rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))

@@ -22,7 +22,7 @@ from orla.reports.cells import (
     value,
 )
 from orla.reports.comparison import (
-    NOT_COMPARABLE,
+    NO_ANSWER,
     RECOVERY,
     Beside,
     Mean,
@@ -89,7 +89,7 @@ def _papers_cosine(line: Line) -> str:
     if paper is None:
         return MISSING
     said = Beside(line.row, measure, line.mean(measure), paper).said
-    judged = "" if said == NOT_COMPARABLE else f": {said}"
+    judged = "" if said == NO_ANSWER else f": {said}"
     how = "by windows" if measure == _WINDOWS else "exact"
     return f"{paper.text(3, signed=True, ends=True)}\n{how}{judged}"
 

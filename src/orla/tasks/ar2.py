@@ -1,0 +1,88 @@
+"""Copies of earlier inputs of a narrow band, whose frequency changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.signal import lfilter
+
+from orla.catalogue import option
+from orla.tasks.shift import Shift
+from orla.tasks.stream import Stream
+
+
+@dataclass(frozen=True)
+class AR2(
+    Shift,
+    name="ar2",
+    label="AR(2), copy of {delay} steps, {frequency:g} to {shifted:g} cycles a step",
+    order=36,
+):
+    """The input `delay` steps before, of a narrow-band AR(2) process: 1 input, 1 output.
+
+    x_t = 2 r cos(w) x_{t-1} - r^2 x_{t-2} + s e_t, e_t ~ N(0, 1), w = 2 pi f: an oscillation whose
+    amplitude and phase wander, r being the `radius` of its poles r exp(+-i w). Its variance is 1
+    with s^2 = (1 - r^2) ((1 + r^2)^2 - 4 r^2 cos(w)^2) / (1 + r^2); the target is x_{t - delay}.
+
+    Unlike a pure sine, whose present tells its past, it has to be remembered. A network that holds
+    the inputs back to m >= 1 steps ago can have no error below e(delay - m), that of the best
+    linear predictor of a value k steps before two neighbouring ones:
+
+        e(k) = s^2 sum_{j<k} psi_j^2,   psi_j = r^j sin((j + 1) w) / sin(w),   near 1 - r^(2 k).
+
+    The process is Gaussian and the same in either direction of time, so that no nonlinear one is
+    better, and inputs between the oldest held one and the present add nothing. The default r gives
+    e(499) = 0.574 at f = 0.04775 to a network that holds one step, inside the 0.5 to 0.65 that the
+    paper has before the shift (appendix "Long-horizon adaptation"); one that holds all has 0.
+
+    At the shift f changes. The phase is continuous, as in `sine`: with z_t = r exp(i w) z_{t-1} +
+    e_t, x_t = s Im(exp(i w) z_t) / sin(w), and z goes on. Each seed draws z_0, stationary, and e.
+    """
+
+    radius: float = option(0.99915, "Radius r of the poles.", above=0, most=0.9999)
+    frequency: float = option(0.04775, "Cycles a step in pretraining.", above=0, most=0.49)
+    shifted: float = option(0.071625, "Cycles a step after the shift.", above=0, most=0.49)
+    delay: int = option(50, "Steps from an input to the step that it is the target of.", least=1)
+
+    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        at = self.delay + self.pretraining  # the first step of the changed frequency
+        drawn = np.stack([draw.standard_normal(2 + at + self.after) for draw in draws])
+        before = self._start() @ drawn[:, :2].T
+        e = drawn[:, 2:]
+        z = self._oscillation(e, self.frequency, before[0] + 1j * before[1])
+        changed = self._oscillation(e[:, at:], self.shifted, z[:, at - 1])
+        same = self._observed(z, self.frequency)
+        changed = np.concatenate([same[:, :at], self._observed(changed, self.shifted)], axis=1)
+        return self._copied(same), self._copied(changed[:, self.pretraining :])
+
+    def _pole(self, frequency: float) -> complex:
+        return self.radius * np.exp(2j * np.pi * frequency)
+
+    def _start(self) -> np.ndarray:
+        """Factor (2, 2) of the stationary covariance of z's real and imaginary part."""
+        power, square = 1 / (1 - self.radius**2), 1 / (1 - self._pole(self.frequency) ** 2)
+        real, imaginary, both = power + square.real, power - square.real, square.imag
+        return np.linalg.cholesky(np.array([[real, both], [both, imaginary]]) / 2)
+
+    def _oscillation(self, e: np.ndarray, frequency: float, before: np.ndarray) -> np.ndarray:
+        """z (seeds, steps) with these innovations, after `before` (seeds,)."""
+        pole = self._pole(frequency)
+        return lfilter([1.0], [1.0, -pole], e, zi=(pole * before)[:, None])[0]
+
+    def _observed(self, z: np.ndarray, frequency: float) -> np.ndarray:
+        turn, square = np.exp(2j * np.pi * frequency), self.radius**2
+        variance = (1 - square) * ((1 + square) ** 2 - 4 * square * turn.real**2) / (1 + square)
+        return np.sqrt(variance) * (turn * z).imag / turn.imag
+
+    def _copied(self, values: np.ndarray) -> Stream:
+        values = values[..., None]
+        return Stream(values[:, self.delay :], values[:, : -self.delay])
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "n_out": 1,
+            "source": f"AR(2), pole radius {self.radius:g}, copied after {self.delay} steps",
+        }

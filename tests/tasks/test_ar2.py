@@ -1,0 +1,160 @@
+"""A narrow-band copy task against plain recursions, and what memory it needs."""
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_discrete_lyapunov, toeplitz
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.tasks.ar2 import AR2
+
+LENGTHS = dict(pretraining=60, adapt=40, heldout=20, window=20)
+PAPERS = 0.5, 0.65  # the paper's errors before the shift, at its longest delay
+
+
+def companion(radius, frequency):
+    """x_t and x_{t-1} from the two before, and the innovations' share for a variance of 1."""
+    w = 2 * np.pi * frequency
+    step = np.array([[2 * radius * np.cos(w), -(radius**2)], [1.0, 0.0]])
+    variance = solve_discrete_lyapunov(step, np.diag([1.0, 0.0]))[0, 0]
+    return step, 1 / np.sqrt(variance)
+
+
+def autocovariance(radius, frequency, lags):
+    """Of lags 0 to `lags`, by powers of the companion matrix."""
+    step, share = companion(radius, frequency)
+    state = solve_discrete_lyapunov(step, np.diag([share**2, 0.0]))
+    values = []
+    for _ in range(lags + 1):
+        values.append(state[0, 0])
+        state = step @ state
+    return np.array(values)
+
+
+def least_error(radius, frequency, delay, held):
+    """Of the best linear predictor of x_{t-delay} from x_t .. x_{t-held}: the normal equations."""
+    covariance = autocovariance(radius, frequency, delay)
+    target = covariance[delay - np.arange(held + 1)]
+    weights = np.linalg.solve(toeplitz(covariance[: held + 1]), target)
+    return 1 - weights @ target
+
+
+def formula(radius, frequency, k):
+    """e(k) of the docstring."""
+    w, j = 2 * np.pi * frequency, np.arange(k)
+    psi = radius**j * np.sin((j + 1) * w) / np.sin(w)
+    return companion(radius, frequency)[1] ** 2 * (psi**2).sum()
+
+
+@pytest.mark.parametrize("variant", ["shift", "stationary"])
+@pytest.mark.parametrize("options", [{"delay": 7}, {"delay": 31, "radius": 0.9, "shifted": 0.21}])
+def test_streams_are_a_plain_recursion_in_each_part(options, variant):
+    task = AR2(**LENGTHS, **options)
+    episode = task.episode(variant, [3, 8])
+    key = int.from_bytes(b"ar2")
+    for place, seed in enumerate((3, 8)):
+        drawn = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
+        e = drawn.standard_normal(2 + task.delay + 120)[2 + task.delay :]
+        streams = [episode.pretraining, episode.adapt, episode.heldout]
+        x = np.concatenate([stream.X[place, :, 0] for stream in streams])
+        after = task.shifted if variant == "shift" else task.frequency
+        for part, frequency in ((slice(0, 60), task.frequency), (slice(60, 120), after)):
+            step, share = companion(task.radius, frequency)
+            inside, innovations = x[part], e[part]
+            # From the third step on: the first two of a part are its start.
+            expected = step[0, 0] * inside[1:-1] + step[0, 1] * inside[:-2]
+            np.testing.assert_allclose(inside[2:], expected + share * innovations[2:], atol=1e-9)
+        reference = episode.reference.X[place, :, 0]
+        assert np.array_equal(reference, x[60:]) == (variant == "stationary")
+
+
+@pytest.mark.parametrize("variant", ["shift", "stationary"])
+def test_the_target_is_an_earlier_input(variant):
+    task = AR2(pretraining=400, adapt=200, heldout=100, window=100, delay=50)
+    episode = task.episode(variant, [1, 2])
+    for part in (episode.pretraining, episode.whole):
+        assert np.array_equal(part.Y[:, 50:], part.X[:, :-50])
+    # What is copied across the change is the input before it.
+    assert np.array_equal(episode.adapt.Y[:, :50], episode.pretraining.X[:, -50:])
+
+
+def test_the_phase_is_continuous_and_the_variance_one_at_every_step():
+    task = AR2(pretraining=200, adapt=400, heldout=200, delay=3)
+    episode = task.episode("shift", range(3000))
+    for part in ("pretraining", "adapt", "heldout", "reference"):
+        X = getattr(episode, part).X[..., 0]
+        variance = X.var(0)
+        assert variance.mean() == pytest.approx(1, abs=0.05), part
+        assert np.abs(variance - 1).max() < 0.15, part
+    # One step of the new frequency at the change, less than a jump to any other phase.
+    last, first = episode.pretraining.X[:, -1, 0], episode.adapt.X[:, 0, 0]
+    turn = 2 * np.pi * task.shifted
+    assert np.mean(last * first) == pytest.approx(np.cos(2 * turn - np.pi * 2 * 0.04775), abs=0.06)
+
+
+def test_the_autocorrelation_is_that_of_each_part():
+    task = AR2(pretraining=1000, adapt=2000, heldout=200, radius=0.95, delay=1)
+    episode = task.episode("shift", range(60))
+    for part, frequency in (("pretraining", 0.04775), ("reference", 0.04775), ("adapt", 0.071625)):
+        X = getattr(episode, part).X[..., 0]
+        wanted = autocovariance(0.95, frequency, 8)
+        for lag in (1, 3, 8):
+            found = (X[:, lag:] * X[:, :-lag]).mean()
+            assert found == pytest.approx(wanted[lag], abs=0.05), (part, lag)
+
+
+@pytest.mark.parametrize("delay", [50, 100, 200, 500])
+@pytest.mark.parametrize("frequency", [AR2().frequency, AR2().shifted])
+def test_the_least_error_is_that_of_the_docstring(delay, frequency):
+    radius = AR2().radius
+    for held in (1, 2, 20):
+        found = least_error(radius, frequency, delay, held)
+        assert found == pytest.approx(formula(radius, frequency, delay - held), abs=2e-5)
+        assert found == pytest.approx(1 - radius ** (2 * (delay - held)), abs=0.01)
+    # Memory of the whole delay leaves nothing, and less of it leaves more.
+    assert least_error(radius, frequency, delay, delay) == pytest.approx(0, abs=1e-6)
+    errors = [least_error(radius, frequency, delay, held) for held in (1, 10, 25, 49)]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_without_memory_the_longest_delay_has_the_papers_error_before_the_shift():
+    radius, frequency = AR2().radius, AR2().frequency
+    least, most = PAPERS
+    found = least_error(radius, frequency, 500, 1)
+    assert least < found < most and found == pytest.approx(0.574, abs=5e-4)
+    # Controls: other radii are outside, and a pure sine needs no memory at any delay.
+    assert least_error(0.998, frequency, 500, 1) > most
+    assert least_error(0.9997, frequency, 500, 1) < least
+    sine = catalogue.make("task", {"kind": "sine", "ahead": 500}).episode("stationary", [1])
+    assert unexplained(sine.pretraining.X[0, :, 0], sine.pretraining.Y[0, :, 0], 1) < 1e-9
+
+
+def unexplained(x, y, held):
+    """Share of the targets that least squares on the inputs of the last `held` steps leaves."""
+    past = np.stack([x[held - m : len(x) - m] for m in range(held + 1)], axis=1)
+    weights, *_ = np.linalg.lstsq(past, y[held:], rcond=None)
+    return np.mean((y[held:] - past @ weights) ** 2) / np.mean(y[held:] ** 2)
+
+
+def test_a_drawn_stream_needs_the_memory_that_the_formula_says():
+    task = AR2(pretraining=400_000, adapt=400, heldout=200, delay=500)
+    stream = task.episode("stationary", [0]).pretraining
+    x, y = stream.X[0, :, 0], stream.Y[0, :, 0]
+    expected = formula(task.radius, task.frequency, 499)
+    assert unexplained(x, y, 1) == pytest.approx(expected, abs=0.06)
+    short = AR2(pretraining=400_000, adapt=400, heldout=200, delay=20)
+    stream = short.episode("stationary", [0]).pretraining
+    x, y = stream.X[0, :, 0], stream.Y[0, :, 0]
+    for held in (1, 10):
+        expected = formula(short.radius, short.frequency, 20 - held)
+        assert unexplained(x, y, held) == pytest.approx(expected, rel=0.05)
+    assert unexplained(x, y, 20) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [("radius", 1), ("radius", 0), ("frequency", 0.5), ("shifted", 0), ("delay", 0)],
+)
+def test_options_out_of_range_are_refused(option, value):
+    with pytest.raises(OrlaError, match=f'task ar2: "{option}" must be'):
+        catalogue.make("task", {"kind": "ar2", option: value})
