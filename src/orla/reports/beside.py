@@ -199,6 +199,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
             r[r["optimizer"] == means.idxmin()] for r in (rows, selected, learned)
         )
     rate, tried = learned["learning_rate"].iloc[0], rows["learning_rate"]
+    last = measure.last and learned[measure.last].notna().any()
     # A frozen network has no rate, and no edge.
     ends = (tried.min(), tried.max()) if tried.nunique() > 1 else ()
     edge = selected["edge"].any() if measure.on_heldout else rate in ends
@@ -209,7 +210,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
         "edge": bool(edge),
         "adapting": _mean(learned, measure.adapting, "adapt", measure.lower),
         "heldout": _mean(selected, measure.heldout, "heldout", measure.lower),
-        "last": _mean(learned, measure.last, "adapt", measure.lower) if measure.last else None,
+        "last": _mean(learned, measure.last, "adapt", measure.lower) if last else None,
         "run": True,
     }
 

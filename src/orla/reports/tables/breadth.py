@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
 from orla.reports.alignment import against_exact, ordered, references
@@ -153,6 +154,12 @@ class Horizon(
     """Errors by delay, ours and the paper's."""
 
     measures = errors(4)
+    further = _LAST
+    remarks = (
+        LAST,
+        "Weights that learn follow the band's phase, and so may come below the least error of "
+        "fixed ones without memory; held out they cannot.",
+    )
     says = "Delayed sine, and a narrow band in its place, by delay: squared error after the change."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -165,6 +172,7 @@ class Horizon(
             selected=True,
             diverged=False,
             adapt_error=lambda rows: rows["frozen_adapt_error"],
+            last_adapt_error=np.nan,
             heldout_error=lambda rows: rows["frozen_heldout_error"],
         )
         return pd.concat([models, frozen], ignore_index=True)
