@@ -86,7 +86,9 @@ def test_a_frozen_network_has_a_row_of_its_own(simulated):
     _, data = rows_of("horizon", simulated, *(model(s, task="delayed-50") for s in range(3)))
     frozen = data.sort_index().xs(("delayed-50", "rnn", "frozen"))
     assert frozen["adapting"].tolist() == [1.0] and frozen["heldout"].tolist() == [2.0]
-    assert frozen.index.tolist() == [""] and not frozen["edge"].any()  # no optimizer, no rate
+    assert (
+        frozen["last"].isna().all() and frozen.index.tolist() == [""] and not frozen["edge"].any()
+    )  # no optimizer, no rate
     immediate = data.loc[("delayed-50", "rnn", "immediate", "adam")]
     assert immediate["adapting"] == pytest.approx(0.11)
 
@@ -340,18 +342,19 @@ def test_larger_rates_alone_have_a_column(simulated):
     assert line[headers.index("≥ 3×10⁻⁴")] == "52 ± 0\n(agrees)" and line[-1] == DIFFERS
 
 
-@pytest.mark.parametrize("name", ["multilayer", "tbptt"])
+@pytest.mark.parametrize("name", ["multilayer", "tbptt", "horizon"])
 def test_the_last_tenth_is_a_reading_of_its_own(name, simulated):
-    [task] = {"multilayer": ["sine"], "tbptt": ["sine-windows"]}[name]
+    tasks = {"multilayer": "sine", "tbptt": "sine-windows", "horizon": "narrow-50"}
+    papers = {"multilayer": "multilayer", "tbptt": "windows", "horizon": "delays"}
+    task, papers = tasks[name], load().table(papers[name])[0]["mse"]
     models = [model(s, task=task, adapt_error=0.0103 + 1e-5 * s) for s in range(3)]
-    papers = load().table({"multilayer": "multilayer", "tbptt": "windows"}[name])[0]["mse"]
     models = [{**m, "last_adapt_error": papers} for m in models]
     document, data = rows_of(name, simulated, *models)
     ours = data.loc[(task, "rnn", "immediate", "adam")]
     assert ours["last"] == pytest.approx(papers) == ours["paper"]
     assert (ours["compared"], ours["compared_last"]) == (DIFFERS, AGREES)
     assert any(note.startswith("Last tenth: ") for note in document.notes)
-    other, _ = rows_of("horizon", simulated, *models)
+    other, _ = rows_of("optimizers", simulated, *models)
     assert not any(note.startswith("Last tenth: ") for note in other.notes)
 
 

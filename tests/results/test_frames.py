@@ -103,32 +103,6 @@ def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_as_its_rate_is(part)
     )
 
 
-def on_adapt_by_hand(frame):
-    """Whether each row is at the rate of its condition's lowest mean error, by plain loops."""
-    means = {}
-    for at, rows in frame.groupby([*KEYS, "learning_rate"]):
-        errors = [np.inf if np.isnan(e) else e for e in rows["adapt_error"]]
-        means.setdefault(at[:-1], {})[at[-1]] = sum(errors) / len(errors)
-    best = {keys: min(sorted(rates), key=rates.get) for keys, rates in means.items()}
-    return frame.apply(lambda row: best[tuple(row[[*KEYS]])] == row["learning_rate"], axis=1)
-
-
-def test_the_rate_that_is_best_on_the_adapt_part():
-    frame = models(["rtrl", "immediate"], optimizers=["sgd", "adam"], seeds=3)
-    generator = np.random.default_rng(3)
-    frame["adapt_error"] = generator.uniform(0, 1, len(frame))
-    assert (best_on_adapt(frame) == on_adapt_by_hand(frame)).all()
-    # A rate at which one seed diverged is not the best, however low the others are.
-    one = frame.index[best_on_adapt(frame)][0]
-    frame.loc[one, "adapt_error"] = np.nan
-    assert (best_on_adapt(frame) == on_adapt_by_hand(frame)).all()
-    assert not best_on_adapt(frame)[one]
-    # All lost, or all alike: the smallest rate.
-    for value in (np.nan, 1.0):
-        chosen = frame[best_on_adapt(frame.assign(adapt_error=value))]
-        assert (chosen["learning_rate"] == frame["learning_rate"].min()).all()
-
-
 @pytest.mark.parametrize("part", ["", "heldout", "adapt"])
 def test_another_exact_learner_stands_in_where_the_first_did_not_run(part):
     names = ["rtrl", "diagonal", "immediate"]

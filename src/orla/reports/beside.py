@@ -199,6 +199,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
         rows, selected, learned = (
             r[r["optimizer"] == means.idxmin()] for r in (rows, selected, learned)
         )
+    last = measure.last and learned[measure.last].notna().any()
     return {
         **keys,
         "optimizer": learned["optimizer"].iloc[0],
@@ -206,7 +207,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
         "edge": bool(learned["edge" if measure.on_heldout else "edge_on_adapt"].any()),
         "adapting": _mean(learned, measure.adapting, "adapt", measure.lower),
         "heldout": _mean(selected, measure.heldout, "heldout", measure.lower),
-        "last": _mean(learned, measure.last, "adapt", measure.lower) if measure.last else None,
+        "last": _mean(learned, measure.last, "adapt", measure.lower) if last else None,
         "run": True,
     }
 

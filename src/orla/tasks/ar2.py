@@ -27,14 +27,15 @@ class AR2(
     amplitude and phase wander, r being the `radius` of its poles r exp(+-i w). Its variance is 1
     with s^2 = (1 - r^2) ((1 + r^2)^2 - 4 r^2 cos(w)^2) / (1 + r^2); the target is x_{t - delay}.
 
-    Unlike a pure sine, whose present tells its past, it has to be remembered. A network that holds
-    the inputs back to m >= 1 steps ago can have no error below e(delay - m), that of the best
-    linear predictor of a value k steps before two neighbouring ones:
+    Unlike a pure sine, whose present tells its past, it has to be remembered. A network of fixed
+    weights that holds the inputs back to m >= 1 steps ago can have no error below e(delay - m),
+    that of the best linear predictor of a value k steps before two neighbouring ones:
 
         e(k) = s^2 sum_{j<k} psi_j^2,   psi_j = r^j sin((j + 1) w) / sin(w),   near 1 - r^(2 k).
 
     The process is Gaussian and the same in either direction of time, so that no nonlinear one is
-    better, and inputs between the oldest held one and the present add nothing. The default r gives
+    better, and inputs between the oldest held one and the present add nothing. Weights that learn
+    at each step are a memory of their own, and follow the phase. The default r gives
     e(499) = 0.574 at f = 0.04775 to a network that holds one step, inside the 0.5 to 0.65 that the
     paper has before the shift (appendix "Long-horizon adaptation"); one that holds all has 0.
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
 from orla.reports.alignment import against_exact, ordered, references
@@ -16,7 +17,7 @@ from orla.reports.numbers import MISSING, memory, number, powers, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
-from orla.results.frames import best_on_adapt
+from orla.results.estimands import ESTIMANDS
 from orla.study.keys import SETTING
 
 _PARTS = "adapt", "heldout"
@@ -99,7 +100,7 @@ class DecayGrid(
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
         keys = load().document["decay_grid"]["hundred"]
         counts = (models[list(keys)] == pd.Series(keys)).all(axis=1)
-        chosen = {"adapt": best_on_adapt(models), "heldout": models["selected"].astype(bool)}
+        chosen = {part: models[ESTIMANDS[part].selected].astype(bool) for part in _PARTS}
         recovered = {}
         for part in _PARTS:
             hundred = models[counts & chosen[part]].set_index(at)
@@ -153,6 +154,12 @@ class Horizon(
     """Errors by delay, ours and the paper's."""
 
     measures = errors(4)
+    further = _LAST
+    remarks = (
+        LAST,
+        "Weights that learn follow the band's phase, and so may come below the least error of "
+        "fixed ones without memory; held out they cannot.",
+    )
     says = "Delayed sine, and a narrow band in its place, by delay: squared error after the change."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -165,6 +172,7 @@ class Horizon(
             **dict.fromkeys(("selected", "selected_on_adapt"), True),
             **dict.fromkeys(("diverged", "edge", "edge_on_adapt"), False),
             adapt_error=lambda rows: rows["frozen_adapt_error"],
+            last_adapt_error=np.nan,
             heldout_error=lambda rows: rows["frozen_heldout_error"],
         )
         return pd.concat([models, frozen], ignore_index=True)
