@@ -148,6 +148,7 @@ OTHERWISE = {
         "prereg/binding.py",
         "reports/study.py",
         "study/condition.py",
+        "study/config.py",
         "study/keys.py",
         "study/plan.py",
     },

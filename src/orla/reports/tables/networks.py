@@ -72,7 +72,7 @@ class ProjectedOut(
         value("plain", "plain", str, _RECOVERIES),
         value("changed", "changed", str, _RECOVERIES),
         value("Lost (pp)", "lost", str)._replace(numbers=lambda line: line.row["numbers"]),
-        value("Routed (%)", "routed", str),
+        value("Routed (%)", "share", str),
     )
     optional = ("Routed (%)",)
     remarks = ("The paper projects u_1 of G_past out of each window's gradient.",)
@@ -133,14 +133,14 @@ class ProjectedOut(
 
 
 def _line(name: str, lost: str, *numbers: Beside, **more: str) -> dict[str, Any]:
-    blank = {"top1": "", "energy": "", "plain": "", "changed": "", "routed": MISSING}
+    blank = {"top1": "", "energy": "", "plain": "", "changed": "", "share": MISSING}
     return blank | {"name": name, "lost": lost, "numbers": numbers} | more
 
 
 def _mean(keys: Row, pairs: pd.DataFrame) -> dict[str, Any]:
     lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
     numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
-    return _line("mean", mean_text(lost, 1, signed=True), *numbers, routed=mean_text(routed, 1))
+    return _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
 
 
 def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             Beside(keys, f"{_ENERGY}, {name}", Mean(row[_ENERGY], n=1)),
             top1=number(row[_TOP1], 2),
             energy=number(row[_ENERGY], 2),
-            routed=number(row[_ROUTED] * 100, 1),
+            share=number(row[_ROUTED] * 100, 1),
             plain=number(row[RECOVERY]),
             changed=number(row[f"{RECOVERY}_changed"]),
         )
