@@ -135,6 +135,7 @@ WRITTEN = {
         "history": "Whether LOCK was compared with git: git, not committed or not checked.",
         "limits": "What the interval ranges over.",
         "former": "Its outcome by the rules before an amendment; empty without one.",
+        "network": "Network that it is about; empty for a quantity.",
     },
 }
 UNKEYED = ("pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")

@@ -21,7 +21,7 @@ VERDICT_COLUMNS = [
     *("registration", "title", "outcome", "words", "reason"),
     *("estimate", "low", "high", "threshold", "n", "p", "p_holm", "primary"),
     *("registered_on", "amended", "lock_sha256", "judged_sha256", "results_seen", "history"),
-    *("limits", "former"),
+    *("limits", "former", "network"),
 ]
 LEAST_SAME = 5 / 6
 """Share of the studies with one pair left out in which a verdict must be the same."""
@@ -89,6 +89,8 @@ def verdicts(
             "history": lock.history,
             "limits": verdict["limits"] + _beside(registration, bindings or {}),
             "former": (former or {}).get(registration.name, ""),
+            "network": (network := str(registration.conditions.get("architecture", ""))),
+            "title": f"{registration.title} ({network})" if network else registration.title,
         }
         lines.append({column: verdict[column] for column in VERDICT_COLUMNS})
     return pd.DataFrame(lines, columns=VERDICT_COLUMNS)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from orla.errors import OrlaError
 from orla.reports import numbers
+from orla.reports.numbers import is_missing
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
 from orla.reports.tables.shared import NOT_RUN
@@ -145,9 +146,16 @@ def _line(
         ours=ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]],
         registration=claim.get("registration", ""),
         outcome=verdict["outcome"] if verdict else "",
-        words=outcome_words(verdict, study) if verdict else "",
+        words=_words(verdict, study) if verdict else "",
         amended=bool(verdict["amended"]) if verdict else False,
     )
+
+
+def _words(verdict: Mapping[str, Any], study: StudyFacts) -> str:
+    """The verdict, and the network that it is about: our figures may be of another."""
+    network = verdict.get("network")
+    about = "" if is_missing(network) or not network else f" ({network})"
+    return outcome_words(dict(verdict), study) + about
 
 
 def _rows(spec: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:

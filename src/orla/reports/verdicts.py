@@ -16,7 +16,8 @@ from orla.reports.words import SIMULATED_OUTCOMES
 
 @dataclass(frozen=True)
 class VerdictLine:
-    """A verdict as readers see it; `size` is the estimate without its interval, if decided."""
+    """A verdict as readers see it; `size` is the estimate without its interval, if decided, and
+    `former` its outcome by the rules before an amendment."""
 
     registration: str
     title: str
@@ -29,6 +30,7 @@ class VerdictLine:
     reason: str
     amended: bool
     registered_on: str
+    former: str
     paper: str
 
 
@@ -47,6 +49,7 @@ def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verd
             reason=why,
             amended=bool(row.get("amended")),
             registered_on=str(row.get("registered_on", "")),
+            former=MISSING if is_missing(f := row.get("former")) or not f else str(f),
             paper=(load().claim_of(row["registration"]) or {}).get("paper", ""),
         )
         for row, why in (folded(verdicts, study) if verdicts is not None else ())
