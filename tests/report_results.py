@@ -289,6 +289,7 @@ def _conditions(heldout: pd.DataFrame) -> pd.DataFrame:
         row |= {"r2_weighted": finite["r2_weighted"].mean()}
         recoveries = interval(finite["recovery_heldout_percent"])
         row |= {"t95_low_percent": recoveries[2], "t95_high_percent": recoveries[3]}
+        row["over_best_percent"] = mean
         row |= {"update_ratio": 5.0, "update_ratio_low": 4.8, "update_ratio_high": 5.2}
         rows.append(row | {"unreliable": False})
     return pd.DataFrame(rows)
@@ -299,7 +300,7 @@ def _baselines(heldout: pd.DataFrame) -> pd.DataFrame:
     networks = heldout[[k for k in KEYS if k not in ("learner", "optimizer", "intervention")]]
     scores = {"n_seeds": 5, "heldout_error": 0.8, "r2_mean": 0.3}
     scores |= {"heldout_error_t95_low": 0.7, "heldout_error_t95_high": 0.9}
-    scores |= {"t95_low_percent": 20.0, "t95_high_percent": 28.0}
+    scores |= {"t95_low_percent": 20.0, "t95_high_percent": 28.0, "over_best_percent": 24.0}
     scores |= {"frozen_heldout_error": 1.0, "reference_error": 0.35, "unreliable": False}
     scores["constant_error"] = 1.6
     return pd.concat(

@@ -110,6 +110,7 @@ OTHERWISE = {
         "reports/study.py",
     },
     ("statistic", "quantities"): {  # the key of a config
+    ("statistic", "quantity_pairs"): {"prereg/registration.py"},
         "study/config.py",
         "prereg/binding.py",
         "prereg/registration.py",

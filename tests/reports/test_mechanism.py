@@ -91,7 +91,8 @@ def table(monkeypatch):
             frame = pd.concat(frames, ignore_index=True)
             more = with_stable(frame.assign(frozen_heldout_error=1.0))
             frame = more.assign(**{name: frame[name] for name in frame})
-            made[which] = {"heldout": frame, "models": frame, "kept alive": frames}
+            made[which] = {"heldout": frame, "models": frame, "lr_curves": frame}
+            made[which]["kept alive"] = frames
         given = made[which]
         for need in catalogue.part("table", name).part.more["needs"]:
             if need not in given:

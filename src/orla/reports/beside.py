@@ -191,7 +191,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
         means = dict.fromkeys(("adapting", "heldout", "last"))
         return ours | keys | means | {"run": False}
     selected = rows[rows["selected"].astype(bool)]
-    learned = selected if measure.on_heldout else rows[rows["selected_on_adapt"].astype(bool)]
+    learned = selected if measure.on_heldout else rows[_best_on_adapt(rows)]
     if "optimizer" not in keys:
         part = "heldout" if measure.on_heldout else "adapt"
         error = learned[ESTIMANDS[part].validation]
@@ -199,17 +199,34 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
         rows, selected, learned = (
             r[r["optimizer"] == means.idxmin()] for r in (rows, selected, learned)
         )
+    rate, tried = learned["learning_rate"].iloc[0], rows["learning_rate"]
     last = measure.last and learned[measure.last].notna().any()
+    # A frozen network has no rate, and no edge.
+    ends = (tried.min(), tried.max()) if tried.nunique() > 1 else ()
+    edge = selected["edge"].any() if measure.on_heldout else rate in ends
     return {
         **keys,
         "optimizer": learned["optimizer"].iloc[0],
-        "learning_rate": learned["learning_rate"].iloc[0],
-        "edge": bool(learned["edge" if measure.on_heldout else "edge_on_adapt"].any()),
+        "learning_rate": rate,
+        "edge": bool(edge),
         "adapting": _mean(learned, measure.adapting, "adapt", measure.lower),
         "heldout": _mean(selected, measure.heldout, "heldout", measure.lower),
         "last": _mean(learned, measure.last, "adapt", measure.lower) if last else None,
         "run": True,
     }
+
+
+def _best_on_adapt(models: pd.DataFrame) -> np.ndarray:
+    """Which models (rows,) are at the best of these rates on the adapt part, as `selected_on_adapt`
+    marks that of all: of the lowest mean error over the seeds of their condition.
+
+    A diverged model's error counts as infinite; of equal rates the smallest is taken.
+    """
+    by = [*KEYS, "learning_rate"]
+    errors = models["adapt_error"].astype(float).fillna(np.inf)
+    means = errors.groupby([models[key] for key in by], sort=True).mean().reset_index()
+    best = means.sort_values([*KEYS, "adapt_error", "learning_rate"]).drop_duplicates([*KEYS])
+    return pd.MultiIndex.from_frame(models[by]).isin(pd.MultiIndex.from_frame(best[by]))
 
 
 def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:

@@ -30,7 +30,11 @@ _LEVELS = {
     "over_best": "Mean recovery over the better of the frozen network and the best constant, of the"
     " learner that is {}",
 }
-_ROLES = {"full": "subtracted from", "immediate": "subtracted"}
+_ROLES = {
+    name.removeprefix("learner_"): text.removeprefix("Learner that is ").rstrip(".")
+    for name, text in COMPARED.items()
+    if name.startswith("learner_")
+}
 _MEANS = (
     mean("r2_gap", "Mean difference of R2 (mean over outputs)", t95="r2_t95_{}"),
     *(

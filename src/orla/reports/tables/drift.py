@@ -43,6 +43,8 @@ def _recovery(line: Line) -> str:
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
+    if row["constant_error"] < row["frozen_heldout_error"]:
+        text += f"\nover best {number(row['over_best_percent'])}"
     return text if has_meaning(row) else NO_MEANING
 
 
@@ -65,8 +67,8 @@ class Heldout(
 
     says = (
         "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
-        "rate selected on its validation part. Over best: recovery whose zero is the better of the "
-        f"frozen network and the best constant. Brackets: {OVER_SEEDS}; n: seeds, and how many "
+        "rate selected on its validation part. Over best: recovery with the best constant in the "
+        f"place of a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds, and how many "
         "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
         f"adapt part, while learning. {_REFITTED.capitalize()} and then fixed, as baselines: ridge "
         "and recursive least squares (RLS) on the last inputs, a Kalman filter, the frozen "
@@ -80,7 +82,6 @@ class Heldout(
         ),
         counted(),
         cell("Recovery (%)", _recovery, "Held-out"),
-        value("over best", "over_best_percent", group="Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
         cell("Held-out", lambda line: paper_text(line.row["paper"]), "The paper"),
