@@ -104,13 +104,15 @@ OTHERWISE = {
     ("figure", "pairs"): {  # the key of a config and of a registration
         "study/config.py",
         "study/plan.py",
+        "study/seeds.py",
+        "prereg/binding.py",
         "prereg/agreement.py",
         "prereg/reader.py",
         "study/quantities.py",
         "reports/study.py",
     },
-    ("statistic", "quantities"): {  # the key of a config
     ("statistic", "quantity_pairs"): {"prereg/registration.py"},
+    ("statistic", "quantities"): {  # the key of a config
         "study/config.py",
         "prereg/binding.py",
         "prereg/registration.py",

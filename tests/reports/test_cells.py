@@ -353,7 +353,6 @@ def test_selection_price(simulated):
     assert dict(zip(heads(table), ours(table), strict=True)) == {
         "Optimizer": "LARS",
         "Rolling: Rate": "3×10⁻³",
-        "Rolling: Next": "3×10⁻²",
         "Rolling: Other": "13",
         "Rolling: Recovery": "31.1",
         "One freezing: Rate": "10⁻³",

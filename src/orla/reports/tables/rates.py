@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -31,8 +31,8 @@ class SelectionPrice(
     says = (
         "Held-out recovery (percent) with the rate selected by rolling-origin validation, by "
         "one freezing before the last fifth of the adapt part, and on the held-out part itself. "
-        "Price: the last minus the first (pp). Next: the runner-up, where it is within one "
-        "standard error. Other: share of resamples of seeds that choose another rate (%). "
+        "Price: the last minus the first (pp). Other: share of resamples of seeds that choose "
+        "another rate (%). The runner-up stands in the .csv. "
         f"Brackets: {BOOTSTRAP}; n: seeds."
     )
     papers = (
@@ -40,10 +40,10 @@ class SelectionPrice(
         "part; it reports no price."
     )
     by = ("learner",)
+    layout: ClassVar = {"size": "scriptsize"}
     cells = (
         called("optimizer"),
         value("Rate", "learning_rate", rate, "Rolling"),
-        value("Next", "learning_rate_runner_up", rate, "Rolling"),
         cell("Other", lambda o: number(100 * o.row["other_rate_share"], 0), "Rolling"),
         value("Recovery", "recovery_validation_selected_percent", group="Rolling"),
         value("Rate", "learning_rate_tail", rate, "One freezing"),
