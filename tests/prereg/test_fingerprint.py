@@ -21,7 +21,7 @@ from orla.study import pretraining, rates, scores
 from orla.tasks import swapped
 
 ROOT = Path(__file__).parents[2]
-LEARNER, SWEEP = "learner {} of rnn, probes update_ratio", "sweep and choice of the rate"
+LEARNER, SWEEP = "learner {} of rnn-window-50, probes update_ratio", "sweep and choice of the rate"
 PARTS = BINDS["parts"]
 
 
@@ -48,7 +48,12 @@ def default(tmp_path_factory):
 def test_the_parts_are_those_that_the_registration_depends_on(default):
     *_, parts, before = default
     assert set(before) == {
-        *("episodes of many-arrays", "network rnn", "pretraining of rnn", "start pretrained"),
+        *(
+            "episodes of many-arrays",
+            "network rnn-window-50",
+            "pretraining of rnn-window-50",
+            "start pretrained",
+        ),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge"),
     }
@@ -72,13 +77,16 @@ def updates(answer):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("learner rtrl of rnn, probes update_ratio", negative(RTRL, "gradient", gradients)),
         (
-            "learner immediate of rnn, probes update_ratio",
+            "learner rtrl of rnn-window-50, probes update_ratio",
+            negative(RTRL, "gradient", gradients),
+        ),
+        (
+            "learner immediate of rnn-window-50, probes update_ratio",
             negative(Immediate, "gradient", gradients),
         ),
         ("optimizer adam", negative(Adam, "update", updates)),
-        ("pretraining of rnn", (pretraining.Pretraining, "window", 1)),
+        ("pretraining of rnn-window-50", (pretraining.Pretraining, "learning_rate", 0.002)),
         (SWEEP, (rates, "best", lambda scores: max(scores))),
         (
             "sweep and choice of the rate",
@@ -94,7 +102,9 @@ def updates(answer):
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
     _, plan, parts, before = default
     if change[0] is pretraining.Pretraining:
-        monkeypatch.setitem(plan.config["pretraining"], change[1], change[2])
+        monkeypatch.setitem(
+            plan.config["pretraining"]["of"], "rnn-window-50", {change[1]: change[2]}
+        )
     else:
         monkeypatch.setattr(*change)
     assert parts(name)[name] != before[name]

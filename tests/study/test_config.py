@@ -56,7 +56,7 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
     config["pretraining"]["of"] = {"far": {"window": 200}}
     plan = checked(config)
     assert plan.pretraining("far") == plan.pretraining("rnn") | {"window": 200}
-    assert plan.pretraining("rnn")["window"] == 50 and "of" not in plan.pretraining("rnn")
+    assert plan.pretraining("rnn")["window"] == 1 and "of" not in plan.pretraining("rnn")
     config["pretraining"] |= {"frozen": ["b_out"], "optimizer": "sgd"}
     config["pretraining"]["of"] = {"far": {"frozen": [], "optimizer": {"kind": "adam"}}}
     plan = checked(config)
@@ -251,7 +251,7 @@ def test_the_order_of_keys_changes_nothing_and_that_of_lists_stays():
 
 
 def test_the_highest_alpha_is_that_of_registrations():
-    assert schema("version-2")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
+    assert schema("version-3")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
 
 
 def test_made_up_studies_bound_alpha_where_there_are_some():
