@@ -19,6 +19,7 @@ PRIMARY = {
     "mechanism": "mechanism-structure-gap",
     "odoherty-pairs": "pairs-adam-gradient",
     "pretraining": "adam-pretraining",
+    "swapped": "swapped-adam",
 }
 FOLDERS = {study: ROOT / "prereg" / study for study in PRIMARY}
 EVERY = {study: reader.read_all(folder) for study, folder in FOLDERS.items()}

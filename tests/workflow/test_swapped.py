@@ -63,6 +63,7 @@ def study(tmp_path_factory, recorded):
         grid_growth=0,
         statistics={"resamples": 100},
         compute={"compile": False, "batch_models": 6},
+        registrations={"folders": []},
     )
     made.config = yaml.safe_load((made.folder / "overlay.yaml").read_text())
     made.made("all")
