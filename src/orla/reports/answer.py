@@ -54,7 +54,10 @@ def answer(
     """
     estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
-    best = max(_conditions(estimates, study), key=lambda c: _weight(c, study), default=None)
+    several = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
+    best = max(
+        _conditions(estimates, study), key=lambda c: _weight(c, study, several), default=None
+    )
     note, judged = "", _judged(verdicts, study)
     subject = best is not None and (
         not study.recordings or best.group.keys["task"] in study.recordings
@@ -91,10 +94,15 @@ def _conditions(estimates: pd.DataFrame, study: StudyFacts) -> Iterator[_Conditi
                     yield _Condition(group._replace(rows=rows), estimand, name, chosen)
 
 
-def _weight(condition: _Condition, study: StudyFacts) -> tuple[Any, ...]:
-    """The paper's task first, then recordings, the main comparison, optimizers, comparisons."""
+def _weight(condition: _Condition, study: StudyFacts, pairs: Mapping[str, int]) -> tuple[Any, ...]:
+    """The paper's task first, then recordings, the main comparison, optimizers, comparisons.
+
+    A pair of a task that has several (`pairs`: task -> how many) comes last: a sentence over its
+    pairs says more.
+    """
     task = condition.group.keys["task"]
     return (
+        pairs.get(task, 0) < FEWEST_PAIRS,
         task == study.papers_task,
         task in study.recordings,
         condition.comparison == study.main,
