@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import RATES, models
+from made_up import models
 
 from orla.errors import OrlaError
-from orla.results import frames
 from orla.results.frames import recovery_vs_rtrl
 from orla.study.keys import SETTING
 
@@ -45,17 +44,6 @@ def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
     own = (frame["learner"] == "rtrl") & frame["selected"]
     np.testing.assert_allclose(found[own], 100.0)
     assert len(set(found[~own & np.isfinite(found)])) == (~own & np.isfinite(found)).sum()
-
-
-def test_models_while_adapting_stand_at_the_rate_of_that_part(monkeypatch):
-    swept = models(["rtrl"], seeds=2).assign(edge=True, edge_on_adapt=False)
-    monkeypatch.setattr(frames.tidy, "wide", lambda tables: {"models": swept})
-    monkeypatch.setattr(frames.tidy, "traces", lambda models, arrays: None)
-    found = frames.frames([], [])
-    assert (found["heldout"]["learning_rate"] == RATES[0]).all() and found["heldout"]["edge"].all()
-    adapting = found["adapting"]
-    assert (adapting["learning_rate"] == RATES[1]).all() and not adapting["edge"].any()
-    assert len(adapting) == 2 == len(found["heldout"])
 
 
 def test_without_rtrl_it_is_missing():

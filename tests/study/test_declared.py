@@ -36,7 +36,7 @@ def test_they_are_what_the_parts_say_of_themselves():
         assert list(found[kind]) == list(catalogue.parts(kind))
     tbptt = found["learner"]["tbptt"]
     assert tbptt["forms"] == catalogue.forms(catalogue.part("learner", "tbptt"))
-    assert tbptt["defaults"] == {"window": 200, "update_every": 200}
+    assert tbptt["defaults"] == {"errors": "all", "window": 200, "update_every": 200}
     assert tbptt["more"]["stride"] == "update_every"
     assert found["task"]["recordings"]["needs_files"] is True
     assert found["task"]["recordings"]["variants"] is None

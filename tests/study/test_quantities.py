@@ -11,7 +11,7 @@ from orla.study.config import checked, settled
 from orla.study.quantities import quantity_of
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
-AT = {"task": "recordings", "architecture": "rnn", "optimizer": "adam", "split": "80-20"}
+AT = {"task": "recordings", "architecture": "rnn-window-50", "optimizer": "adam", "split": "80-20"}
 GAP = {
     "label": "gap",
     "at": AT,
@@ -69,7 +69,7 @@ def test_those_of_the_study_pass():
         ({"sum": [{"plus": "update_ratio"}]}, "names no learner; add it under"),
         (
             {"sum": [{"plus": "update_ratio", "learner": "uoro"}]},
-            "needs a condition that is not run: recordings, rnn, uoro, adam",
+            "needs a condition that is not run: recordings, rnn-window-50, uoro, adam",
         ),
         (
             {"sum": [{"plus": "update_ration", "learner": "rtrl"}]},

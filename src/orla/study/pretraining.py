@@ -38,7 +38,7 @@ class Pretraining:
     """
 
     learning_rate: float = 1e-3
-    window: int = 50
+    window: int = 1
     validation_fraction: float = 0.1
     max_epochs: int = 60
     patience: int = 5
