@@ -175,7 +175,6 @@ def episodes(streams):
             adapt=b.part(slice(0, adapt)),
             heldout=b.part(slice(adapt, None)),
             selection_cut=int(0.6 * adapt) // 100 * 100,
-            selection_fraction=0.6,
             reference=a.part(slice(tail, None)),
             reference_from=160,
             window=100,

@@ -118,9 +118,11 @@ def judge(
     ]
     ways = sorted({way for case in cases for each in case.evidence for way in each.others})
     first = _outcomes(cases)
-    others = {way: _outcomes([_formed(case, way) for case in cases]) for way in ways}
+    others = {way: _outcomes([_formed(case, "others", way) for case in cases]) for way in ways}
     pairs = sorted({pair for case in cases for each in case.evidence for pair in each.left_out})
-    without = {pair: _outcomes([_without(case, pair) for case in cases]) for pair in pairs}
+    without = {
+        pair: _outcomes([_formed(case, "left_out", pair) for case in cases]) for pair in pairs
+    }
     return [
         _verdict(
             case,
@@ -171,15 +173,12 @@ def _has(case: Case, way: str) -> bool:
     return any(way in each.others for each in case.evidence)
 
 
-def _formed(case: Case, way: str) -> Case:
-    """A case with its estimates formed in another way, where that is another."""
-    each = (replace(e, estimate=e.others.get(way, e.estimate)) for e in case.evidence)
-    return replace(case, evidence=tuple(each))
+def _formed(case: Case, estimates: str, name: str) -> Case:
+    """A case with those of its estimates replaced that a mapping of its evidence has by a name.
 
-
-def _without(case: Case, pair: str) -> Case:
-    """A case with one pair left out, where it has that pair."""
-    each = (replace(e, estimate=e.left_out.get(pair, e.estimate)) for e in case.evidence)
+    estimates: "others", by the way that they are formed, or "left_out", by the pair.
+    """
+    each = (replace(e, estimate=getattr(e, estimates).get(name, e.estimate)) for e in case.evidence)
     return replace(case, evidence=tuple(each))
 
 

@@ -19,6 +19,7 @@ from orla.prereg.registration import (
     SEED,
     Reading,
     Registration,
+    quantity_ways,
     ways,
 )
 from orla.prereg.rows import LEARNERS, Evidence, show
@@ -263,8 +264,7 @@ def _others(
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
     alpha, notes = registration.alpha, []
     if registration.quantity:
-        columns = {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
-        texts, diverged = OTHERS, 0
+        columns, texts, diverged = quantity_ways(), OTHERS, 0
         units = dict.fromkeys(columns, n)
         units[_SOUND] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
     else:
@@ -274,15 +274,10 @@ def _others(
         units = dict.fromkeys(columns, n)
         units[_FROZEN] = registration.seeds
         if pairs is not None:
-            units[_FROZEN] = int(np.isfinite(pairs[scale.mean(_FROZEN)]).sum())
-            sound = np.isfinite(pairs[scale.mean()]) & (pairs["guards"] == "")
-            units[_SOUND] = int(sound.sum())
-    if pairs is not None:
-        units |= {
-            way: int(np.isfinite(pairs[names[0]]).sum())
-            for way, names in columns.items()
-            if way not in (_FROZEN, _SOUND)
-        }
+            sound = pairs["guards"] == ""
+            for way, (mean, *_) in columns.items():
+                gaps = pairs[scale.mean()].where(sound) if way == _SOUND else pairs[mean]
+                units[way] = int(np.isfinite(gaps).sum())
     failing = int(row["n_failing"]) if registration.unit == PAIR else 0
     skipped = {_FROZEN: not diverged, _SOUND: not failing}
     others: dict[str, Estimate] = {}

@@ -61,10 +61,15 @@ def ways(scale: Scale, unit: str) -> dict[str, tuple[str, str, str]]:
     }
 
 
+def quantity_ways() -> dict[str, tuple[str, str, str]]:
+    """The same of a quantity."""
+    return {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
+
+
 def _read(registration: "Registration") -> dict[str, list[str]]:
     """Result -> columns that are judged."""
     if registration.quantity:
-        formed = [f"{n}_{way}" for way in OTHERS for n in ("value", "t90_low", "t90_high")]
+        formed = [column for columns in quantity_ways().values() for column in columns]
         columns = ["quantity", "scale", "unit", *QUANTITY.values(), *COUNTS, "guards", "alpha"]
         by_pair = {QUANTITY_PAIRS: ["quantity", "pair", "value"]}
         return {QUANTITIES: columns + formed} | (by_pair if registration.unit == PAIR else {})

@@ -22,13 +22,13 @@ from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.prereg import judge
 from orla.prereg.registration import (
-    OTHERS,
     PAIR,
     QUANTITIES,
     QUANTITY_PAIRS,
     RESULT,
     SEED,
     Registration,
+    quantity_ways,
     ways,
 )
 from orla.prereg.rows import LEARNERS
@@ -289,7 +289,7 @@ def _rows(
     row[reading.columns["n"]] = n
     row |= {"n_diverged": diverged, "n_failing": failing if by_pairs else 0}
     row |= {"has_meaning": has_meaning}
-    formed = {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
+    formed = quantity_ways()
     if not registration.quantity:
         formed = ways(SCALES[registration.scale], PAIR)
         row |= {SCALES[registration.scale].count.format(SEED): seeds - diverged}

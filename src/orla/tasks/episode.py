@@ -22,8 +22,6 @@ class Episode(Sealed):
         adapt: what they adapt to.
         selection_cut: step of `adapt` at which weights are frozen to select the learning rate: the
             steps after it are scored.
-        selection_fraction: share of a shorter part to adapt to, after which weights are frozen for
-            the same purpose.
         heldout: the steps after `adapt`, on which adapted weights are scored frozen.
         reference: a stream without drift, on which the pretrained network is scored from step
             `reference_from` on; or None.
@@ -37,7 +35,6 @@ class Episode(Sealed):
     heldout: Stream
     selection_cut: int
     n_out: int
-    selection_fraction: float = 0.8
     pretraining: Stream | None = None
     reference: Stream | None = None
     reference_from: int = 0

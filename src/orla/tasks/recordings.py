@@ -196,7 +196,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             adapt=adapted.part(span.adapt),
             heldout=adapted.part(span.heldout),
             selection_cut=span.selection_cut,
-            selection_fraction=sizes.selection_fraction,
             reference=reference,
             reference_from=reference_from,
             window=sizes.cut,

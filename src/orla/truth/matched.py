@@ -91,7 +91,7 @@ def _judged(
     for draw in draws:
         study = shifted.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
         over = known | {"estimand": ESTIMAND_NAME, "n_failing": 0}
-        over |= {name: study[name].sum() for name in ("n_diverged",)}
+        over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
         for cell in OverPairs.every_cell:
             over |= cell.made(study.__getitem__, settings)
