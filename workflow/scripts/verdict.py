@@ -44,8 +44,9 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     plan = checked(snakemake.config) if tested else None
     if plan:
         catalogue.use_plugins(plan.config.get("plugins", []))
+    answers = {}  # of the parts that several registrations depend on
     for each in tested:
-        bindings[each.name] |= binding.behaviour(plan, each)
+        bindings[each.name] |= binding.behaviour(plan, each, answers)
         bindings[each.name]["results"] = str(Path(snakemake.output.verdicts).parent)
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))

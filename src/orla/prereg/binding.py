@@ -107,16 +107,19 @@ def _digest(record: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def behaviour(plan: Plan, registration: Registration) -> dict[str, Any]:
+def behaviour(
+    plan: Plan, registration: Registration, answers: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """`parts`, the fingerprint of every part that a registration depends on, and `syntax_sha256`.
 
-    It runs the parts, in a few seconds.
+    It runs the parts, in a few seconds; those of other registrations that `answers` holds are not
+    run again.
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
     run = read_conditions(plan, registration)
     parts = fingerprint.parts(plan, run, registration)
-    return {"parts": fingerprint.fingerprint(parts), "syntax_sha256": syntax(plan, run)}
+    return {"parts": fingerprint.fingerprint(parts, answers), "syntax_sha256": syntax(plan, run)}
 
 
 def syntax(plan: Plan, run: Iterable[Condition]) -> str:

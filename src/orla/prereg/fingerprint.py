@@ -8,8 +8,8 @@ not.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,33 @@ from orla.study.plan import Condition, Plan
 
 # Of an array's largest number; what is smaller is the rounding of a difference.
 _NOTHING = 1e-12
-Part = Callable[[], Any]
 
 
-def fingerprint(parts: Mapping[str, Part]) -> dict[str, str]:
-    """Part -> hash of what it gives, each run eagerly and in float64."""
+def fingerprint(
+    parts: Mapping[str, partial], answers: dict[str, Any] | None = None
+) -> dict[str, str]:
+    """Part -> hash of what it gives, each run eagerly and in float64.
+
+    Args:
+        parts: Part -> a function with its arguments, of which some may be such functions.
+        answers: What these gave for other registrations, by function and arguments; it grows.
+    """
+    answers = {} if answers is None else answers
     compiled = compiling.enabled()
     compiling.configure(compile=False)
     try:
-        return {name: digest(part()) for name, part in parts.items()}
+        return {name: digest(_answer(part, answers)) for name, part in parts.items()}
     finally:
         compiling.configure(compile=compiled)
+
+
+def _answer(part: partial, answers: dict[str, Any]) -> Any:
+    if (key := repr(part)) not in answers:
+        arguments = (
+            _answer(each, answers) if isinstance(each, partial) else each for each in part.args
+        )
+        answers[key] = part.func(*arguments)
+    return answers[key]
 
 
 def digest(value: Any) -> str:
@@ -65,14 +81,16 @@ def _texts(value: Any) -> Any:
             yield " ".join(map(str, array.ravel()))
 
 
-def parts(plan: Plan, conditions: list[Condition], registration: Registration) -> dict[str, Part]:
+def parts(
+    plan: Plan, conditions: list[Condition], registration: Registration
+) -> dict[str, partial]:
     """Every part that a registration depends on, by name.
 
     They are its tasks' episodes, networks, learners (with their observers, probes, interventions
     and starts), optimizers and pretraining, the sweep with the choice of the rate and the scores,
     and the statistics, guards and judge.
     """
-    found: dict[str, Part] = {}
+    found: dict[str, partial] = {}
     for task in dict.fromkeys(condition.task for condition in conditions):
         found[f"episodes of {task}"] = partial(trials.episodes, plan.spec("task", task))
     for condition in conditions:
@@ -101,15 +119,14 @@ def parts(plan: Plan, conditions: list[Condition], registration: Registration) -
         job = plan.job(conditions[0])
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = cache(
-            partial(trials.swept, {**job, "network": trials.small(job["network"])}, specs)
-        )
+        models = partial(trials.swept, {**job, "network": trials.small(job["network"])}, specs)
         settings = plan.config["statistics"]
         reads: dict[str, list[str]] = {}
         for name, columns in registration.reads:
             reads.setdefault(name, []).extend(columns)
-        found["sweep and choice of the rate"] = lambda: trials.chosen(models())
-        found["statistics"] = lambda: trials.statistics(models(), learners, settings, reads)
-    found["guards"] = trials.guards_met
+        found["sweep and choice of the rate"] = partial(trials.chosen, models)
+        tables = partial(trials.statistics, models, learners, settings)
+        found["statistics"] = partial(trials.columns, tables, reads)
+    found["guards"] = partial(trials.guards_met)
     found["judge"] = partial(trials.judged, registration)
     return found

@@ -186,9 +186,8 @@ def statistics(
     models: Mapping[str, pd.DataFrame],
     learners: list[str],
     statistics: Mapping[str, Any],
-    reads: Mapping[str, list[str]],
-) -> Any:
-    """What a registration reads (result -> columns), of two pairs that differ by made-up factors.
+) -> dict[str, pd.DataFrame]:
+    """Every result that is judged, of two pairs that differ by made-up factors.
 
     A column's factor follows from its name, so that further columns change nothing.
     """
@@ -210,9 +209,14 @@ def statistics(
     names = [*of_gaps, QUANTITIES, QUANTITY_PAIRS]
     for name in names:
         tables[name] = base.build(name, tables, settings)
+    return {name: tables[name] for name in names}
+
+
+def columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) -> Any:
+    """The columns that a registration reads (result -> columns), without the guards' words."""
     return [
-        {c: tables[name][c] for c in sorted({*reads[name]}) if c != "guards"}
-        for name in names
+        {c: table[c] for c in sorted({*reads[name]}) if c != "guards"}
+        for name, table in tables.items()
         if name in reads
     ]
 
