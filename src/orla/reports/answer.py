@@ -1,4 +1,4 @@
-"""The answer of a study in two or three sentences: its main comparison, and what was decided.
+"""The answer of a study: its main comparison and what was decided, in two sentences, then more.
 
 Gaps are quoted of conditions in which recovery has a meaning and no guard fails, and have the 95 %
 t interval that the tables of gaps have.
@@ -40,7 +40,7 @@ class _Condition(NamedTuple):
 
 def answer(
     results: Mapping[str, pd.DataFrame], verdicts: list[VerdictLine], study: StudyFacts
-) -> tuple[list[str], str, bool]:
+) -> tuple[list[str], list[str], str, bool]:
     """What was found, as one says it to a colleague.
 
     Args:
@@ -50,7 +50,8 @@ def answer(
         study: names, comparisons and data of the study.
 
     Returns:
-        Sentences, a note on their numbers, and whether gaps of the study's subject are quoted.
+        Two sentences, what one adds if asked, a note on the numbers, and whether gaps of the
+        study's subject are quoted.
     """
     estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
@@ -64,16 +65,19 @@ def answer(
     )
     if subject:
         over = _over_pairs(results.get("over_pairs"), estimates, study)
-        said = [_of_pair(best, study), _by_pretraining(best, estimates, study)]
-        said.append(over or _parts(best, study))
-        said.append(_beside_baselines(best, results, study))
+        alone = _of_pair(best, study)
+        first = over or alone
+        more = [alone if over else _parts(best, study), _by_pretraining(best, estimates, study)]
+        more.append(_beside_baselines(best, results, study))
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
         name = ESTIMANDS.get(best.estimand, best.estimand)
         note = NOTE.format(estimand=name, quoted=quoted, all=len(estimates))
     else:
         other = _against_rtrl(results.get("heldout"), study)
-        said = [_nothing(estimates, study), other or (_of_pair(best, study) if best else "")]
-    return [*filter(None, said), judged], note, subject
+        nothing = _nothing(estimates, study)
+        other = other or (_of_pair(best, study) if best else "")
+        first, more = (nothing, [other]) if nothing else (other, [])
+    return [*filter(None, [first]), judged], [*filter(None, more)], note, subject
 
 
 def _is_quotable(row: Mapping[str, Any]) -> bool:
@@ -145,8 +149,8 @@ def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: Study
         return ""
     first = count_of(windows[own], "step")
     return (
-        f"That is after pretraining with windows of {first}; the same network pretrained with "
-        f"{'; with '.join(told)}."
+        f"{condition.group.title} is pretrained with windows of {first}. Pretrained otherwise, the "
+        f"same network gives, with {'; with '.join(told)}."
     )
 
 

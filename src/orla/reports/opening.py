@@ -26,6 +26,7 @@ class Opening(NamedTuple):
 
     title: str
     sentences: list[str]
+    further: list[str]
     note: str
     quotes_gaps: bool
     background: dict[str, str]

@@ -27,7 +27,10 @@ def terminal(report: Report, width: int | None = None, page: Path | str | None =
     width = width or shutil.get_terminal_size((100, 24)).columns
     lines = [f"data: {report.study.data}"]
     lines += textwrap.wrap(_SIMULATED, width) if report.study.simulated else []
-    lines += ["", *textwrap.wrap(" ".join(report.opening.sentences), width), ""]
+    lines += ["", *textwrap.wrap(" ".join(report.opening.sentences), width)]
+    for sentence in report.opening.further:
+        lines += textwrap.wrap(f"- {sentence}", width, subsequent_indent="  ")
+    lines.append("")
     lines += (
         _table(report.verdicts, width)
         if report.verdicts
