@@ -19,7 +19,7 @@ STAMP := $(VENV)/.made
 # The figures that README shows.
 IMAGES := two_by_two tost_interval horizon_gap
 
-.PHONY: help env run test test-full mutants bench lint findings images reference
+.PHONY: help env run test test-full mutants archive bench lint findings images reference
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
 	@echo "make test-full  run it with every pair of parts, which make test leaves out where it can"
 	@echo "make mutants    make COUNT careless edits and print those that no test notices (ROOM=, SINCE=, SEED=, JOBS=)"
+	@echo "make archive    bundle the study's code, registrations, results and reports as archive.zip (CONFIG=config/...)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
@@ -62,6 +63,9 @@ test-full:
 mutants: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.mutants --count $(COUNT) --jobs $(JOBS) \
 		$(if $(ROOM),--room $(ROOM)) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED))
+
+archive: $(STAMP)
+	@$(BIN)/python -m orla archive archive.zip $(if $(CONFIG),--configfile $(CONFIG))
 
 bench: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[benchmarks]'

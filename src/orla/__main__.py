@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from orla.errors import one_line
 from orla.gradients import cli as gradients
 from orla.prereg import cli as prereg
+from orla.provenance import archive
 from orla.study import cli as schema
 
 
@@ -16,6 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     prereg.add_commands(subparsers)
     gradients.add_commands(subparsers)
     schema.add_commands(subparsers)
+    archive.add_commands(subparsers)
     parsed = parser.parse_args(arguments)
     with one_line():
         parsed.run(parsed)

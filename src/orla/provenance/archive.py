@@ -1,0 +1,191 @@
+"""A supplement of a study: code, config, registrations, results and reports as one RO-Crate.
+
+The crate follows Workflow Run RO-Crate 0.5 (Leo et al. 2024, PLoS ONE 19(9): e0309210): the
+Snakefile is the workflow, and one run of it made the reports from the config.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import mimetypes
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orla.errors import OrlaError
+
+WORKFLOW = "Snakefile"
+PROFILES = ("process", "workflow")
+_PROFILE = "https://w3id.org/ro/wfrun/{}/0.5"
+_WORKFLOW_CRATE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
+_BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+_SHA256 = "https://w3id.org/ro/terms/workflow-run#sha256"
+_LICENCES = {"MIT": "https://spdx.org/licenses/MIT"}
+# Below results: what a rerun makes at once, what says nothing of the study, and the data.
+_LEFT_OUT = ("logs", "benchmarks", "sessions", "programs.txt")
+_KINDS = {".parquet": "application/vnd.apache.parquet", ".smk": "text/x-python"}
+_KINDS |= {".safetensors": "application/octet-stream", ".npz": "application/zip"}
+
+
+def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``archive`` to a program's subcommands."""
+    parser = subparsers.add_parser("archive", help="bundle a study as a Workflow Run RO-Crate")
+    parser.add_argument("file", type=Path, metavar="FILE.zip")
+    parser.add_argument("--configfile", type=Path, nargs="+", default=[], help="of the study")
+    parser.set_defaults(run=_archive)
+
+
+def _archive(arguments: argparse.Namespace) -> None:
+    from orla.prereg.binding import plan_of  # imports the study
+
+    overlays = [path for path in arguments.configfile if path != Path("config.yaml")]
+    plan = plan_of(overlays).config
+    folders = {"results": "results", "reports": "reports", **plan.get("pathvars", {})}
+    write(
+        arguments.file,
+        plan["name"],
+        [Path("config.yaml"), *overlays],
+        *(Path(folders[name]) for name in ("results", "reports")),
+    )
+    print(f"{arguments.file}: {arguments.file.stat().st_size / 1e6:.1f} MB")
+
+
+def write(file: Path, name: str, configs: list[Path], results: Path, reports: Path) -> None:
+    """Write the crate of a study in this folder.
+
+    Args:
+        file: The .zip file.
+        name: The study's.
+        configs: config.yaml and its overlays.
+        results, reports: Folders of the study, relative to this one.
+
+    Raises:
+        OrlaError: The library rocrate is missing, this is no git checkout, nothing has been run,
+            or a file holds the home folder or the name of this host.
+    """
+    try:
+        from rocrate.rocrate import ROCrate
+    except ImportError:
+        raise OrlaError(
+            "an archive needs the library rocrate; pip install 'orla[archive]'"
+        ) from None
+    made = [*_results(results), *sorted(path for path in reports.rglob("*") if path.is_file())]
+    page = reports / "index.html"
+    if page not in made:
+        raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
+    code = _code()
+    _refuse_private([*code, *configs, *made])
+    ended = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)
+    about = yaml.safe_load(Path("CITATION.cff").read_text("utf-8"))
+    crate = ROCrate(version="1.1")
+    crate.metadata.extra_terms["sha256"] = _SHA256
+    crate.name = f"{about['title']}, study {name}"
+    crate.description = f"Code, settings, registrations, results and reports of the study {name}."
+    licence = _add(crate, _LICENCES[about["license"]], "CreativeWork", name=about["license"])
+    crate.root_dataset["license"] = licence
+    crate.datePublished = ended
+    crate.root_dataset["conformsTo"] = [
+        _add(crate, url, "CreativeWork", name=label, version=version)
+        for url, label, version in (
+            *((_PROFILE.format(p), f"{p.title()} Run Crate", "0.5") for p in PROFILES),
+            (_WORKFLOW_CRATE, "Workflow RO-Crate", "1.0"),
+        )
+    ]
+    [author] = about["authors"]
+    crate.root_dataset["author"] = _add(crate, "#author", "Organization", name=author["name"])
+    entries = {
+        path: crate.add_file(path, path.as_posix(), properties=_described(path))
+        for path in dict.fromkeys([*code, *configs, *made])
+        if path != Path(WORKFLOW)
+    }
+    workflow = crate.add_workflow(
+        WORKFLOW, WORKFLOW, main=True, lang="snakemake", properties=_described(Path(WORKFLOW))
+    )
+    workflow["hasPart"] = [e for p, e in entries.items() if p.parts[0] == "workflow"]
+    workflow["author"], workflow["license"] = crate.root_dataset["author"], licence
+    workflow["version"] = about["version"]
+    workflow["conformsTo"] = _add(crate, _BIOSCHEMAS, "CreativeWork", name="ComputationalWorkflow")
+    if readme := entries.get(Path("README.md")):
+        readme["about"] = crate.root_dataset
+    run = {
+        "name": f"Run of the study {name}",
+        "description": f"snakemake all --configfile {' '.join(map(str, configs))}",
+        "endTime": ended.isoformat(),
+    }
+    action = _add(crate, "#run", "CreateAction", **run)
+    action["instrument"] = workflow
+    registered = [path for path in entries if path.parts[0] == "prereg"]
+    action["object"] = [entries[path] for path in (*configs, *registered)]
+    action["result"] = [entries[path] for path in made]
+    crate.root_dataset["mentions"] = action
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        partial = Path(folder) / file.name
+        crate.write_zip(partial)
+        partial.replace(file)
+
+
+def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
+    from rocrate.model.contextentity import ContextEntity
+
+    entity = ContextEntity(crate, identifier, properties={"@type": kind, **properties})
+    return crate.add(entity)
+
+
+def _described(path: Path) -> Mapping[str, Any]:
+    kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
+    content = path.read_bytes()
+    return {
+        "name": path.as_posix(),
+        "encodingFormat": kind,
+        "contentSize": str(len(content)),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def _code() -> list[Path]:
+    """The files of the checkout that the study is run with; tests and pictures are left out."""
+    try:
+        names = subprocess.check_output(["git", "ls-files"], text=True, stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.SubprocessError):
+        raise OrlaError("this is no git checkout; run in the folder of the Snakefile") from None
+    left_out = {"tests", "benchmarks", "docs", ".ci", "results", "reports"}
+    paths = [Path(name) for name in names.splitlines()]
+    return [path for path in paths if path.parts[0] not in left_out and path.is_file()]
+
+
+def _results(folder: Path) -> list[Path]:
+    """The results of a study without those of others that lie in folders below it."""
+    others = {path.parent for path in folder.glob("*/verdicts.parquet")}
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not path.name.startswith(".")
+        and not others & {*path.parents}
+        and not {*path.relative_to(folder).parts} & {*_LEFT_OUT}
+    ]
+
+
+def _refuse_private(paths: Iterable[Path]) -> None:
+    private = [text.encode() for text in _private()]
+    for path in paths:
+        content = path.read_bytes()
+        for text in private:
+            if text in content:
+                raise OrlaError(
+                    f"{path}: holds {text.decode()}, which tells of this machine; give paths "
+                    "relative to the study's folder, and run it again"
+                )
+
+
+def _private() -> Iterator[str]:
+    yield f"{Path.home()}/"
+    if len(host := socket.gethostname()) > len("localhost"):
+        yield host
