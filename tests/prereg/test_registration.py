@@ -1,5 +1,7 @@
 """Reading registrations, and the mistakes that are named."""
 
+from itertools import pairwise
+
 import pytest
 
 from orla.errors import OrlaError
@@ -101,6 +103,30 @@ def test_files_that_are_no_yaml(write):
     broken.write_bytes(b"title: \xff")
     with pytest.raises(OrlaError, match="not UTF-8"):
         reader.read(broken)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: {at_most: 0, strict: true, at_most: 99}", '"at_most" stands twice, again at line 1'),
+        ("a: 1\n2016-06-30: 1", 'key at line 2 is no text; write "2016-06-30"'),
+        ("? [a, b]\n: 1", "key at line 1 is no text; name it"),
+        ("a: &x\n  b: *x", "endless or huge"),
+        (
+            "a: &a [1]\n"
+            + "".join(f"{n}: &{n} [{f'*{m},' * 9}]\n" for m, n in pairwise("abcdefgh")),
+            "endless or huge",
+        ),
+        ("[" * 100_000, "nested more than 50 deep at line 1"),
+        ("a: 2016-13-45", r"cannot be read \(month must be"),
+        ("a: " + "9" * 5000, "cannot be read"),
+    ],
+    ids=["twice", "date", "list", "cycle", "laughs", "deep", "calendar", "digits"],
+)
+def test_yaml_that_could_mean_something_else_is_refused(tmp_path, text, words):
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(OrlaError, match=words):
+        reader.read(tmp_path / "x.yaml")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import sys
 
 from orla.engine.asked_memory import job_mb
 from orla.errors import OrlaError, one_line
+from orla.prereg import documents
 from orla.programs import store
 from orla.provenance.code import code_hash, files_of
 from orla.study.config import checked
@@ -12,6 +13,8 @@ from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, parts_of
 
 with one_line():
+    for file in workflow.configfiles:
+        documents.parse(Path(file))  # Snakemake takes the last of two equal keys without a word
     PLAN = checked(config)
 STUDY = PLAN.config
 RESULTS = STUDY["pathvars"]["results"]

@@ -13,6 +13,8 @@ from orla.schema import validate
 
 # The same loader in C, ten times as fast, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TEXT, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
+_DEEPEST, _MOST_NODES = 50, 100_000
 
 
 def load(path: Path, kind: str) -> dict[str, Any]:
@@ -62,17 +64,67 @@ def parse(path: Path) -> Any:
     """Read a YAML file without a check against a schema.
 
     Raises:
-        OrlaError: The file is missing, is not UTF-8, or is no YAML.
+        OrlaError: The file is missing, is not UTF-8, is no YAML, names a key twice, has a key that
+            is no text, or refers to itself or to its own parts too often.
     """
     try:
         text = path.read_text(encoding="utf-8")
-        return yaml.load(text, Loader=_LOADER)
+        _check_depth(path, text)
+        loader = _LOADER(text)
+        if (root := loader.get_single_node()) is None:
+            return None
+        _check_keys(path, root)
+        return loader.construct_document(root)
     except FileNotFoundError:
         raise OrlaError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise OrlaError(f"{path}: a folder, not a file; check the path") from None
     except UnicodeDecodeError:
         raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except yaml.YAMLError:
         raise OrlaError(f"{path}: not valid YAML{_where(text)}; mend the syntax there") from None
+    except ValueError as error:  # of a date that the calendar has not, or a number without end
+        raise OrlaError(f"{path}: a value cannot be read ({error}); mend it") from None
+
+
+def _check_depth(path: Path, text: str) -> None:
+    """Refuse what is nested too deep for a loader that calls itself; it may end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            line = event.start_mark.line + 1
+            raise OrlaError(f"{path}: nested more than {_DEEPEST} deep at line {line}; flatten it")
+
+
+def _check_keys(path: Path, root: yaml.Node) -> None:
+    """Refuse keys that stand twice or are no text, and aliases that make a file endless or huge."""
+    stack, seen = [(root, 0)], 0
+    while stack:
+        node, depth = stack.pop()
+        seen += 1
+        line = node.start_mark.line + 1
+        if depth > _DEEPEST or seen > _MOST_NODES:
+            raise OrlaError(
+                f"{path}: aliases (*) make it endless or huge, at line {line}; write out what they "
+                "repeat"
+            )
+        if isinstance(node, yaml.SequenceNode):
+            stack += [(each, depth + 1) for each in node.value]
+        elif isinstance(node, yaml.MappingNode):
+            names: set[str] = set()
+            for key, value in node.value:
+                line, name = key.start_mark.line + 1, str(key.value)
+                if key.tag not in (_TEXT, _MERGE):
+                    mend = f'write "{name}"' if isinstance(key, yaml.ScalarNode) else "name it"
+                    raise OrlaError(f"{path}: a key at line {line} is no text; {mend}")
+                if name in names:
+                    raise OrlaError(
+                        f'{path}: "{name}" stands twice, again at line {line}; remove one of them'
+                    )
+                names.add(name)
+                stack.append((value, depth + 1))
 
 
 def _where(text: str) -> str:
@@ -81,6 +133,6 @@ def _where(text: str) -> str:
         yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         return f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         pass
     return ""
