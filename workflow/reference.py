@@ -18,6 +18,7 @@ from orla.study import refits
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.keys import KEYS
+from orla.study.measurement import UNADAPTED
 from orla.study.plan import SECTIONS
 from orla.study.stable import PREFIX
 from orla.study.tidy import LONG
@@ -252,7 +253,10 @@ def of_losses() -> dict[str, str]:
     """Columns that losses add to a table of models."""
     own = {c: t for part in catalogue.parts("loss").values() for c, t in part().columns().items()}
     same = "`{}`, mean over weights frozen after each of the last windows of the adapt part."
-    return own | {PREFIX + column: same.format(column) for column in own}
+    also = {PREFIX + column: same.format(column) for column in own}
+    for part, text in zip(UNADAPTED, ("on the held-out part", "without drift"), strict=True):
+        also |= {f"{part}_{c}": f"`{c}` of the network that does not adapt, {text}." for c in own}
+    return own | also
 
 
 def of_probes(which: str) -> dict[str, str]:

@@ -130,3 +130,15 @@ def test_the_best_refitted_decoder_stands_beside_the_best_learner(results, simul
     ) in told
     without = said(results | {"baselines": results["baselines"].iloc[:0]}, simulated)
     assert "Refitted" not in without and without.count(".") < told.count(".")
+
+
+def test_networks_that_learned_nothing_before_the_drift_are_said_first(results, simulated):
+    models = results["heldout"].assign(constant_error=results["heldout"]["reference_error"] - 0.1)
+    first, *_ = Report(results | {"heldout": models}, simulated).opening.sentences
+    assert first.startswith("No network has learned its task: without any drift the error is ")
+    assert " MSE, where a constant has " in first and "% of the steps right" not in first
+    models = models.assign(accuracy=0.05, frozen_accuracy=0.04, reference_accuracy=0.046)
+    first, *_ = Report(results | {"heldout": models}, simulated).opening.sentences
+    assert " nats, 4.6 % of the steps right, where a constant has " in first
+    learned = models.assign(constant_error=models["reference_error"] + 0.1)
+    assert "learned its task" not in said(results | {"heldout": learned}, simulated)

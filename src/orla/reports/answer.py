@@ -13,8 +13,9 @@ import pandas as pd
 
 from orla.reports.beside import VS_RTRL
 from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, has_meaning, is_guarded
-from orla.reports.numbers import estimate, is_missing
+from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.paper import load
+from orla.reports.runs import runs
 from orla.reports.square import square
 from orla.reports.study import Group, StudyFacts
 from orla.reports.verdicts import VerdictLine
@@ -77,7 +78,25 @@ def answer(
         nothing = _nothing(estimates, study)
         other = other or (_of_pair(best, study) if best else "")
         first, more = (nothing, [other]) if nothing else (other, [])
-    return [*filter(None, [first]), judged], [*filter(None, more)], note, subject
+    unlearned = _unlearned(results.get("heldout"), study)
+    return [*filter(None, [unlearned, first]), judged], [*filter(None, more)], note, subject
+
+
+def _unlearned(models: pd.DataFrame | None, study: StudyFacts) -> str:
+    """That no network of the recordings learned its task before anything drifted; "" otherwise."""
+    recorded = [] if models is None else runs(models[models["task"].isin(study.recordings)], study)
+    told = [run for run in recorded if not is_missing(run.reference_error)]
+    if not told or any(run.reference_error < run.constant_error for run in told):
+        return ""
+    best = min(told, key=lambda run: run.reference_error - run.constant_error)
+    reference, constant = number(best.reference_error, 2), number(best.constant_error, 2)
+    accuracy = best.reference_accuracy
+    right = "" if is_missing(accuracy) else f", {number(accuracy)} % of the steps right"
+    return (
+        f"No network has learned its task: without any drift the error is {reference} {best.unit}"
+        f"{right}, where a constant has {constant} ({best.title}). Whatever adapts such a network "
+        "recovers nothing; pretrain for longer, or prepare the recordings otherwise."
+    )
 
 
 def _is_quotable(row: Mapping[str, Any]) -> bool:

@@ -9,19 +9,27 @@ import pandas as pd
 
 from orla.reports.study import StudyFacts
 
+_ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
+_MEANS = ["frozen_heldout_error", "reference_error", "constant_error", *_ACCURACIES]
+
 
 class Run(NamedTuple):
     """One condition: its title, and how many pretrained networks were adapted.
 
-    Fields: the errors are means over networks, missing where the task has none; `steps` is of the
-    adapt part, None where no learner's cadence is known; `updates` are of one model, by the
-    learner's name.
+    Fields: the errors are means over networks, missing where the task has none, in `unit`; so is
+    the error of the best constant; accuracies are percentages, missing where targets are values;
+    `steps` is of the adapt part, None where no learner's cadence is known; `updates` are of one
+    model, by the learner's name.
     """
 
     title: str
     networks: int
+    unit: str
     frozen_error: float
     reference_error: float
+    constant_error: float
+    frozen_accuracy: float
+    reference_accuracy: float
     steps: int | None
     updates: dict[str, int]
 
@@ -37,6 +45,8 @@ def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
         updates = rows.groupby("learner", sort=False)["updates"].max().astype(int).to_dict()
         steps = [n * stride for name, n in updates.items() if (stride := study.stride(name))]
         networks = rows.drop_duplicates("seed")
-        errors = networks[["frozen_heldout_error", "reference_error"]].mean()
+        means = networks.reindex(columns=_MEANS).mean()
+        means[_ACCURACIES] *= 100
+        unit = "nats" if networks.reindex(columns=["accuracy"]).notna().any(axis=None) else "MSE"
         named = {study.called("learner", name): n for name, n in updates.items()}
-        yield Run(title, len(networks), *errors, max(steps, default=None), named)
+        yield Run(title, len(networks), unit, *means, max(steps, default=None), named)

@@ -19,6 +19,10 @@ from orla.study.tidy import Rows
 Measures = dict[Hashable, np.ndarray]
 
 
+UNADAPTED = ("frozen", "reference")
+"""Networks that do not adapt, of which the loss's further scores are measured too."""
+
+
 class Choice(NamedTuple):
     """A choice of the learning rate: that of the lowest mean over seeds of one measure.
 
@@ -133,6 +137,7 @@ class Errors(Measurement):
                 )
                 for part, error in measured.items()
             },
+            **{f"{part}_{n}": frozen[f"{part}_{n}"] for part in UNADAPTED for n in further},
             **{name: np.where(diverged, np.nan, score) for name, score in further.items()},
             "unreliable": scores.unreliable(frozen["frozen_heldout_error"], reference),
             "updates": np.full(len(step), errors.shape[1] // run.loop.learner.stride),

@@ -131,7 +131,8 @@ class ConditionRun:
 
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
-        outputs on the held-out part; of `refits.heldout_scores`; "frozen_trace" (seeds, windows).
+        outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
+        loss's further scores; of `refits.heldout_scores`; "frozen_trace" (seeds, windows).
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
@@ -156,17 +157,20 @@ class ConditionRun:
             "adapt": slice(0, self.steps),
             "validation": slice(episode.selection_cut, self.steps),
         }
-        reference = np.full(len(seed), np.nan)
+        frozen = {
+            name: scores.scored(self.loss, outputs, whole, part) for name, part in parts.items()
+        }
+        further = frozen["heldout"][1]
+        reference = np.full(len(seed), np.nan), dict.fromkeys(further, np.full(len(seed), np.nan))
         if episode.reference is not None:
             stream = self.moments(episode.reference, seed)
             part, before = slice(episode.reference_from, None), self.outputs(params, None, stream)
-            reference, _ = scores.scored(self.loss, before, stream, part)
+            reference = scores.scored(self.loss, before, stream, part)
         return {
-            **{
-                f"frozen_{name}_error": scores.scored(self.loss, outputs, whole, part)[0]
-                for name, part in parts.items()
-            },
-            "reference_error": reference,
+            **{f"frozen_{name}_error": error for name, (error, _) in frozen.items()},
+            **{f"frozen_{name}": score for name, score in further.items()},
+            "reference_error": reference[0],
+            **{f"reference_{name}": score for name, score in reference[1].items()},
             "frozen_trace": scores.window_means(
                 each, scores.by_models(adapt, "scored"), episode.window
             ),

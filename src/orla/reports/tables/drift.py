@@ -142,7 +142,7 @@ def _rate(row: Row) -> float | None:
 def _errors(run: Any) -> str:
     steps = f", {run.steps:,} steps adapted to" if run.steps else ""
     return (
-        f"{run.title}: held-out MSE {number(run.frozen_error, 2)} frozen, "
+        f"{run.title}: held-out error ({run.unit}) {number(run.frozen_error, 2)} frozen, "
         f"{number(run.reference_error, 2)} reference{steps}."
     )
 
