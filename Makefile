@@ -6,7 +6,7 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 CORES ?= all
 # Which tests; pytest's default leaves out what is marked full.
-MARK ?= not full
+MARK ?= not full and not cluster
 # As many as there are cores; 8 at most, for each holds PyTorch and a compiler in memory.
 TESTERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 COUNT ?= 40
@@ -19,7 +19,7 @@ STAMP := $(VENV)/.made
 # The figures that README shows.
 IMAGES := two_by_two tost_interval horizon_gap
 
-.PHONY: help env run test test-full mutants archive bench lint findings images reference
+.PHONY: help env run test test-full test-cluster mutants archive bench lint findings images reference
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make run        run the headline of the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
 	@echo "make test-full  run it with every pair of parts, which make test leaves out where it can"
+	@echo "make test-cluster  run the quick study on a Slurm of two nodes that it starts on this machine (root; Debian's packages)"
 	@echo "make mutants    make COUNT careless edits and print those that no test notices (ROOM=, SINCE=, SEED=, JOBS=)"
 	@echo "make archive    bundle the study's code, registrations, results and reports as archive.zip (CONFIG=config/...)"
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
@@ -58,7 +59,10 @@ test: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "$(MARK)"
 
 test-full:
-	@$(MAKE) --no-print-directory test MARK="full or not full"
+	@$(MAKE) --no-print-directory test MARK="not cluster"
+
+test-cluster: $(STAMP)
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -m cluster tests/cluster
 
 mutants: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.mutants --count $(COUNT) --jobs $(JOBS) \

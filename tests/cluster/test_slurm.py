@@ -1,0 +1,151 @@
+"""The workflow through its Slurm profile, on a Slurm of this machine, whatever befalls its jobs.
+
+Run by ``make test-cluster``. ORLA_CLUSTER_CONFIG names the study: config/quick.yaml by default.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import yaml
+from running import ROOT, Study
+
+from cluster.slurm import Cluster, missing
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(bool(missing()), reason=f"no Slurm: {missing()}"),
+]
+CONFIG = ROOT / os.environ.get("ORLA_CLUSTER_CONFIG", "config/quick.yaml")
+NAME = yaml.safe_load(CONFIG.read_text())["name"]
+PROFILE = ("--workflow-profile", "workflow/profiles/slurm", "--jobs", "4")
+LOOKS = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2")
+SEALED = (".parquet", ".npz", ".safetensors", ".tex", ".csv")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Two idle nodes."""
+    cluster = Cluster(tmp_path_factory.mktemp("slurm"))
+    cluster.start()
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """The study, run without a cluster."""
+    study = Study(tmp_path_factory.mktemp("local"), CONFIG)
+    study.made("all")
+    return study
+
+
+def submitted(study, *arguments):
+    status, said = study.snakemake(*PROFILE, *LOOKS, "all", *arguments)
+    assert status == 0, said[-5000:]
+    return said
+
+
+def contents(study):
+    folders = [study.folder / kind / NAME for kind in ("results", "reports")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in SEALED]
+    return {path.relative_to(study.folder).as_posix(): path.read_bytes() for path in files}
+
+
+def differing(study, other):
+    ours, theirs = contents(study), contents(other)
+    assert len(ours) > 20
+    return [name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)]
+
+
+def test_a_cluster_gives_the_bits_of_a_local_run(cluster, local, tmp_path):
+    study = Study(tmp_path, CONFIG)
+    submitted(study)
+    assert differing(study, local) == []
+
+
+def test_the_study_ends_right_whatever_befalls_its_jobs(cluster, local, tmp_path):
+    study, log = Study(tmp_path, CONFIG), []
+    harm = Thread(target=befall, args=(cluster, log), daemon=True)
+    harm.start()
+    said = submitted(study)
+    harm.join(timeout=5)
+    assert log == [name for name, _ in HARMS]
+    assert said.count("Trying to restart job") >= len(JOB_HARMS)
+    assert differing(study, local) == []
+
+
+def processes(job):
+    """The processes of a Slurm job that run a script of the workflow."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (folder / "environ").read_bytes().split(b"\0")
+            command = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if f"SLURM_JOB_ID={job}".encode() in environment and b".snakemake/scripts" in command:
+            yield int(folder.name)
+
+
+def cancelled(cluster, job):
+    subprocess.check_call(["scancel", job])
+
+
+def killed(cluster, job):
+    for process in processes(job):
+        os.kill(process, signal.SIGKILL)
+
+
+def short_of_memory(cluster, job):
+    """The next job gets less memory than it asks for; a running one's cannot be changed."""
+    _nodes("DRAIN", "node1,node2")
+    while not (waiting := list(cluster.jobs("PENDING"))):
+        time.sleep(0.2)
+    subprocess.check_call(["scontrol", "update", f"JobId={waiting[0]}", "MinMemoryNode=20"])
+    _nodes("RESUME", "node1,node2")
+
+
+def out_of_time(cluster, job):
+    """A job that stands still, with a minute to go."""
+    for process in processes(job):
+        os.kill(process, signal.SIGSTOP)
+    subprocess.check_call(["scontrol", "update", f"JobId={job}", "TimeLimit=1"])
+
+
+def drained(cluster, job):
+    _nodes("DRAIN", "node1")
+    time.sleep(5)
+    _nodes("RESUME", "node1")
+
+
+def _nodes(state, names):
+    reason = ["Reason=test"] if state == "DRAIN" else []
+    subprocess.check_call(["scontrol", "update", f"NodeName={names}", f"State={state}", *reason])
+
+
+def without_controller(cluster, job):
+    cluster.stop_controller()
+    time.sleep(5)
+    cluster.start_controller()
+
+
+JOB_HARMS = [cancelled, killed, short_of_memory, out_of_time]
+HARMS = [(harm.__name__, harm) for harm in (*JOB_HARMS, drained, without_controller)]
+
+
+def befall(cluster, log):
+    """Do each harm to a job of its own that is at work, one after the other."""
+    harmed = set()
+    for name, harm in HARMS:
+        while True:
+            ready = [job for job in cluster.jobs() if job not in harmed and [*processes(job)]]
+            if ready:
+                break
+            time.sleep(0.2)
+        harmed.add(ready[0])
+        harm(cluster, ready[0])
+        log.append(name)
