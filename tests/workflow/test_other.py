@@ -55,6 +55,8 @@ from orla.tasks.lorenz import Lorenz
 from orla.tasks.sine import Sine
 from orla.truth import studies, verdicts, worlds
 
+pytestmark = pytest.mark.full  # a second study from end to end
+
 OTHER = Path(__file__).with_name("other.yaml")
 CONFIG = yaml.safe_load(OTHER.read_text())
 RESULTS = "results/other"
@@ -365,7 +367,14 @@ def test_the_statistics_are_those_of_the_settings(results, wide):
 
 @pytest.mark.parametrize(
     "change",
-    [{"margin_pp": 3.0}, {"margin_variance": 0.02}, {"alpha": 0.05}, {"resamples": 9}, {"seed": 0}, {"main": "exact"}],
+    [
+        {"margin_pp": 3.0},
+        {"margin_variance": 0.02},
+        {"alpha": 0.05},
+        {"resamples": 9},
+        {"seed": 0},
+        {"main": "exact"},
+    ],
     ids=str,
 )
 def test_no_setting_of_the_statistics_could_be_dropped_unseen(wide, change):
