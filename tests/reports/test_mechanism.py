@@ -240,6 +240,15 @@ def test_another_intervention_than_the_papers_has_a_mean_and_no_rank(table):
     assert panel.rows[5] == ("mean", "", "", "", "", by_hand(lost, 1, signed=True))
 
 
+def test_the_share_of_updates_that_were_routed_stands_beside_what_it_costs(table):
+    plain = models(optimizer="lars")
+    changed = models(optimizer="lars", intervention="matched", lacks=list(PAST))
+    document = table("intervention", plain, changed.assign(routed_share=np.linspace(0.2, 0.6, 5)))
+    assert document.columns[-1].header == "Routed (%)"
+    shown = [row[-1] for row in document.panels[0].rows]
+    assert shown[:5] == ["20.0", "30.0", "40.0", "50.0", "60.0"] and shown[5].startswith("40.0 ± ")
+
+
 def of_pairs(n=3, **condition):
     """Models of some pairs, and their means by pair; all numbers are another pair by pair."""
     frames = [models(seeds=2, drawn=i, pair=f"p{i}", task="many", **condition) for i in range(n)]
@@ -338,13 +347,11 @@ def everything():
                 of = {"optimizer": optimizer, "architecture": network, "split": split}
                 frames += [models(seeds=3, learner=learner, **of) for learner in learners]
         frames.append(models(seeds=3, optimizer=optimizer, split="stationary"))
-    for name in ("none", "project", "matched"):
-        frames.append(models(optimizer="lars", intervention=name, split="20-80", seeds=5))
-    frames[-1]["routed_share"] = np.linspace(0.2, 0.6, 5)
+    frames.append(models(optimizer="lars", intervention="project", seeds=10))
     for network in ("rnn", "rnn-128", "lstm", "retnet", "steep", "steeper"):
         for task in ("sine", "lorenz", "copy-0", "copy-6"):
             split = "stationary" if task.startswith("copy") else "shift"
-            of = {"task": task, "split": split, "architecture": network, "optimizer": "adam"}
+            of = {"task": task, "split": split, "architecture": network}
             frames += [models(seeds=3, learner=learner, **of) for learner in learners[:3]]
     return frames
 
