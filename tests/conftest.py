@@ -16,6 +16,23 @@ def eager():
     compiling.configure(compile=False)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--golden", action="store_true", help="write tests/golden anew")
+
+
+@pytest.fixture
+def golden(request):
+    """Hold a table of the reports, its cells and some rows' numbers, to tests/golden."""
+    from golden import cells, hold
+
+    def held(name, document):
+        write = request.config.getoption("golden")
+        hold(f"{name}.cells", cells(document), write)
+        hold(f"{name}.data", document.data.iloc[::9], write)
+
+    return held
+
+
 @pytest.fixture
 def with_kernels(monkeypatch):
     """Let exact RTRL use its kernels in C++ though the rest runs eagerly."""

@@ -273,6 +273,9 @@ LEARNED = [
     if (kind, name) in PAIRS or _tested(kind, name)
 ]
 
+# Those of them that differ in what a learner carries; the others differ in the network's step.
+CARRYING = [(k, n) for k, n in PAIRS if k in (*PLAIN, *OF_THEIR_OWN) or n == "diagonal"]
+
 
 def in_full(cases, some=PAIRS):
     """The cases as parameters: of them only `some` without `-m full`."""

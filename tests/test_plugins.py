@@ -1,19 +1,13 @@
 """The parts of tests/plugins, each held to an oracle that shares no code with it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from harness import SQUARED_ERROR, Recorder, adapt, networks, stream, watch
-from made_up import models, settings
+from harness import networks, stream, watch
 
 from orla import catalogue
-from orla.engine.loop import Loop
-from orla.interventions.base import Gradients
-from orla.results import base
 
 PLUGINS = Path(__file__).parent / "plugins"
 # Rows of the MGU's parameters with 5 units: its gate's, its candidate's.
@@ -76,20 +70,6 @@ def test_the_network_is_its_formula():
         reset_after = (1 - f) * reset_after + f * n
     assert np.abs(h).max() > 0.1
     assert np.abs(h - reset_after).max() > 1e-3  # with the gate behind the matrix, as in a GRU
-
-
-def test_the_other_network_is_its_formula():
-    network = catalogue.make("architecture", {"kind": "ugrnn", "hidden": 5}, n_in=3, n_out=2)
-    assert network.units_independent
-    params = {n: p[0] for n, p in networks(network).items()}
-    ours = theirs = network.initial_state(params)
-    for x in stream(40)[0]:
-        ours = network.step(params, ours, x)
-        a = params["W_ih"] @ x + params["W_hh"] @ theirs + params["b_h"]
-        gate = 1 / (1 + torch.exp(-a[:5]))
-        theirs = gate * theirs + (1 - gate) * torch.tanh(a[5:])
-        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
-    assert float(ours.abs().max()) > 0.1
 
 
 @pytest.mark.parametrize("kind", ["mgu", "ugrnn"])
@@ -222,136 +202,3 @@ def test_hubers_best_constant_is_found_though_it_has_no_formula():
     grid = [mean(c) for c in torch.linspace(0, 5, 20_001, dtype=torch.float64).tolist()]
     assert best == pytest.approx(min(grid), rel=1e-6) and best <= min(grid)
     assert best < 0.99 * mean(float(Y.mean()))
-
-
-@pytest.mark.parametrize("variant, late", [("shift", 4), ("stationary", 2)])
-def test_the_task_gives_its_input_back_later(variant, late):
-    task = catalogue.make("task", {"kind": "echo", "delay": 2, "shifted": 4, "decay": 0.8})
-    episode = task.episode(variant, range(3))
-    assert episode.loss == "huber" and episode.n_out == 1
-    for stream_, steps in (
-        (episode.pretraining, 2),
-        (episode.whole, late),
-        (episode.reference, 2),
-    ):
-        X, Y = stream_.X[..., 0], stream_.Y[..., 0]
-        np.testing.assert_array_equal(Y[:, steps:], X[:, :-steps])
-        # The copy of what came before the part goes on with the signal.
-        assert not np.isclose(Y[:, :steps], X[:, :steps]).any()
-    X = np.concatenate([episode.pretraining.X, episode.whole.X], 1)[..., 0]
-    # Unit variance, and a lag-1 correlation of 0.8: standard errors over 21,000 steps are 0.015.
-    assert X.std() == pytest.approx(1.0, abs=0.06)
-    assert (X[:, 1:] * X[:, :-1]).mean() == pytest.approx(0.8, abs=0.08)
-    assert not np.isclose(X[0], X[1]).any()
-
-
-def test_the_intervention_is_torchs_clip():
-    clip = catalogue.make("intervention", {"kind": "clip", "most": 0.5})
-    for scale in (0.01, 5.0):
-        own = {"W": scale * torch.randn(3, 2), "b": scale * torch.randn(3)}
-        leaves = [torch.nn.Parameter(g.clone()) for g in own.values()]
-        for leaf, g in zip(leaves, own.values(), strict=True):
-            leaf.grad = g.clone()
-        torch.nn.utils.clip_grad_norm_(leaves, 0.5)
-        given, _ = clip.update(Gradients(own, {}), {}, {})
-        for leaf, g in zip(leaves, given.values(), strict=True):
-            torch.testing.assert_close(g, leaf.grad, rtol=1e-5, atol=1e-7)
-
-
-def test_the_probe_measures_before_and_after_the_intervention():
-    network, (X, Y) = mgu(), stream(6)
-    loop = Loop(
-        catalogue.make("learner", "immediate", architecture=network),
-        catalogue.make("optimizer", "adagrad"),
-        SQUARED_ERROR,
-        interventions=[catalogue.make("intervention", {"kind": "clip", "most": 0.01})],
-        probes=[catalogue.make("probe", "gradient_norm"), Recorder()],
-        segment=1,
-    )
-    params = networks(network)
-    series = adapt(loop, params, params["W_out"].new_full((2,), 0.01), X, Y).series
-    for name, of in (("gradient_norm", "gradient "), ("learned_norm", "learned ")):
-        flat = [v.reshape(2, 6, -1) for k, v in series.items() if k.startswith(of)]
-        by_hand = np.linalg.norm(np.concatenate(flat, 2), axis=2)
-        np.testing.assert_allclose(series[name], by_hand, rtol=1e-12)
-    np.testing.assert_allclose(series["gradient_norm"], 0.01, rtol=1e-12)
-    assert (series["learned_norm"] > 0.02).all()
-    assert set(loop.probes[0].summary(series)) == {"gradient_norm", "learned_norm"}
-
-
-def test_the_start_changes_the_recurrent_weights_alone():
-    network = mgu()
-    params = {n: p[0] for n, p in networks(network).items()}
-    start = catalogue.make("start", {"kind": "damped", "factor": 0.25})
-    begun = start.apply(network, params, torch.Generator())
-    for n, p in params.items():
-        assert torch.equal(begun[n], 0.25 * p if n == "W_hh" else p)
-
-
-def test_the_statistic_is_the_mean_at_the_selected_rate():
-    table = models(learners=["immediate", "rtrl"], seeds=4)
-    drawn = np.random.default_rng(3)
-    for name in ("gradient_norm", "learned_norm", "absolute_error"):
-        table[name] = drawn.uniform(1, 2, len(table))
-    table.loc[(table["learner"] == "rtrl") & (table["seed"] == 2), "gradient_norm"] = np.nan
-    found = base.build("gradient_norms", {"models": table}, settings()).set_index("learner")
-    for learner, n in (("immediate", 4), ("rtrl", 3)):
-        rows = table[table["selected"] & (table["learner"] == learner)]
-        row = found.loc[learner]
-        assert row["n_seeds"] == n
-        for name in ("gradient_norm", "learned_norm", "absolute_error"):
-            assert row[name] == pytest.approx(rows[name].mean(), rel=1e-12)
-        ends = rows["gradient_norm"].min(), rows["gradient_norm"].max()
-        assert ends[0] <= row["low"] < row["gradient_norm"] < row["high"] <= ends[1]
-
-
-@pytest.fixture
-def norms():
-    """Two learners, clipped and not, as the statistic gives them."""
-    frame = pd.DataFrame(
-        {"learner": ["immediate", "discounted"] * 2, "intervention": ["none", "none", "c", "c"]}
-    ).assign(
-        **{"task": "echo", "pair": "", "architecture": "mgu", "optimizer": "adagrad"},
-        **{"precision": "float64", "split": "shift", "start": "pretrained", "n_seeds": 2},
-    )
-    numbers = np.arange(1.0, 21.0).reshape(4, 5)
-    names = ["gradient_norm", "low", "high", "learned_norm", "absolute_error"]
-    return frame.assign(**dict(zip(names, numbers.T, strict=True)))
-
-
-def test_the_table_has_a_line_a_row_in_the_order_of_learners(norms):
-    from orla.reports.study import StudyFacts
-
-    table = catalogue.part("table", "gradient_norms")()
-    study = StudyFacts(name="s", simulated=True, recordings=("echo",))
-    document = table.build(norms.iloc[::-1], study=study)
-    assert document.caption.startswith("SIMULATED")
-    synthetic = table.build(norms, study=replace(study, recordings=()))
-    assert "SIMULATED" not in synthetic.caption and not synthetic.data["simulated"].any()
-    plain, clipped = sorted(document.panels, key=lambda panel: float(panel.rows[0][2]))
-    assert plain.title != clipped.title
-    assert [row[2:] for row in plain.rows] == [
-        ("4.000", "1.000 [2.000,\u00a03.000]", "5.000", "2"),
-        ("9.000", "6.000 [7.000,\u00a08.000]", "10.000", "2"),
-    ]
-    assert [row[0].split(",")[0] for row in clipped.rows] == ["immediate", "discounted RTRL"]
-    assert len(document.data) == 4 and document.data["simulated"].all()
-
-
-def test_the_figure_draws_a_point_a_row(norms, tmp_path, monkeypatch):
-    import matplotlib.pyplot as plt
-
-    from orla.reports import style
-    from orla.reports.study import StudyFacts
-
-    drawn = []
-    monkeypatch.setattr(style, "save", lambda figure, *paths: drawn.append(figure))
-    figure, study = catalogue.part("figure", "norm_against_error")(), StudyFacts(name="s")
-    caption = figure.render(norms, paths=[tmp_path / "a.png"], study=study)
-    labels = [text.get_text().split(",")[0] for text in drawn[0].legends[0].get_texts()]
-    points = [line.get_xydata().tolist() for line in drawn[0].axes[0].lines]
-    assert labels == ["immediate", "discounted RTRL"]
-    assert points == [[[1, 5], [11, 15]], [[6, 10], [16, 20]]]
-    assert "n = 2" in caption.caption and "norms 1.00 to 11.00" in caption.alt
-    assert figure.render(norms.iloc[:0], study=study) is None
-    plt.close("all")

@@ -41,7 +41,7 @@ def test_memories_that_turn_are_left_to_automatic_differentiation():
     assert type(derivatives(retnet())) is RetentionDerivatives
 
 
-@pytest.mark.parametrize("block", [1, 3, 7, 100])
+@pytest.mark.parametrize("block", [3, 100])
 @pytest.mark.parametrize("network", [*CASES, retnet(heads=3, rotation=True)])
 def test_every_number_of_heads_and_keys_gives_the_dense_recursion(network, block):
     assert from_dense_rtrl(network, block, STEPS) < 1e-10

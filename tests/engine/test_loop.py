@@ -9,6 +9,7 @@ import oracles
 import pytest
 import torch
 from harness import (
+    CARRYING,
     LEARNED,
     LEARNERS,
     NETWORKS,
@@ -95,7 +96,7 @@ def test_online_rtrl_with_adam_ends_where_the_dense_recursion_ends(kind):
         )
 
 
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED, CARRYING))
 def test_a_model_does_not_depend_on_its_company(kind, name):
     """In a batch of one size its bits are its own, whatever fills the other places.
 
@@ -234,7 +235,7 @@ class CutOut(Probe):
 
 
 @pytest.mark.parametrize(("name", "models"), [("immediate", 1), ("rtrl", 2)])
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_a_probe_sees_parameters_before_the_update_and_may_keep_a_number_of_one(
     name, models, compiled
 ):

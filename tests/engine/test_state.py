@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from harness import (
+    CARRYING,
     LEARNED,
     NETWORKS,
     SQUARED_ERROR,
@@ -70,9 +71,13 @@ def in_pieces(own, params, X, Y, cuts):
     return state, np.concatenate(errors, 1), joined
 
 
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
+# On every pair the learner's own state; on these what observers carry as well.
+WATCHED = [("lstm", "rtrl"), ("rnn", "tbptt-6-4"), ("rnn", "immediate")]
+
+
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED, CARRYING))
 def test_stopped_after_any_update_it_goes_on_with_the_same_bits(kind, name):
-    own = loop(name, kind)
+    own = loop(name, kind, None if (kind, name) in WATCHED else "none")
     X, Y = stream(STEPS)
     params = networks(NETWORKS[kind][0])
     whole = adapt(own, params, RATES, X, Y)
@@ -113,6 +118,7 @@ def test_whatever_is_lost_on_the_way_is_noticed(lost):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name, kind, only", [("rtrl", "rnn", "drawing"), ("tbptt-6-4", "rnn", "trace")]
 )

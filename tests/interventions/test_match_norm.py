@@ -2,7 +2,17 @@
 
 import pytest
 import torch
-from harness import LEARNED, NETWORKS, REMEMBERING, in_full, make_learner, networks, stream, watch
+from harness import (
+    CARRYING,
+    LEARNED,
+    NETWORKS,
+    REMEMBERING,
+    in_full,
+    make_learner,
+    networks,
+    stream,
+    watch,
+)
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -10,7 +20,7 @@ from orla.interventions.base import Gradients
 from orla.interventions.match_norm import MatchNorm
 from orla.learners.snap import SnAp
 
-STEPS = 24
+STEPS = 16
 
 
 def flat(gradient):
@@ -25,7 +35,7 @@ def exact(learner):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), in_full([(kind, name) for kind, name in LEARNED if kind in REMEMBERING])
+    ("kind", "name"), in_full([pair for pair in LEARNED if pair[0] in REMEMBERING], CARRYING)
 )
 def test_the_norm_is_the_observers_and_the_direction_stays(kind, name):
     architecture, _ = NETWORKS[kind]

@@ -212,6 +212,7 @@ def test_stopped_it_goes_on_with_the_same_bits():
     assert not same(adapt(plain, params, RATES, X, Y).state.params, whole.state.params)
 
 
+@pytest.mark.full
 def test_compiled_for_several_models_it_is_the_same():
     part, made = ProjectPast(immediate="imm", windows=3), []
     params = {"a": torch.zeros(2, D, dtype=torch.float64)}

@@ -107,12 +107,6 @@ def test_any_table_in_results_can_be_named(orla, write, fitting):
     assert 'there is no result "structure"' in orla("verify").stderr
 
 
-def test_a_table_of_a_plug_in_can_be_named(apart):
-    given = ("verify", "--folder", PLUGINS / "registrations")
-    assert 'there is no result "gradient_norms"' in apart(*given).stderr
-    assert " clip-holds (amended) (history: " in apart(*given, "--plugins", PLUGINS).stdout
-
-
 @pytest.fixture
 def claims(orla, write):
     """A folder beside empty tables that have the columns of claims, to lock claims in."""

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.prereg import agreement, evidence, intervals, means, reader, rows
+from orla.prereg import agreement, reader, rows
 from orla.prereg import judge as judging
 from orla.prereg.amendments import Amendment
 from orla.prereg.judge import VERDICT_COLUMNS, verdicts
@@ -332,19 +332,6 @@ def test_the_table_of_verdicts(document, write, tables):
     assert table["estimate"].isna().tolist() == [False, True] and table["n"].tolist() == [20, 0]
     with pytest.raises(OrlaError, match="another is not locked"):
         verdicts([second], tables, {"small-gap": locks["small-gap"]})
-
-
-def test_the_judge_has_no_branch_for_a_single_hypothesis():
-    import inspect
-    from pathlib import Path
-
-    modules = (judging, evidence, means, intervals, rows)
-    source = "".join(map(inspect.getsource, modules))
-    folder = Path(__file__).parents[2] / "prereg"
-    names = [path.stem for path in folder.glob("*.yaml")]
-    assert names
-    words = [*names, "adam", "lars", "sgd", "adafactor", "rtrl", "tbptt", "recordings"]
-    assert not [word for word in words if word in source]
 
 
 def test_an_estimate_outside_its_own_interval_is_refused(judged, tables, document):

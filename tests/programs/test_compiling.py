@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from harness import PAIRS, RATES, cumulative, networks
+from harness import RATES, cumulative, networks
 from programs.support import learner, loop, moments, network, run, stand_in_for_the_compiler
 
 from orla import catalogue
@@ -289,76 +289,41 @@ def test_a_cuda_device_gives_the_numbers_of_the_cpu(kind, spec):
 
 
 WITHOUT_COMPILER = """
-import sys
 import torch
-from orla import catalogue
-from orla.catalogue.options import options_of
-from harness import NETWORKS, PAIRS, make_learner
 from programs.support import learner, loop, run
 
 from orla.programs import compiling
 
-parts = catalogue.parts
-
-
-def conditions():
-    for kind, name in PAIRS:
-        yield {"driver": make_learner(name, NETWORKS[kind][0]), "probes": ()}
-    for name in parts("optimizer"):
-        yield {"driver": learner("immediate"), "optimizer": name}
-    for kind in ("intervention", "probe"):
-        for name, part in parts(kind).items():
-            needed = {
-                f.name: "watching"
-                for f in options_of(part)
-                if f.default is f.default_factory
-            }
-            for seldom in filter(None, (part.part.more.get(n) for n in ("stride", "kept"))):
-                needed[seldom] = 24  # looks are taken between segments
-            made = catalogue.make(kind, {"kind": name, **needed})
-            yield {
-                "driver": learner("trace"),
-                "observers": {n: learner("rtrl") for n in made.observers()},
-                "probes": [{"kind": name, **needed}] if kind == "probe" else [],
-                "interventions": [made] if kind == "intervention" else [],
-            }
-
 
 def results():
-    return [run(loop(**condition)).state.params for condition in conditions()]
+    for name in ("immediate", "rtrl", "tbptt-8-4"):
+        yield run(loop(learner(name, "lstm"))).state.params
 
 
 for _ in range(2):
     assert compiling.configure(compile=True).type == "cpu"
 assert not compiling.enabled()
-fallen_back = results()
+fallen_back = list(results())
 compiling.configure(compile=False)
 for a, b in zip(fallen_back, results(), strict=True):
     assert all(torch.equal(a[name], b[name]) and b[name].isfinite().all() for name in b)
-print(len(fallen_back))
 """
 
 
-def test_without_a_compiler_every_part_runs_and_it_is_said_once(tmp_path):
-    paths = [p for p in sys.path if p]
+def test_without_a_compiler_the_loops_run_eagerly_and_it_is_said_once(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_COMPILER],
         env={
             "PATH": str(tmp_path),
             "CXX": str(tmp_path / "none"),
             "HOME": str(tmp_path),
-            "PYTHONPATH": ":".join(paths),
+            "PYTHONPATH": ":".join(p for p in sys.path if p),
         },
         capture_output=True,
         text=True,
         timeout=300,
     )
-
-    def built_in(kind):
-        return len([p for p in catalogue.parts(kind).values() if p.__module__.startswith("orla.")])
-
-    count = len(PAIRS) + sum(map(built_in, ("optimizer", "intervention", "probe")))
-    assert done.stdout == f"{count}\n", done.stderr
+    assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "orla: no C++ compiler found: the loops run uncompiled, many times slower (install g++)"
     ]

@@ -15,6 +15,12 @@ def results() -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
+def few() -> dict[str, pd.DataFrame]:
+    """Of two seeds on one split."""
+    return make_results(n_seeds=2, splits=("80-20",))
+
+
+@pytest.fixture(scope="session")
 def build_results() -> Callable[..., dict[str, pd.DataFrame]]:
     return make_results
 

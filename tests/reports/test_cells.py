@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from report_results import COMPARISONS, build
+from report_results import build
 
 from orla.reports.cells import Line, called, counted, ends, mean, mean_seeds, value
 from orla.reports.comparison import Mean
@@ -123,25 +123,6 @@ def heldout(study, **changed):
     return build("heldout", results | {"baselines": NO_BASELINES}, study)
 
 
-def test_heldout(simulated):
-    table = heldout(simulated)
-    assert dict(zip(heads(table), ours(table), strict=True)) == {
-        "Optimizer": "Adam",
-        "Rate": "2×10⁻³",
-        "n": "7 (3 div.)",
-        "Held-out: Recovery (%)": "11.1 [10.2,\u00a012.3]",
-        "Held-out: R²": "0.37",
-        "Adapt: Recovery (%)": "21.4",
-        "The paper: Held-out": "41.7",
-        "The paper: Rate": "3×10⁻⁴",
-    }
-    assert "(4,321 updates)" in table.panels[0].title
-    [note] = [note for note in table.notes if "MSE" in note]
-    assert "1.13 frozen, 0.57 reference, 4,321 steps" in note
-    data = table.data.set_index(["learner", "optimizer"])
-    assert data.loc[("immediate", "adam"), "paper_learning_rate"] == 3e-4
-
-
 def test_the_csv_of_held_out_recovery_has_the_networks_mean_errors(simulated):
     models = [{**MODEL, "learner": "immediate", "optimizer": "adam", "seed": n} for n in range(3)]
     errors = zip((1.0, 1.1, 1.5), (0.3, 0.4, 0.8), strict=True)
@@ -190,37 +171,8 @@ def test_few_updates_are_marked(simulated):
     ]
 
 
-@pytest.mark.parametrize(("architecture", "paper"), [("rnn", "32.9"), ("lstm", "66.4")])
-def test_each_network_has_its_own_paper_column(architecture, paper, simulated):
-    row = {"architecture": architecture, "learner": "tbptt-200-200", "optimizer": "adafactor"}
-    table = heldout(simulated, **row)
-    [cells] = [r for p in table.panels for r in p.rows if r[3].startswith("11.1")]
-    assert cells[6] == paper
-
-
 def gaps(study, *rows):
     return build("bci_gap", {"estimates": frame(*rows)}, study)
-
-
-def test_bci_gap(simulated):
-    values = dict(zip(COMPARISONS, (-1.1, 2.2, -3.3, 4.4, -5.5), strict=True))
-    rows = [
-        {**GAP, "comparison": name, "gap_pp": gap, "t95_low_pp": gap - 0.2}
-        | {"t95_high_pp": gap + 0.3}
-        for name, gap in values.items()
-    ]
-    table = gaps(simulated, *rows)
-    more = "\nR² +0.021\n−ΔMSE −0.034"
-    assert dict(zip(heads(table), ours(table), strict=True)) == {
-        "Optimizer": "SGD",
-        "n": "6",
-        "full − immediate: per step": "−1.1\n[−1.3,\u00a0−0.8]" + more,
-        "full − immediate: per window": "+2.2\n[2.0,\u00a02.5]" + more,
-        "window − step: immediate": "−3.3\n[−3.5,\u00a0−3.0]" + more,
-        "window − step: full": "+4.4\n[4.2,\u00a04.7]" + more,
-        "the paper's diagonal: ours": "−5.5\n[−5.7,\u00a0−5.2]" + more,
-        "the paper's diagonal: paper": "−9.9\n[−16.4,\u00a0−3.5]",
-    }
 
 
 def test_bci_gap_counts_the_seeds_of_the_least_and_the_fullest_comparison(simulated):
@@ -254,14 +206,6 @@ def test_bci_gap_of_an_lstm_has_not_the_rnns_paper_gap(simulated):
         panel.title[:4]: next(r for r in panel.rows if r[0] == "SGD") for panel in table.panels
     }
     assert shown["RNN,"][-1].startswith("−9.9") and shown["LSTM"][-1] == "–"
-
-
-def test_the_csv_has_the_papers_interval_and_place(simulated):
-    data = gaps(simulated, {**GAP, "comparison": "paper"}).data.set_index("optimizer")
-    row = data.loc["sgd"]
-    assert (row["paper_gap_pp"], row["paper_low"], row["paper_high"]) == (-9.93, -16.4, -3.5)
-    assert row["paper_configuration"] == "local-f64" and "Table 8" in row["paper_place"]
-    assert (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"]) == (-4.1, -5.5, -2.7)
 
 
 def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
@@ -314,22 +258,6 @@ def test_no_paper_column_beside_networks_of_another_size(simulated):
     assert heldout(study).panels[0].title.startswith("RNN, hidden 8, float64")
 
 
-def test_ratio_gap(simulated):
-    ratio = {"update_ratio": 7.77, "update_ratio_low": 6.66, "update_ratio_high": 8.88}
-    order = {"n_optimizers": 4, "spearman": -0.31, "low": -0.82, "high": 0.13, "n_seeds": 5}
-    results = {"ratio_gap": frame({**GAP, **ratio}), "ratio_gap_order": frame(order)}
-    table = build("ratio_gap", results, simulated)
-    assert dict(zip(heads(table), ours(table), strict=True)) == {
-        "Optimizer": "SGD",
-        "‖ΔW_hh‖/‖ΔW_out‖: ours": "7.77 [6.66,\u00a08.88]",
-        "‖ΔW_hh‖/‖ΔW_out‖: paper": "4.30",
-        "Gap (pp): ours": "−4.1 [−5.2,\u00a0−3.3]",
-        "Gap (pp): paper": "−10",
-        "n": "6",
-    }
-    assert "−0.31 [−0.82,\u00a00.13]" in table.notes[0] and "over 4 opt" in table.notes[0]
-
-
 @pytest.mark.parametrize(
     ("changed", "gap"),
     [
@@ -346,22 +274,6 @@ def test_the_papers_ratios_stand_beside_one_condition_alone(changed, gap, simula
     assert shown["RNN, float64, 80/20"]["SGD"] == ("4.30", "−10")
     [other] = shown.keys() - {"RNN, float64, 80/20"}
     assert shown[other]["SGD"] == ("–", gap)
-
-
-def test_selection_price(simulated):
-    table = build("selection_price", {"selection_price": frame(PRICE)}, simulated)
-    assert dict(zip(heads(table), ours(table), strict=True)) == {
-        "Optimizer": "LARS",
-        "Rolling: Rate": "3×10⁻³",
-        "Rolling: Other": "13",
-        "Rolling: Recovery": "31.1",
-        "One freezing: Rate": "10⁻³",
-        "One freezing: Recovery": "29.2",
-        "Held-out: Rate": "10⁻²",
-        "Held-out: Recovery": "38.2",
-        "Price (pp)": "+7.3 [6.4,\u00a08.5]",
-        "n": "9",
-    }
 
 
 def test_verdict(simulated, recorded):
@@ -411,17 +323,6 @@ def test_rows_of_the_paper_that_were_not_run_say_so(simulated):
     assert data.loc[("last-layer", "sgd"), "paper_recovery_percent"] == 22.1
     assert data.loc[("immediate", "adam"), "n_seeds"] == 7  # a whole number still
     assert str(data["n_seeds"].dtype) == "Int64"
-
-
-def test_gaps_and_ratios_of_the_paper_that_were_not_run_say_so(simulated):
-    table = gaps(simulated, {**GAP, "comparison": "paper"})
-    rows = {row[0]: row for row in table.panels[0].rows}
-    assert list(rows) == ["SGD", "Adafactor", "Adam", "LARS"]
-    assert rows["LARS"] == ("LARS", "–", "not run", "+25.1")
-    ratio = {"update_ratio": 7.77, "update_ratio_low": 6.66, "update_ratio_high": 8.88}
-    results = {"ratio_gap": frame({**GAP, **ratio}), "ratio_gap_order": frame(GAP).iloc[:0]}
-    rows = build("ratio_gap", results, simulated).panels[0].rows
-    assert rows[-1] == ("LARS", "not run", "10.49", "not run", "+20", "–")
 
 
 def test_no_row_is_borrowed_for_networks_and_splits_that_the_study_has_not(simulated):

@@ -37,12 +37,6 @@ def test_the_reports_have_their_figures():
 
 
 @pytest.fixture(scope="module")
-def few(build_results):
-    """Results of two seeds on one split."""
-    return build_results(n_seeds=2, splits=("80-20",))
-
-
-@pytest.fixture(scope="module")
 def crowded(build_results):
     """Two pairs, two networks, and those of Adam for each further optimizer of the catalogue."""
     sizes = {"pairs": ("one", "other"), "architectures": ("rnn", "lstm"), "splits": ("80-20",)}

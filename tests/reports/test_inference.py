@@ -65,32 +65,6 @@ def test_the_square_is_found_among_the_comparisons(simulated):
     assert square(replace(simulated, comparisons=without)) is None
 
 
-def test_two_by_two_has_recoveries_and_differences(results, simulated):
-    table = build("two_by_two", results, simulated)
-    heads = [column.header for column in table.columns]
-    assert heads[2:6] == [
-        "immediate,\nper step", "immediate,\nper 200 steps", "exact RTRL,\nper step",
-        "TBPTT-200,\nper 200 steps",
-    ]  # fmt: skip
-    rows = (
-        results["estimates"]
-        .query("optimizer == 'lars' and split == '80-20' and estimand == 'stable'")
-        .set_index("comparison")
-    )
-    assert "ten freezing points" in table.panels[0].title
-    cells = next(row for row in table.panels[0].rows if row[0] == "LARS")
-    shown = [float(cell.split("\n")[0].replace("−", "-")) for cell in cells[2:]]
-    wanted = [
-        rows.loc["per_step", "recovery_immediate_percent"],
-        rows.loc["per_window", "recovery_immediate_percent"],
-        rows.loc["per_step", "recovery_full_percent"],
-        rows.loc["per_window", "recovery_full_percent"],
-        *rows.loc[list(square(simulated)), "gap_pp"],
-    ]
-    np.testing.assert_allclose(shown, wanted, atol=0.0501)
-    assert "MSE" in cells[6] and "R²" in cells[9]
-
-
 def test_cells_that_were_not_run_say_so(build_results, simulated):
     both = build_results(n_seeds=3, architectures=("rnn", "lstm"), splits=("80-20",))
     lstm = both["estimates"]["architecture"] == "lstm"
@@ -160,18 +134,6 @@ def test_a_pair_whose_guard_fails_is_hollow(many, simulated):
     figure, _ = draw("pairs", {**many, "estimates": estimates}, simulated)
     faces = [c.lines[0].get_markerfacecolor() for c in figure.axes[0].containers[:12]]
     assert [face == "white" for face in faces] == [i == 2 for i in range(12)]
-
-
-def test_over_pairs_has_the_interval_for_a_new_pair(many, simulated):
-    table = build("over_pairs", many, simulated)
-    row = many["over_pairs"].query("optimizer == 'lars' and estimand == 'stable'").iloc[0]
-    cells = next(row for row in table.panels[0].rows if row[0] == "LARS")
-    assert cells[1] == "12 × 3" and cells[2].startswith(f"{row['gap_pp']:+.1f}".replace("-", "−"))
-    ends = [f"{row[f'prediction_{end}_pp']:.1f}".replace("-", "−") for end in ("low", "high")]
-    error = [f"{row[f'error_t90_{end}']:.3f}".replace("-", "−") for end in ("low", "high")]
-    assert cells[3].split("\n")[1:] == [f"[{error[0]},\u00a0{error[1]}]", "δ* 0.030"]
-    assert cells[4] == f"[{ends[0]},\u00a0{ends[1]}]"
-    assert "pair" not in table.data
 
 
 def test_the_multiverse_has_every_choice(results, simulated):

@@ -17,7 +17,9 @@ from orla.reports.table import to_latex, write
 from orla.reports.tables import rates
 from orla.reports.verdicts import folded, outcome_words, reasons, sample, threshold
 
+# The tables of the past gradient are held to what they say in test_mechanism.py.
 NAMES = list(catalogue.parts("table"))
+USUAL = [name for name in NAMES if catalogue.part("table", name).part.chapter != "mechanism"]
 
 
 def test_the_reports_have_their_tables():
@@ -48,6 +50,11 @@ def with_losses(results):
     results["ratio_gap_order"][["spearman", "low", "high"]] = np.nan
     results["learners"][results["learners"].select_dtypes("float").columns] = np.nan
     return results
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_every_cell_and_number_is_the_kept_one(name, few, simulated, golden):
+    golden(name, build(name, few, simulated))
 
 
 @pytest.mark.parametrize("name", NAMES)

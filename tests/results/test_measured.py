@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import RATES, models, settings
+from made_up import models, settings
 from scipy import stats
 
 from orla.errors import OrlaError
@@ -57,35 +57,6 @@ def test_every_measure_of_every_condition_has_its_mean_and_intervals():
         assert (row["n_seeds"], row["n_diverged"]) == (5, 0)
 
 
-def test_only_the_selected_rate_counts():
-    """The control: another rate's models, which are in the table, change nothing."""
-    frame = with_probes()
-    other = frame["learning_rate"] == RATES[1]
-    moved = frame.assign(past_cosine=frame["past_cosine"].where(~other, 99.0))
-    pd.testing.assert_frame_equal(build(moved), build(frame))
-    moved = frame.assign(past_cosine=frame["past_cosine"].where(other, 99.0))
-    assert not build(moved).equals(build(frame))
-
-
-def test_a_diverged_seed_is_left_out_and_counted():
-    frame = with_probes()
-    lost = (frame["seed"] == 2) & (frame["learner"] == "rtrl")
-    frame.loc[lost, "diverged"] = True
-    frame.loc[lost, [*PROBED, *SCORES]] = np.nan
-    found = build(frame).set_index(["learner", "measure"])
-    row = found.loc[("rtrl", "past_cosine")]
-    values = by_loop(frame, key_of(frame, "rtrl"), "past_cosine")
-    kept = [v for v in values if not np.isnan(v)]
-    assert len(kept) == 4 and row["mean"] == pytest.approx(np.mean(kept))
-    assert (row["n_seeds"], row["n_diverged"]) == (4, 1)
-    assert found.loc[("immediate", "past_cosine"), "n_diverged"] == 0
-
-
-def key_of(frame, learner):
-    row = frame[frame["learner"] == learner].iloc[0]
-    return {name: row[name] for name in KEYS}
-
-
 def test_what_was_not_measured_has_no_row_but_a_score_has():
     frame = with_probes()
     own = frame["learner"] == "immediate"
@@ -99,14 +70,6 @@ def test_what_was_not_measured_has_no_row_but_a_score_has():
     assert set(gone["measure"]) == set(SCORES)
     assert (gone["n_seeds"] == 0).all() and (gone["n_diverged"] == 5).all()
     assert gone[["mean", "sd", "t95_low", "t90_high"]].isna().all(axis=None)
-
-
-def test_one_seed_has_no_interval_and_columns_of_no_probe_are_no_measure():
-    single = build(with_probes(seeds=1))
-    assert single[["sd", "t95_low", "t90_high"]].isna().all(axis=None)
-    assert single["mean"].notna().all() and "no_probes_column" not in set(single["measure"])
-    without = build(models(["immediate"]).drop(columns="update_ratio"))
-    assert set(without["measure"]) == set(SCORES)
 
 
 def test_the_measures_are_what_probes_declare():

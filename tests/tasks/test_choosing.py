@@ -16,7 +16,6 @@ import measure  # noqa: E402
 import published  # noqa: E402
 import tables  # noqa: E402
 
-from orla import catalogue  # noqa: E402
 from orla.errors import OrlaError  # noqa: E402
 from orla.programs import compiling  # noqa: E402
 from orla.study.pretraining import Pretraining  # noqa: E402
@@ -68,16 +67,6 @@ def test_an_entry_that_is_not_one_row_is_refused(entry):
         published.rows([entry])
 
 
-def test_candidates_are_all_combinations():
-    entry = {
-        "given": {"kind": "sine"},
-        "tried": {"frequency": [0.1, 0.2], "shifted_by": [1.5, 1.1], "adapt": [400, 800]},
-    }
-    found = [(c["frequency"], c["shifted"]) for c in published.candidates(entry)]
-    assert found == [(0.1, 0.15), (0.1, 0.11), (0.2, 0.3), (0.2, 0.22)]
-    assert all(set(c) == {"kind", "frequency", "shifted"} for c in published.candidates(entry))
-
-
 def test_the_distance_is_in_powers_of_ten_from_the_nearer_end():
     wanted = pd.DataFrame(
         {
@@ -118,15 +107,6 @@ def test_what_diverges_is_no_ones_choice(small):
     assert np.isinf(found["immediate"]).all()
 
 
-def test_networks_are_pretrained_anew_for_what_they_depend_on(small):
-    trained = [
-        small.study({**SMALL, **changed}).networks["W_hh"]
-        for changed in ({}, {"shifted": 0.2}, {"adapt": 80}, {"noise": 0.1}, {"ahead": 3})
-    ]
-    assert trained[0] is trained[1] is trained[2]
-    assert not np.allclose(trained[0], trained[3]) and not np.allclose(trained[0], trained[4])
-
-
 def test_the_bench_is_that_of_the_study():
     on = measure.bench([1000])
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -134,17 +114,6 @@ def test_the_bench_is_that_of_the_study():
     assert list(on.rates) == config["grids"]["adam"]["step"]
     # The paper: "trained with w=1 pre-shift"; the rest as config.yaml has it.
     assert on.pretraining == Pretraining(window=1)
-
-
-def test_no_seed_is_one_of_a_study_and_no_other_learner_is_named():
-    chosen, again = set(choose.SEEDS), set(choose.AGAIN)
-    assert min(chosen | again) >= 1000 and not chosen & again
-    assert measure.LEARNER == "immediate"
-    others = set(catalogue.parts("learner")) - {"immediate"}
-    for file in (ROOT / "studies/choosing").iterdir():
-        if file.suffix in (".py", ".yaml"):
-            text = file.read_text(encoding="utf-8")
-            assert not [name for name in others if f'"{name}"' in text or f": {name}" in text]
 
 
 def test_the_nearest_candidate_is_chosen_for_all_instances_together():

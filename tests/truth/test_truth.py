@@ -10,9 +10,9 @@ from orla.results.base import Settings
 from orla.study import rates
 from orla.truth import studies, verdicts, worlds
 
-PAIRS, NETWORKS = 3, 2
+PAIRS, NETWORKS = 2, 2
 SETTINGS = Settings(resamples=100)
-STEPS = {"pretraining": 400, "adapt": 400, "heldout": 80}
+STEPS = {"pretraining": 400, "adapt": 160, "heldout": 80}
 
 
 @pytest.fixture(scope="module")

@@ -113,33 +113,33 @@ def test_a_run_says_what_it_does_and_how_far_it_is(study):
     assert any("steps (100%) done" in line for line in said)
 
 
-def test_a_second_run_does_nothing_and_the_default_profile_supplies_the_cores(study):
-    status, said = study.snakemake("all")
-    assert status == 0 and "Nothing to be done" in said, said
-
-
 REPORTED = {"Writing", "Complete:"}
 JUDGED, COMPARED = {"Judging", *REPORTED}, {"Comparing", "Judging", *REPORTED}
 ADAPTED = {"Adapting", *COMPARED}
 
 
+# One change of each depth of the workflow; the others are planned with `-m full`.
+CHANGES = [
+    ({"grids": {"adam": {"step": [0.001, 0.003]}}}, ADAPTED),
+    ({"statistics": {"margin_pp": 5.0}}, COMPARED),
+    ({"registrations": {"folders": []}}, JUDGED),
+    ("src/orla/engine/loop.py", ADAPTED),
+    ("src/orla/reports/page.py", REPORTED),
+    ("src/orla/sessions/from_spikes.py", {"Making", *ADAPTED}),
+]
+FURTHER = [
+    ({"horizons": {"learners": ["immediate"]}}, ADAPTED),
+    ({"registrations": {"assume": {"pair": None}}}, JUDGED),
+    ("src/orla/optimizers/sgd.py", ADAPTED),
+    ("src/orla/results/gaps.py", COMPARED),
+    ("src/orla/prereg/judge.py", JUDGED),
+    ("prereg/amendments/later.yaml", JUDGED),
+]
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [
-        ({"horizons": {"learners": ["immediate"]}}, ADAPTED),
-        ({"grids": {"adam": {"step": [0.001, 0.003]}}}, ADAPTED),
-        ({"statistics": {"margin_pp": 5.0}}, COMPARED),
-        ({"registrations": {"assume": {"pair": None}}}, JUDGED),
-        ({"registrations": {"folders": []}}, JUDGED),
-        ("src/orla/optimizers/sgd.py", ADAPTED),
-        ("src/orla/engine/loop.py", ADAPTED),
-        ("src/orla/results/gaps.py", COMPARED),
-        ("src/orla/prereg/judge.py", JUDGED),
-        ("src/orla/reports/page.py", REPORTED),
-        ("src/orla/sessions/from_spikes.py", {"Making", *ADAPTED}),
-        ("src/orla/errors.py", set()),
-        ("prereg/amendments/later.yaml", JUDGED),
-    ],
+    [*CHANGES, *(pytest.param(*further, marks=pytest.mark.full) for further in FURTHER)],
     ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_a_change_touches_what_depends_on_it_and_no_more(study, change, expected):
@@ -152,6 +152,13 @@ def test_a_change_touches_what_depends_on_it_and_no_more(study, change, expected
         with study.appended(change, text):
             jobs = study.planned()
     assert {job.split()[0] for job in jobs} == expected, jobs
+
+
+def test_a_second_run_does_nothing_nor_does_one_after_a_change_that_decides_nothing(study):
+    """The default profile supplies the cores."""
+    with study.appended("src/orla/errors.py"):
+        status, said = study.snakemake("all")
+    assert status == 0 and "Nothing to be done" in said, said
 
 
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
@@ -249,25 +256,25 @@ def with_a_spike_outside(path):
                 return
 
 
-def test_recordings_are_downloaded_once_checked_and_read(study, web):
+def test_recordings_are_downloaded_once_and_read_with_the_options_of_the_config(study, web):
     url, folder, requested = web
     mats = sorted(folder.glob("*.mat"))
-    with_a_spike_outside(mats[1])
-    md5 = {path.stem: hashlib.md5(path.read_bytes()).hexdigest() for path in mats}
+    with_a_spike_outside(mats[1])  # which is refused unless it is to be dropped
+    sources = {
+        "base_url": url,
+        "md5": {path.stem: hashlib.md5(path.read_bytes()).hexdigest() for path in mats},
+        "spikes_outside": "drop",
+    }
 
     def changed(**odoherty):
-        sources = {"base_url": url, "md5": md5} | odoherty
         return study.changed(
             name="recordings",
-            tasks={"recordings": {"source": "odoherty", "odoherty": sources}},
+            tasks={"recordings": {"source": "odoherty", "odoherty": sources | odoherty}},
             pathvars={"results": "results/web", "reports": "reports/web"},
         )
 
     target = "results/web/recordings/streams.npz"
-    line = changed().refused(target)
-    assert mats[1].stem in line and "spikes_outside" in line
-
-    changed(spikes_outside="drop").made(target)
+    changed().made(target)
     ours = Streams.load(study.folder / target)
     theirs = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
     assert np.array_equal(ours.a.X, theirs.a.X) and np.array_equal(ours.a.Y, theirs.a.Y)
@@ -275,51 +282,37 @@ def test_recordings_are_downloaded_once_checked_and_read(study, web):
     assert not ours.dataset["simulated"] and "SIMULATED" not in ours.dataset["label"]
 
     before = len(requested)
-    changed(spikes_outside="drop", timeout_s=45.0).made(target)
+    recordings = [f"recordings/{path.name}" for path in mats]
+    changed(timeout_s=45.0).made(*recordings, "--forcerun", "download")
     assert len(requested) == before, "a recording that is there was downloaded again"
-
-    (study.folder / "recordings" / mats[0].name).unlink()
-    line = changed(spikes_outside="drop", md5=md5 | {mats[0].stem: "0" * 32}).refused(target)
-    assert mats[0].name in line
-    assert not (study.folder / "recordings" / mats[0].name).exists()
 
 
 def test_nwb_files_of_others_give_streams_in_their_unit(study):
     sessions = {name: f"{RESULTS}/recordings/sessions/{name}.nwb" for name in SESSIONS}
-    targets = []
-    for name, metres in (("own", None), ("inches", 0.0254)):
-        source = {"files": sessions, "cursor": "finger_pos", "metres_per_unit": metres}
-        study.changed(
-            tasks={"recordings": {"source": "nwb", "nwb": source}},
-            pathvars={"results": f"results/{name}", "reports": f"reports/{name}"},
-        )
-        session = f"results/{name}/recordings/sessions/{SESSIONS[0]}.nwb"
-        if name == "own":
-            study.made(f"results/{name}/recordings/streams.npz")
-        else:
-            study.made(session)
-        targets.append(study.folder / session)
-    with h5py.File(targets[0]) as own, h5py.File(targets[1]) as inches:
-        ours, theirs = (positions(file) for file in (own, inches))
-    assert np.allclose(theirs, 0.0254 * ours) and np.abs(ours).max() > 0
-    read = Streams.load(study.folder / "results/own/recordings/streams.npz")
-    tiny = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
-    assert np.allclose(read.a.X, tiny.a.X)
-    other = study.changed(
-        tasks={"recordings": {"source": "nwb", "nwb": source | {"cursor": "elbow_pos"}}},
-        pathvars={"results": "results/other", "reports": "reports/other"},
+    source = {"files": sessions, "cursor": "finger_pos", "metres_per_unit": 0.0254}
+    study.changed(
+        tasks={"recordings": {"source": "nwb", "nwb": source}},
+        pathvars={"results": "results/inches", "reports": "reports/inches"},
     )
-    line = other.refused(f"results/other/recordings/sessions/{SESSIONS[0]}.nwb")
-    assert "elbow_pos" in line and "finger_pos" in line
+    study.made("results/inches/recordings/streams.npz")
+    name = f"recordings/sessions/{SESSIONS[0]}.nwb"
+    with h5py.File(study.folder / "results/inches" / name) as inches:
+        ours = positions(inches, "cursor")
+    with h5py.File(study.folder / RESULTS / name) as file:
+        theirs = positions(file, "finger")
+    assert np.allclose(ours, 0.0254 * theirs) and np.abs(theirs).max() > 0
+    read, tiny = (
+        Streams.load(study.folder / results / "recordings/streams.npz")
+        for results in ("results/inches", RESULTS)
+    )
+    assert np.allclose(read.a.X, tiny.a.X)
 
 
-def positions(file):
-    """The cursor's samples of an NWB file of ours."""
+def positions(file, of):
+    """The samples of a series of positions in an NWB file of ours."""
     found = []
     file.visititems(
-        lambda name, item: (
-            found.append(item[()]) if name.endswith("data") and "cursor" in name else None
-        )
+        lambda name, item: found.append(item[()]) if name.endswith("data") and of in name else None
     )
     [samples] = found
     return samples
@@ -335,32 +328,16 @@ def test_binned_recordings_become_streams(study):
             vel=random.normal(size=(1000, 2)),
             bin_s=0.1,
         )
-    binned = {"files": {name: f"recordings/{name}.npz" for name in ("one", "two")}}
-
-    def changed(bin_s, **parts):
-        return study.changed(
-            tasks={
-                "recordings": {
-                    "source": "binned",
-                    "pairs": {"indy": {"a": "one", "b": "two"}},
-                    "binned": binned,
-                    "preparation": {"bin_s": bin_s, "features": {"method": "pca", "count": 6}},
-                    "parts": parts,
-                }
-            },
-            pathvars={"results": "results/bins", "reports": "reports/bins"},
-        )
-
-    target = "results/bins/recordings/streams.npz"
-    changed(0.1).made(target)
-    first = Streams.load(study.folder / target)
-    assert first.b.X.shape == (800, 6)  # B's components are found on its first fifth
-    changed(0.1, splits={"50-50": None}).made(target)
-    second = Streams.load(study.folder / target)
-    assert np.array_equal(first.a.X, second.a.X) and np.array_equal(first.b.X, second.b.X)
-
-    line = changed(0.05).refused(target)
-    assert "bin_s is 0.1" in line and "set it to 0.1" in line
+    binned = {
+        "source": "binned",
+        "pairs": {"indy": {"a": "one", "b": "two"}},
+        "binned": {"files": {name: f"recordings/{name}.npz" for name in ("one", "two")}},
+        "preparation": {"bin_s": 0.1, "features": {"method": "pca", "count": 6}},
+    }
+    study.changed(tasks={"recordings": binned}, pathvars={"results": "results/bins"})
+    study.made("results/bins/recordings/streams.npz")
+    made = Streams.load(study.folder / "results/bins/recordings/streams.npz")
+    assert made.b.X.shape == (800, 6)  # B's components are found on its first fifth
 
 
 def test_snakemakes_own_report(study):
@@ -377,10 +354,15 @@ def test_snakemakes_own_report(study):
             {"horizons": {"learners": ["imediate"]}},
             '"horizons.learners" cannot be "imediate", of which no condition runs on recordings',
         ),
-        ({"plugins": ["mine"]}, "broken.py: the plug-in cannot be imported: ModuleNotFoundError"),
-        (
+        pytest.param(
+            {"plugins": ["mine"]},
+            "broken.py: the plug-in cannot be imported: ModuleNotFoundError",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
             {"registrations": {"folders": ["prereg", "mine"]}},
             "has mine, which has no LOCK; make one with: mkdir -p mine && touch mine/LOCK",
+            marks=pytest.mark.full,
         ),
     ],
 )
@@ -402,30 +384,19 @@ def test_the_workflow_is_read_without_pytorch(study, tmp_path):
     assert status == 0 and "Nothing to be done" in said, said
 
 
-def test_recordings_without_a_source_are_simulated(study):
+def test_recordings_are_prepared_alone_and_simulated_where_they_have_no_source(study):
     bare = {"kind": "recordings", "pairs": {"p": {"a": "first", "b": "second"}}}
     more = [{**study.config["conditions"][0], "tasks": ["bare"]}]
-    study.changed(tasks={"bare": bare}, conditions=study.config["conditions"] + more)
-    planned = study.planned()
-    assert "Simulating results/tiny/bare/sessions/first+second/first.mat" in " ".join(planned)
-
-
-def test_recordings_are_prepared_alone(study):
-    elsewhere = {"results": "results/prepared", "reports": "prepared"}
-    jobs = study.changed(pathvars=elsewhere).planned("prepared")
+    study.changed(
+        tasks={"bare": bare},
+        conditions=study.config["conditions"] + more,
+        pathvars={"results": "results/prepared", "reports": "prepared"},
+    )
+    jobs = study.planned("prepared")
+    assert "Simulating results/prepared/bare/sessions/first+second/first.mat" in " ".join(jobs)
     kinds = {job.split()[0] for job in jobs}
     assert {"Simulating", "Converting", "Making"} <= kinds, jobs
     assert not kinds & {"Pretraining", "Adapting", "Writing"}, jobs
-
-
-def test_a_split_that_leaves_nothing_ends_the_run_with_one_line(study):
-    study.changed(
-        tasks={"recordings": {"parts": {"tail_steps": 9000}}},
-        pathvars={"results": "results/none", "reports": "none"},
-    )
-    line = study.refused("all")
-    assert "a_pretraining is empty" in line and "lower tail_steps" in line
-    assert not list((study.folder / "results/none").rglob("*.safetensors"))
 
 
 def test_a_changed_registration_is_refused(study):
