@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,11 @@ def indices(name: str, data: Any, most: int) -> np.ndarray:
     return values
 
 
-def ragged(name: str, column: Any, rows: int) -> list[np.ndarray]:
+def ragged(
+    name: str, column: Any, rows: int, kind: Callable[[Any], np.ndarray] = np.float64
+) -> list[np.ndarray]:
     """The rows of an indexed column of numbers; the index must end where the numbers do."""
-    values = numbers(name, column.target.data)
+    values = kind(values_of(name, column.target.data, "fiu", "numbers"))
     ends = indices(f"{name}_index", column.data, len(values))
     if len(ends) != rows or (np.diff(ends) < 0).any() or ends[-1] != len(values):
         raise OrlaError(

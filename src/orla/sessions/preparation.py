@@ -9,8 +9,6 @@ first steps, and B's stream begins after those steps. The dataset record says so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 
 from orla.catalogue import option
@@ -70,6 +68,13 @@ class Preparation:
     )
     features: Features = field(default_factory=Features)
     target: Target = field(default_factory=Target)
+    least_kept: float = option(
+        0.5,
+        "Least share of a recording that becomes steps, where gaps and NaN are left out; of a "
+        "recording with less nothing is made.",
+        least=0,
+        most=1,
+    )
 
 
 def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.ndarray:
@@ -112,9 +117,3 @@ def inputs_of(
             on_b = Projection.fit(b[:b_fit_steps], count, where[1])
         a, b = on_a(a), on_b(b)
     return scaled((a, b), n_pretraining, names, where[0])
-
-
-def kept(stream: Stream, units: int, of_units: int) -> dict[str, Any]:
-    """How much of a session a stream holds, for the dataset record."""
-    scored = len(stream) if stream.scored is None else int(stream.scored.sum())
-    return {"steps": len(stream), "scored": scored, "units": units, "of_units": of_units}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from orla.schema import nearest
 from orla.sessions import nwb, simulator, zenodo
 from orla.sessions.binned import Source as BinnedSource
 from orla.sessions.binned import read as read_binned
+from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import prepare
 from orla.sessions.nwb import Source as NWBSource
@@ -155,16 +157,22 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         Raises:
             OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
         """
-        if self.source == "binned":
-            transform = self.preparation.transform
-            a, b = (read_binned(p, self.binned, transform=transform) for p in (path_a, path_b))
-        else:
-            a, b = nwb.read_session(path_a), nwb.read_session(path_b)
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
+        how, tail = self.preparation, self.parts.tail_steps
         if self.source == "binned":
-            return prepare_binned(a, b, self.binned, self.preparation, self.parts, dataset)
-        return prepare(a, b, self.preparation, tail_steps=self.parts.tail_steps, dataset=dataset)
+            read = partial(
+                read_binned, source=self.binned, transform=how.transform, least_kept=how.least_kept
+            )
+            same = Correspondence(
+                self.binned.columns, "binned.columns of the config says so", "binned.columns"
+            )
+            return prepare_binned(
+                read(path_a), read(path_b), same, how, tail_steps=tail, dataset=dataset
+            )
+        a, b = nwb.read_session(path_a), nwb.read_session(path_b)
+        channels = self.nwb.channels if self.source == "nwb" else None
+        return prepare(a, b, how, tail_steps=tail, dataset=dataset, channels=channels)
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]
