@@ -1,23 +1,6 @@
 # From recordings to the streams of each pair of sessions.
 
 
-rule simulate:
-    output:
-        a="<results>/{task}/sessions/{a}+{b}/{a}.mat",
-        b="<results>/{task}/sessions/{a}+{b}/{b}.mat",
-    log:
-        "<logs>/simulate/{task}/{a}+{b}.log",
-    resources:
-        mem_mb=2000,
-    params:
-        task=lambda w: recording(w.task, next(iter(STUDY["tasks"][w.task]["pairs"]))),
-        code=code("orla.sessions.simulator"),
-    message:
-        "Simulating {output.a} and {output.b}"
-    script:
-        "../scripts/simulate.py"
-
-
 # A file that is there and has the right checksum stays whatever else of the config changes.
 rule download:
     output:

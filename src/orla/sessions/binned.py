@@ -200,9 +200,7 @@ def _check(
     return whole
 
 
-def _begins(
-    whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Boundaries
-) -> np.ndarray:
+def _begins(whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
     """Where stretches begin, of the steps of `whole`."""
     begins = np.append(True, ~whole[:-1])
     for name in boundaries.changes:

@@ -35,8 +35,9 @@ def seconds(values: Any) -> np.ndarray:
     """Times as float64; of those in single precision the shortest decimals that are stored so.
 
     A sample at 0.7 s is 0.699999988 in single precision, which a bin that begins at 0.7 would lose.
+    Writers such as pynwb store such numbers in double precision, so the numbers tell, not the type.
     """
-    values = np.asarray(values)
-    if values.dtype.kind == "f" and values.dtype.itemsize < 8:
-        return values.astype(str).astype(np.float64)
-    return values.astype(np.float64)
+    values = np.asarray(values).astype(np.float64)
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    return single.astype(str).astype(np.float64) if np.array_equal(single, values) else values

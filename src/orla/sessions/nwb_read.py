@@ -14,10 +14,10 @@ import pynwb
 from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.sessions import clocks, hdf5
+from orla.sessions.nwb_fields import numbers
 from orla.sessions.nwb_left_out import left_out
 from orla.sessions.nwb_series import decoded, scale_of, series_of, timestamps
 from orla.sessions.nwb_units import channels_of, spike_times, units_of
-from orla.sessions.nwb_fields import numbers
 from orla.sessions.nwb_write import CURSORS, OURS
 from orla.sessions.session import Session
 
@@ -65,7 +65,7 @@ class Source:
     )
 
 
-def read_session(path: str | Path, source: Source = Source()) -> Session:  # noqa: B008
+def read_session(path: str | Path, source: Source = Source()) -> Session:
     """Read units and positions of any NWB file, such as those of DANDI 000129 (MC_RTT).
 
     Args:
@@ -104,7 +104,8 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:  # noq
             unit_channel=unit_channel,
             unit_sorted=is_sorted,
             time_s=cursor.time_s,
-            behavior={CURSORS[not cursor.is_position]: cursor.values} | _finger(file, cursor.time_s),
+            behavior={CURSORS[not cursor.is_position]: cursor.values}
+            | _finger(file, cursor.time_s),
             areas=areas,
             source=file.session_description or "",
             cursor=kept.get("cursor", cursor.name),

@@ -156,9 +156,7 @@ def timestamps(series: pynwb.TimeSeries) -> np.ndarray:
     return time_s
 
 
-def _values(
-    series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool
-) -> np.ndarray:
+def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool) -> np.ndarray:
     """The chosen columns of a series, (k, d), after its own conversion and offset."""
     shape = np.shape(series.data)
     told = f"{series.name}: its shape is {shape}"

@@ -95,7 +95,9 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
     groups = {
         area: file.create_electrode_group(
             name=re.sub("[/:]", "_", f"array_{area}"),  # names in HDF5 hold neither
-            description=f"Electrodes in {area}", location=area, device=device
+            description=f"Electrodes in {area}",
+            location=area,
+            device=device,
         )
         for area in dict.fromkeys(session.areas)
     }

@@ -9,13 +9,13 @@ first steps, and B's stream begins after those steps. The dataset record says so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
 import numpy as np
 
 from orla.catalogue import option
 from orla.sessions.channels import require_enough, top_channels
 from orla.sessions.projection import Projection
 from orla.sessions.scaling import Pair, scaled
-from orla.tasks.stream import Stream
 
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 

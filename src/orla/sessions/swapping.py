@@ -48,7 +48,10 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
         "account": {
             side: whole.dataset["account"]["a"]
             | account
-            | {"steps": len(stream), "scored": len(stream) if stream.scored is None else int(stream.scored.sum())}
+            | {
+                "steps": len(stream),
+                "scored": len(stream) if stream.scored is None else int(stream.scored.sum()),
+            }
             for side, stream in (("a", a), ("b", b))
         },
         "swap": {

@@ -143,10 +143,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             settings = replace(settings, drift=replace(settings.drift, scale=scale))
         return replace(settings, seed=self.seed(pair))
 
-    def simulate(self, pair: str, path_a: Path | str, path_b: Path | str) -> None:
-        """Write the two simulated sessions of a pair as MATLAB files."""
-        simulator.write(path_a, path_b, self.simulation(pair))
-
     def streams(
         self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""
     ) -> Streams:

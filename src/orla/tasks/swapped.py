@@ -106,9 +106,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         if self.source != "binned":
             return self.of_session(pair, nwb.read_session(path_a), dataset)
         how = self.preparation
-        whole = read_binned(
-            path_a, self.binned, transform=how.transform, least_kept=how.least_kept
-        )
+        whole = read_binned(path_a, self.binned, transform=how.transform, least_kept=how.least_kept)
         return self._swapped(pair, whole, dataset)
 
     def of_session(self, pair: str, session: Session, dataset: dict[str, Any]) -> Streams:
