@@ -4,7 +4,9 @@ import pytest
 from made import K, T, arrays, edited, with_spikes
 
 from orla.errors import OrlaError
-from orla.sessions import mat_read, mat_write, nwb
+import made_mat as mat_write
+
+from orla.sessions import mat_read, nwb
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import scipy.io
 from made import K, arrays
 
 from orla.errors import OrlaError
-from orla.sessions import mat_write
+import made_mat as mat_write
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ import pytest
 from made import arrays
 
 from orla.errors import OrlaError
-from orla.sessions import mat_read, mat_write, nwb
+import made_mat as mat_write
+
+from orla.sessions import mat_read, nwb
 
 GIGABYTE = 1 << 30
 

@@ -23,6 +23,15 @@ def stream_settings(w):
     return spec
 
 
+def splits_of(w):
+    """The splits of a stream that are run, and the horizons at which models of each are scored."""
+    found = {}
+    for c in PLAN.conditions:
+        if c.domain == w.domain:
+            found.setdefault(c.split, set()).update(PLAN.horizons(c))
+    return {split: sorted(found[split]) for split in sorted(found)}
+
+
 def file_of(task, session):
     """The file of a session before any conversion."""
     if SOURCES[task] == "odoherty":

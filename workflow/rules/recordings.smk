@@ -54,7 +54,7 @@ rule streams:
     params:
         task=stream_settings,
         parts=lambda w: {k: v for k, v in settings_of(w.domain).items() if k == "parts"},
-        splits=lambda w: sorted({c.split for c in PLAN.conditions if c.domain == w.domain}),
+        splits=splits_of,
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],
         code=lambda w: code("orla.study.simulated", parts=[("task", settings_of(w.domain)["kind"])]),

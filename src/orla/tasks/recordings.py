@@ -54,7 +54,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     """Pairs of sessions; variants are the splits of session B and the stationary control.
 
     Raises:
-        OrlaError: a name that cannot be part of a path, or a session that the source lacks.
+        OrlaError: a name that cannot be part of a path.
     """
 
     needs_files: ClassVar[bool] = True
@@ -91,18 +91,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 raise OrlaError(
                     f"recordings: {name!r} becomes part of a path; give a text of letters, digits, "
                     "_, - and ."
-                )
-        known = {
-            "simulated": dict.fromkeys(self.sessions, ""),
-            "odoherty": dict.fromkeys(self.sessions, ""),
-            "nwb": self.nwb.files,
-            "binned": self.binned.files,
-        }[self.source]
-        for session in self.sessions:
-            if session not in known:
-                raise OrlaError(
-                    f'recordings: "{self.source}.files" has no session {session}; '
-                    f"{nearest(session, known)}"
                 )
 
     @property
