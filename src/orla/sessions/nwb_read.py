@@ -18,7 +18,7 @@ from orla.sessions.nwb_fields import numbers
 from orla.sessions.nwb_left_out import left_out
 from orla.sessions.nwb_series import decoded, scale_of, series_of, timestamps
 from orla.sessions.nwb_units import channels_of, spike_times, units_of
-from orla.sessions.nwb_write import CURSORS, OURS
+from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN
 from orla.sessions.session import Session
 
 _FINGER = "finger_pos"
@@ -110,7 +110,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             source=file.session_description or "",
             cursor=kept.get("cursor", cursor.name),
             arrays=arrays,
-            subject=(file.subject.subject_id or "") if file.subject else "",
+            subject=_subject(file),
             unit=cursor.unit,
             left_out=left_out(file, units, cursor.time_s, trials=source.trials, ours=ours),
             spikes_dropped=kept.get("spikes_dropped", {}) | dropped,
@@ -124,6 +124,11 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
 def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
     with pynwb.NWBHDF5IO(str(path), mode="r", load_namespaces=True) as io:
         yield io.read()
+
+
+def _subject(file: pynwb.NWBFile) -> str:
+    name = (file.subject.subject_id or "") if file.subject else ""
+    return "" if name.lower() == UNKNOWN else name
 
 
 def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:

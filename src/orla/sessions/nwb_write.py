@@ -23,6 +23,7 @@ from orla.sessions import hdf5
 from orla.sessions.session import Session
 
 CURSORS = ("cursor_pos", "cursor_values")  # a position, or values that are decoded themselves
+UNKNOWN = "unknown"
 OURS = "Written by orla: "  # and what NWB has no place for, as JSON
 _NAMESPACE = uuid.UUID("6f2b4f0e-3a5d-5c1b-9d0a-0c9f6e0b7a11")
 
@@ -41,7 +42,8 @@ def write_session(session: Session, path: str | Path) -> None:
         raise OrlaError(f"{path}: the session {session.name} has no units or no behavior to write")
     identifier = _content_hash(session)
     start = _start_time(session.name)
-    subject = pynwb.file.Subject(subject_id=session.subject) if session.subject else None
+    # What is not known of the subject is said to be unknown, as validators ask.
+    subject = pynwb.file.Subject(subject_id=session.subject or UNKNOWN, sex="U", age="P0D/")
     file = pynwb.NWBFile(
         session_description=session.source or f"Recording {session.name}",
         notes=_notes(session),
@@ -139,8 +141,10 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
         ),
         is_sorted,
     ]
+    apart = np.concatenate([np.diff(times) for times in session.unit_spikes])
     return Units(
         name="units",
+        resolution=float(apart[apart > 0].min()) if (apart > 0).any() else None,
         description="Sorted units and unsorted threshold crossings",
         id=np.arange(count),
         columns=columns,
@@ -162,7 +166,7 @@ def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
             "timestamps": _packed(session.time_s) if first is None else first,
         }
         if name == CURSORS[1]:
-            series = pynwb.TimeSeries(unit=session.unit or "unknown", **about)
+            series = pynwb.TimeSeries(unit=session.unit or UNKNOWN, **about)
         else:
             series = SpatialSeries(unit="meters", reference_frame="the workspace's own", **about)
         first = first or series
