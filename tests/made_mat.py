@@ -16,6 +16,8 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.sessions import hdf5
+from orla.sessions.simulator.days import both_days
+from orla.sessions.simulator.settings import Settings
 
 _HEADER_BYTES = 512
 _REFERENCES = "#refs#"
@@ -64,6 +66,21 @@ def write_session(
         _write_array(file, "finger_pos", np.asarray(finger_pos, float))
         _write_array(file, "target_pos", np.asarray(target_pos, float))
         _write_cells(file, "spikes", [[_column(times) for times in row] for row in spikes])
+
+
+def simulate(path_a: Path | str, path_b: Path | str, settings: Settings) -> None:
+    """Write both sessions of a simulated pair."""
+    names = [f"M1 {i + 1:03d}" for i in range(settings.array.n_channels)]
+    for path, (reaching, spikes) in zip((path_a, path_b), both_days(settings), strict=True):
+        write_session(
+            path,
+            chan_names=names,
+            t=reaching.t,
+            cursor_pos=reaching.cursor_mm,
+            finger_pos=reaching.finger_cm,
+            target_pos=reaching.target_mm,
+            spikes=spikes,
+        )
 
 
 def _column(values: np.ndarray) -> np.ndarray:

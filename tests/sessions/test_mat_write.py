@@ -1,11 +1,11 @@
 import h5py
+import made_mat as mat_write
 import numpy as np
 import pytest
 import scipy.io
 from made import K, arrays
 
 from orla.errors import OrlaError
-import made_mat as mat_write
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ import sys
 from pathlib import Path
 
 import h5py
+import made_mat as mat_write
 import numpy as np
 import pytest
 from made import arrays
 
 from orla.errors import OrlaError
-import made_mat as mat_write
-
 from orla.sessions import mat_read, nwb
 
 GIGABYTE = 1 << 30
@@ -33,8 +32,9 @@ def test_convert_gives_what_read_session_gives(mat):
     np.testing.assert_array_equal(through.time_s, direct.time_s)
     for one, other in zip(through.unit_spikes, direct.unit_spikes, strict=True):
         np.testing.assert_array_equal(one, other)
-    for name, values in direct.behavior.items():
-        np.testing.assert_array_equal(through.behavior[name], values)
+    for name, values in through.behavior.items():
+        np.testing.assert_array_equal(direct.behavior[name], values)
+    assert set(through.behavior) == {"cursor_pos", "finger_pos"}
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(mat, monkeypatch):

@@ -7,6 +7,7 @@ setting, or takes one thing for another, gives other numbers than these.
 import dataclasses
 from pathlib import Path
 
+import made_mat
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,7 +114,7 @@ def sessions(tmp_path_factory):
     folder, found = tmp_path_factory.mktemp("sessions"), {}
     for pair, settings in SIMULATED.items():
         paths = [folder / f"{pair}_{day}.mat" for day in "ab"]
-        simulator.write(*paths, settings)
+        made_mat.simulate(*paths, settings)
         for path in paths:
             nwb.write_session(mat_read.read_session(path), path.with_suffix(".nwb"))
         found[pair] = tuple(nwb.read_session(path.with_suffix(".nwb")) for path in paths)
@@ -365,7 +366,14 @@ def test_the_statistics_are_those_of_the_settings(results, wide):
 
 @pytest.mark.parametrize(
     "change",
-    [{"margin_pp": 3.0}, {"margin_variance": 0.02}, {"alpha": 0.05}, {"resamples": 9}, {"seed": 0}, {"main": "exact"}],
+    [
+        {"margin_pp": 3.0},
+        {"margin_variance": 0.02},
+        {"alpha": 0.05},
+        {"resamples": 9},
+        {"seed": 0},
+        {"main": "exact"},
+    ],
     ids=str,
 )
 def test_no_setting_of_the_statistics_could_be_dropped_unseen(wide, change):

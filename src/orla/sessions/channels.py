@@ -58,10 +58,11 @@ def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b:
     columns = {key: i for i, key in enumerate(on_b)}
     missing = [key for key in keys if key not in columns]
     if missing:
-        first = missing[0] if isinstance(missing[0], str) else " ".join(map(str, missing[0]))
+        array, name = missing[0] if isinstance(missing[0], tuple) else ("", str(missing[0]))
+        first = name if name.startswith(array) else f"{array} {name}"
         raise OrlaError(
             f"{b}: lacks {len(missing)} of the {len(keys)} channels of {a} (the first is "
-            f"'{first.strip()}'); take two sessions of one array, or declare other channels: "
+            f"'{first}'); take two sessions of one array, or declare other channels: "
             "channels: different, with features {method: pca, of: own}"
         )
     return [columns[key] for key in keys]

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
 import h5py
+import made_mat
 import numpy as np
 
-from orla.sessions import simulator
 from orla.sessions.simulator import ArraySettings, Settings, TaskSettings
 
 SMALL = Settings(
@@ -19,7 +19,7 @@ def cells(path, name):
 def write(folder, settings=SMALL, seed=0):
     folder.mkdir(exist_ok=True)
     paths = folder / "a.mat", folder / "b.mat"
-    simulator.write(*paths, replace(settings, seed=seed))
+    made_mat.simulate(*paths, replace(settings, seed=seed))
     return paths
 
 
