@@ -16,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pynwb
-from pynwb.behavior import Position, SpatialSeries
+from pynwb.behavior import BehavioralTimeSeries, Position, SpatialSeries
 from pynwb.misc import Units
 
 HZ, SECONDS, UNITS = 250, 40.0, 8
@@ -223,6 +223,17 @@ def crossings(*names):
     return {"own_units": False, "fill": fill}
 
 
+def muscles(file):
+    day = file.session_start_time.day
+    emg = np.random.default_rng(day).normal(size=(int(SECONDS * HZ) + 1, 3))
+    names = ("APB", "FCR", "FDS")
+    series = [
+        pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
+        for n, x in zip(names, emg.T, strict=True)
+    ]
+    file.add_acquisition(BehavioralTimeSeries(name="emg", time_series=series))
+
+
 def turned(path):
     with h5py.File(path, "r+") as file:
         group = file["processing/behavior/hand"]
@@ -354,6 +365,12 @@ MET = [
         nwb={"cursor": ["x", "y"]}),
     Met(MEANING, "the same, without a word", **both(XY), nwb={"cursor": None},
         refused=f"There are: {PATH}/x, {PATH}/y; name one as nwb.cursor"),
+    Met(MEANING, "a container of x and y: `cursor: Position`, both days",
+        **both({"series": lambda t, p: [Position(spatial_series=[
+            hand(p[:, 1], "y"), hand(p[:, 0], "x")])]}), nwb={"cursor": "Position"}),
+    Met(MEANING, "muscles in a container, as FALCON M1 has: `cursor: emg`, `series: values`, both",
+        **both({"fill": muscles}), nwb={"cursor": "emg", "series": "values"},
+        told="taken; each is decoded", held=lambda found, _: found.b.Y.shape == (800, 3)),
     Met(MEANING, "two LEDs in four columns", LED,
         refused=r"shape is \(10001, 4\): which of 4 columns are x and y\? Name nwb\.columns"),
     Met(MEANING, "the same, with `columns: [0, 1]`, both days", **both(LED),

@@ -38,7 +38,7 @@ class Study:
 
     def changed(self, **changes):
         """Write the overlay with changes, a mapping into what is there; without any, as it was."""
-        text = yaml.safe_dump(_merged(self.config, changes))
+        text = yaml.safe_dump(merged(self.config, changes))
         (self.folder / "overlay.yaml").write_text(text)
         return self
 
@@ -103,10 +103,10 @@ class Study:
         return {path for path, kept in reported if not kept}
 
 
-def _merged(config, changes):
+def merged(config, changes):
     merged = dict(config)
     for key, value in changes.items():
         old = merged.get(key)
         both = isinstance(value, dict) and isinstance(old, dict)
-        merged[key] = _merged(old, value) if both else value
+        merged[key] = merged(old, value) if both else value
     return merged

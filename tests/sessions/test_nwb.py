@@ -1,3 +1,5 @@
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -393,6 +395,29 @@ def test_a_part_that_cannot_be_decompressed_is_one_line(path):
     ) as caught:
         nwb.read_session(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_another_program_has_open_is_named_as_locked(path):
+    nwb.write_session(session(), path)
+    code = "import h5py, sys; f = h5py.File(sys.argv[1], 'r+'); print(flush=True); input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as writer:
+        writer.stdout.readline()
+        with pytest.raises(OrlaError, match="it is locked: .* HDF5_USE_FILE_LOCKING=FALSE"):
+            nwb.read_session(path)
+        writer.communicate(b"\n")
+    nwb.read_session(path)
+
+
+def test_a_file_without_permission_is_named_as_that(path, monkeypatch):
+    nwb.write_session(session(), path)
+
+    def denied(*given, **more):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(pynwb, "NWBHDF5IO", denied)
+    with pytest.raises(OrlaError, match="you have no permission to; ask its owner, or chmod u"):
+        nwb.read_session(path)
 
 
 def test_a_series_too_large_to_read_is_refused(path):

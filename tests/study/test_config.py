@@ -75,7 +75,7 @@ tasks.recordings.parts.cut: 100 -> immediate-200 updates every 200 ... of record
 tasks.recordings.parts.cut: 333 -> immediate-200 updates every 200 ... of recordings has 333; make
 tasks.recordings.source: odohery -> "~" cannot be "odohery"; the nearest is "odoherty"
 tasks.recordings.kind: recording -> "~" cannot be "recording"; the nearest is "recordings"
-tasks.recordings.source: nwb -> "tasks.recordings.nwb.files" has no session ... pair indy ... indy: null
+tasks.recordings.source: nwb -> recordings.nwb.files" has no session ... pair indy ... indy: null
 tasks.mine: {kind: recordings, source: binned, pairs: {p: {a: one, b: two}}, \
 binned: {files: {one: 1, tow: 2}}} -> "~.binned.files.one" must be text, not 1 ... in quotes
 tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}}, \

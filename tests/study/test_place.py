@@ -15,5 +15,5 @@ def test_another_working_folder_and_a_python_in_a_folder_with_a_space_are_refuse
         (tmp_path / "elsewhere").mkdir()
         require_place(tmp_path / "elsewhere")
     monkeypatch.setattr(sys, "executable", "/My Drive/.venv/bin/python")
-    with pytest.raises(OrlaError, match="/My Drive/.*: Snakemake cannot start a Python whose path"):
+    with pytest.raises(OrlaError, match=r"/My Drive/.*: Snakemake cannot start a Python whose"):
         require_place(tmp_path)

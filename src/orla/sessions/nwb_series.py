@@ -96,7 +96,7 @@ def decoded(
         paths = [_only(series, told)]
     else:
         wanted = [cursor] if isinstance(cursor, str) else cursor
-        paths = [named("cursor", name, series, told)[0] for name in wanted]
+        paths = [path for name in wanted for path in _named(name, series, told)]
     items = [series[path] for path in paths]
     is_position &= not paths[0].endswith(f"/{CURSORS[1]}")
     time_s = timestamps(items[0])
@@ -114,6 +114,14 @@ def decoded(
         unit = "m"
     name = (cursor if isinstance(cursor, str) else ", ".join(cursor)) if cursor else paths[0]
     return Decoded(name, values, time_s, unit, is_position)
+
+
+def _named(wanted: str, series: Mapping[str, pynwb.TimeSeries], told: Sequence[str]) -> list[str]:
+    """The path of the series of that name; of a container of 1-D series all of theirs."""
+    inside = [path for path in series if f"/{wanted}/" in f"/{path}"]
+    if inside and all(np.ndim(series[path].data) == 1 for path in inside):
+        return inside
+    return [named("cursor", wanted, series, told)[0]]
 
 
 def _only(series: Mapping[str, pynwb.TimeSeries], told: Sequence[str]) -> str:
