@@ -68,18 +68,14 @@ def _notes(session: Session) -> str:
 
 
 def _content_hash(session: Session) -> str:
-    digest = hashlib.sha256()
-    texts = [session.name, session.source, session.subject, session.unit, _notes(session)]
-    texts += [*session.channels, *session.areas, *session.arrays, repr(session.left_out)]
-    for text in texts:
-        digest.update(text.encode() + b"\0")
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
-    for name in sorted(session.behavior):
-        digest.update(name.encode() + b"\0")
-        arrays.append(session.behavior[name])
+    arrays += session.behavior.values()
+    said = [v for v in vars(session).values() if isinstance(v, (str, list, dict))]
+    said = [v for v in said if v is not session.unit_spikes and v is not session.behavior]
+    shapes = [np.shape(array) for array in arrays]
+    digest = hashlib.sha256(json.dumps([said, list(session.behavior), shapes]).encode())
     for array in arrays:
-        digest.update(repr(np.shape(array)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()[:32]
 
 
@@ -94,14 +90,10 @@ def _start_time(name: str) -> datetime:
 
 def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
     device = file.create_device(name="array", description="Electrode array")
+    # Groups have numbers, because names in HDF5 hold neither "/" nor ":".
     groups = {
-        area: file.create_electrode_group(
-            name=re.sub("[/:]", "_", f"array_{area}"),  # names in HDF5 hold neither
-            description=f"Electrodes in {area}",
-            location=area,
-            device=device,
-        )
-        for area in dict.fromkeys(session.areas)
+        area: file.create_electrode_group(f"array_{i}", f"Electrodes in {area}", area, device)
+        for i, area in enumerate(dict.fromkeys(session.areas))
     }
     file.add_electrode_column(name="channel_name", description="Name of the channel")
     file.add_electrode_column(name="array", description="Its array; none for a unit")
