@@ -104,9 +104,10 @@ class Study:
 
 
 def merged(config, changes):
-    merged = dict(config)
+    """A config with changes in the keys that they name."""
+    found = dict(config)
     for key, value in changes.items():
-        old = merged.get(key)
+        old = found.get(key)
         both = isinstance(value, dict) and isinstance(old, dict)
-        merged[key] = merged(old, value) if both else value
-    return merged
+        found[key] = merged(old, value) if both else value
+    return found

@@ -132,6 +132,17 @@ def test_columns_that_correspond_are_chosen_and_scaled_on_a_alone():
     assert np.abs(other.b.X - streams.b.X).max() > 0.1
 
 
+def test_signals_that_swing_about_zero_may_be_rectified():
+    a, b = binned_days((17, 17))
+    swing = np.where(np.arange(17) % 2, -1.0, 1.0)
+    preparation = Preparation(0.1, transform="absolute", features=Features("top_channels", 17))
+    known = Correspondence("same", "the test says so")
+    days = [replace(day, inputs=day.inputs * swing) for day in (a, b)]
+    found = prepare_binned(*days, known, preparation, tail_steps=0.3, dataset=DATASET)
+    fitted = a.inputs[:630]
+    np.testing.assert_allclose(found.b.X, (b.inputs - fitted.mean(0)) / fitted.std(0))
+
+
 def test_components_of_columns_that_correspond_are_those_of_a():
     a, b = binned_days((17, 17))
     streams = made(a, b, "same", n_inputs=2)

@@ -17,6 +17,7 @@ from orla.sessions.channels import require_enough, top_channels
 from orla.sessions.projection import Projection
 from orla.sessions.scaling import Pair, scaled
 
+_TRANSFORMS = {"sqrt": np.sqrt, "absolute": np.abs, "none": np.float64}
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 
 
@@ -64,7 +65,10 @@ class Preparation:
         choices=("all", "sorted"),
     )
     transform: str = option(
-        "sqrt", "What is done to inputs before they are z-scored.", choices=("sqrt", "none")
+        "sqrt",
+        "What is done to inputs before they are z-scored: the root, of counts; the absolute value, "
+        "of signals that swing about zero, such as EMG; or nothing.",
+        choices=tuple(_TRANSFORMS),
     )
     features: Features = field(default_factory=Features)
     target: Target = field(default_factory=Target)
@@ -107,8 +111,7 @@ def inputs_of(
     Raises:
         OrlaError: too few columns or steps for the components, or an input that is constant.
     """
-    root = preparation.transform == "sqrt"
-    a, b = (np.sqrt(rows) if root else rows.astype(np.float64) for rows in raw)
+    a, b = (_TRANSFORMS[preparation.transform](rows) for rows in raw)
     if preparation.features.method == "pca":
         count = preparation.features.count
         names = [f"component {i + 1}" for i in range(count)]
