@@ -403,7 +403,7 @@ def test_a_file_that_another_program_has_open_is_named_as_locked(path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as writer:
         writer.stdout.readline()
-        with pytest.raises(OrlaError, match="it is locked: .* HDF5_USE_FILE_LOCKING=FALSE"):
+        with pytest.raises(OrlaError, match=r"it is locked: .* HDF5_USE_FILE_LOCKING=FALSE"):
             nwb.read_session(path)
         writer.communicate(b"\n")
     nwb.read_session(path)

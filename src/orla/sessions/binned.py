@@ -161,16 +161,13 @@ def _check(
 ) -> np.ndarray:
     """Refuse arrays whose shapes disagree or whose values cannot be; (steps,) without NaN."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
-    for name, array, other in (
-        (source.inputs, inputs, targets),
-        (source.target, targets, inputs),
-    ):
-        if array.ndim == 2 and array.shape[1] == len(other) != len(array):
-            raise OrlaError(
-                f"{name}: its shape is {array.shape}, but {len(other)} steps come second; steps "
-                "come first: transpose it"
-            )
     steps = len(inputs) if inputs.ndim else 0
+    most = max(inputs.shape, default=0)
+    if most == max(targets.shape, default=0) and {steps, *targets.shape[:1]} != {most}:
+        raise OrlaError(
+            f"{source.inputs} is {inputs.shape} and {source.target} {targets.shape}: steps come "
+            f"first in both; transpose what has its {most} steps second"
+        )
     _require_shape(source.inputs, inputs, (steps, "units"))
     if inputs.size == 0:
         raise OrlaError(f"{source.inputs}: the recording is empty; use a file with steps and units")
