@@ -334,6 +334,8 @@ MET = [
         a={"arrays": ("M1",) * 8 + ("PMd",) * 8, "labels": tuple(f"ch{i}" for i in range(8)) * 2}),
     Met(IDENTITY, "the same labels on another array", {"arrays": ("PMd",) * UNITS},
         refused=r"day_2: lacks 4 of the 4 channels of day_1 \(the first is 'M1 ch\d'\)"),
+    Met(IDENTITY, "that other array, declared the same: `channels: same`", {"arrays": ("PMd",) * UNITS},
+        nwb={"channels": "same"}),
     Met(IDENTITY, "another subject", {"subject": "Loco"}, a={"subject": "Indy"},
         refused=r"are different \(day_1 is of subject Indy, day_2 of Loco\)"),
     Met(IDENTITY, "electrodes with numbers alone, fewer on day B",

@@ -46,6 +46,7 @@ def prepare(
     Raises:
         OrlaError: as `binned` and `prepare_binned`; decoded series of different names or units.
     """
+    days = session_a, session_b
     for name, one, other in (
         ("cursor", session_a.cursor, session_b.cursor),
         ("unit", session_a.unit, session_b.unit),
@@ -55,9 +56,13 @@ def prepare(
                 f"{session_b.name}: its {name} is {other}, but {one} in {session_a.name}; "
                 "name one series of both as nwb.cursor"
             )
+    a, b = binned(session_a, preparation), binned(session_b, preparation)
+    if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
+        # Declared the same, channels need no array of one name.
+        a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
     return prepare_binned(
-        binned(session_a, preparation),
-        binned(session_b, preparation),
+        a,
+        b,
         correspondence(session_a, session_b, channels),
         preparation,
         tail_steps=tail_steps,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,8 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
+    with suppress(ImportError):
+        import hdf5plugin  # noqa: F401  registers the filters that it brings
     with pynwb.NWBHDF5IO(str(path), mode="r", load_namespaces=True) as io:
         yield io.read()
 
