@@ -411,7 +411,7 @@ MET = [
     Met(NAMES, "areas with a slash or a colon, both days",
         **both({"arrays": ("M1/PMd",) * 4 + ("S1: area 2",) * 4})),
     Met(FILES, "packed by a filter without a plug-in", {"after": packed},
-        refused=rf"{PATH}/hand/data is packed by HDF5 filter {BLOSC} .*; pip install hdf5plugin"),
+        refused=rf"{PATH}/hand/data is packed by HDF5 filter {BLOSC}.*; pip install hdf5plugin"),
     Met(FILES, "a folder in Zarr", {"after": zarr}, refused="it is a folder in Zarr, and HDF5 is"),
     Met(FILES, "a folder", {"after": folder}, refused="it is a folder, and HDF5 is read"),
     Met(FILES, "an extension whose definition the file lacks", {"after": extended},

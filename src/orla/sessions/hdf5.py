@@ -112,19 +112,17 @@ _OTHERS = {
 
 def _missing_filter(path: Path) -> str:
     """The first dataset packed by a filter that this HDF5 has not; "" if there is none."""
-    packed: list[str] = []
 
     def look(name: str, item: h5py.Dataset | h5py.Group) -> str | None:
-        if isinstance(item, h5py.Dataset):
-            settings = item.id.get_create_plist()
-            for i in range(settings.get_nfilters()):
-                number, _, _, told = settings.get_filter(i)
-                if not h5py.h5z.filter_avail(number):
-                    word = told.decode(errors="replace").strip("\0") or "of no name"
-                    packed.append(f"{name} is packed by HDF5 filter {number} ({word})")
-        return packed[0] if packed else None
+        plan = item.id.get_create_plist() if isinstance(item, h5py.Dataset) else None
+        for i in range(plan.get_nfilters() if plan else 0):
+            number, _, _, told = plan.get_filter(i)
+            if not h5py.h5z.filter_avail(number):
+                return f"{name} is packed by HDF5 filter {number} {told.decode(errors='replace')}"
+        return None
 
-    with suppress(Exception), h5py.File(path) as file:
-        file.visititems(look)
     mend = ", for which there is no plug-in; pip install hdf5plugin, or repack the file with gzip"
-    return packed[0] + mend if packed else ""
+    with suppress(Exception), h5py.File(path) as file:
+        if packed := file.visititems(look):
+            return packed.strip() + mend
+    return ""

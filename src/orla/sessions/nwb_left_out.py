@@ -8,7 +8,6 @@ from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks
-from orla.sessions.nwb_fields import ragged
 
 
 def left_out(
@@ -36,7 +35,7 @@ def left_out(
             found.append((reason, start, stop))
     if "obs_intervals" in units.colnames:
         name = "units, obs_intervals"
-        intervals = ragged(name, units["obs_intervals"], len(units))
+        intervals = checks.ragged(name, units["obs_intervals"], len(units))
         if any(x.shape[1:] != (2,) for x in intervals):
             raise OrlaError(f"{name}: give a start and a stop (s) each")
         distinct = {x.tobytes(): x for x in intervals if len(x)}

@@ -13,8 +13,7 @@ import pynwb
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.sessions import clocks, hdf5
-from orla.sessions.nwb_fields import numbers
+from orla.sessions import checks, clocks, hdf5
 from orla.sessions.nwb_left_out import left_out
 from orla.sessions.nwb_series import decoded, scale_of, series_of, timestamps
 from orla.sessions.nwb_units import channels_of, spike_times, units_of
@@ -142,6 +141,6 @@ def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:
             except OrlaError:
                 continue
             if same and np.ndim(item.data) == 2:
-                values = numbers(item.name, item.data)[:, :2] * item.conversion
+                values = checks.numbers(item.name, item.data)[:, :2] * item.conversion
                 return {_FINGER: scale * (values + (item.offset or 0.0))}
     return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pynwb
@@ -13,7 +13,6 @@ from pynwb.behavior import SpatialSeries
 
 from orla.errors import OrlaError
 from orla.sessions import checks
-from orla.sessions.nwb_fields import numbers, values_of
 from orla.sessions.nwb_write import CURSORS
 
 _LENGTHS = {
@@ -28,16 +27,10 @@ _RATE_NAME = re.compile(r"velocit|speed|accelerat|(?<![a-z])(vel|acc)(?![a-z])",
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
 
-@dataclass
-class Decoded:
-    """What is decoded.
+class Decoded(NamedTuple):
+    """What is decoded: its name, values (k, d) in `unit`, and ascending times (k,).
 
-    Attributes:
-        name: as the user names it, or its path.
-        values: (k, d), positions in metres or values in `unit`; NaN where a sample was lost.
-        time_s: (k,) ascending.
-        unit: "m" for positions.
-        is_position: whether its velocity is decoded, or it itself.
+    Values are metres where it is a position, whose velocity is decoded; NaN where one was lost.
     """
 
     name: str
@@ -143,7 +136,7 @@ def timestamps(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = checks.seconds(values_of(name, series.timestamps, "fiu", "numbers"))
+        time_s = checks.seconds(checks.values_of(name, series.timestamps, "fiu", "numbers"))
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
@@ -172,7 +165,7 @@ def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bo
         raise OrlaError(f"{told}: time comes first, transpose it")
     if len(shape) > 2:
         raise OrlaError(f"{told}; use a series of samples and columns")
-    values = numbers(series.name, series.data).reshape(shape[0], -1)
+    values = checks.numbers(series.name, series.data).reshape(shape[0], -1)
     width = values.shape[1]
     if columns is None:
         if is_position and width > 3:

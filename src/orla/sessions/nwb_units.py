@@ -11,7 +11,6 @@ from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks, clocks
-from orla.sessions.nwb_fields import indices, ragged, values_of
 from orla.sessions.nwb_series import below, named
 
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
@@ -62,9 +61,9 @@ def channels_of(
     areas = _texts(table, "location") if "location" in table.colnames else []
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
-        return names, arrays, areas, indices(where, electrodes.data, len(names) - 1)
-    held = indices(where, electrodes.target.data, len(names) - 1)
-    ends = indices(f"{where}_index", electrodes.data, len(held))
+        return names, arrays, areas, checks.indices(where, electrodes.data, len(names) - 1)
+    held = checks.indices(where, electrodes.target.data, len(names) - 1)
+    ends = checks.indices(f"{where}_index", electrodes.data, len(held))
     starts = np.concatenate([[0], ends[:-1]])
     if len(ends) != len(ids) or (ends <= starts).any():
         raise OrlaError(
@@ -86,11 +85,11 @@ def spike_times(
         Those three, and how many spikes were left out, by reason.
     """
     ids = units.id[:]
-    spikes = ragged("units, spike_times", units["spike_times"], len(ids), checks.seconds)
+    spikes = checks.ragged("units, spike_times", units["spike_times"], len(ids), checks.seconds)
     clocks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
-        values = values_of("units, sorted", units["sorted"].data, "biu", "true or false")
+        values = checks.values_of("units, sorted", units["sorted"].data, "biu", "true or false")
         if not np.isin(values, (0, 1)).all():
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)

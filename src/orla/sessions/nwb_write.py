@@ -56,8 +56,8 @@ def write_session(session: Session, path: str | Path) -> None:
     _add_electrodes(file, session)
     file.units = _units_table(file, session)
     _add_behavior(file, session)
-    for reason, start, stop in session.left_out:
-        file.add_invalid_time_interval(start_time=start, stop_time=stop, tags=[reason])
+    for reason, begin, end in session.left_out:
+        file.add_invalid_time_interval(start_time=begin, stop_time=end, tags=[reason])
     with hdf5.whole(path) as content, _ReproducibleIO(file=content, mode="w") as io:
         io.write(file)
 

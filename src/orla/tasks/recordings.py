@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from orla.errors import OrlaError
 from orla.files import sha256
 from orla.schema import nearest
 from orla.sessions import nwb, simulator, zenodo
+from orla.sessions.binned import Binned
 from orla.sessions.binned import Source as BinnedSource
 from orla.sessions.binned import read as read_binned
 from orla.sessions.channels import Correspondence
@@ -143,20 +143,20 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         """
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
-        how, tail = self.preparation, self.parts.tail_steps
+        about = {"tail_steps": self.parts.tail_steps, "dataset": dataset}
         if self.source == "binned":
-            read = partial(
-                read_binned, source=self.binned, transform=how.transform, least_kept=how.least_kept
-            )
-            same = Correspondence(
-                self.binned.columns, "binned.columns of the config says so", "binned.columns"
-            )
-            return prepare_binned(
-                read(path_a), read(path_b), same, how, tail_steps=tail, dataset=dataset
-            )
+            a, b = self.binned_at(path_a), self.binned_at(path_b)
+            why = "binned.columns of the config says so"
+            known = Correspondence(self.binned.columns, why, "binned.columns")
+            return prepare_binned(a, b, known, self.preparation, **about)
         a, b = nwb.read_session(path_a), nwb.read_session(path_b)
         channels = self.nwb.channels if self.source == "nwb" else None
-        return prepare(a, b, how, tail_steps=tail, dataset=dataset, channels=channels)
+        return prepare(a, b, self.preparation, channels=channels, **about)
+
+    def binned_at(self, path: Path | str) -> Binned:
+        """A binned recording; errors as in `sessions.binned.read`."""
+        how = self.preparation
+        return read_binned(path, self.binned, transform=how.transform, least_kept=how.least_kept)
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]

@@ -11,7 +11,6 @@ from orla.errors import OrlaError
 from orla.files import sha256
 from orla.sessions import nwb, simulator
 from orla.sessions.binned import Binned
-from orla.sessions.binned import read as read_binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import binned
@@ -105,9 +104,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         dataset = self.dataset(pair, study) | {"files": files}
         if self.source != "binned":
             return self.of_session(pair, nwb.read_session(path_a), dataset)
-        how = self.preparation
-        whole = read_binned(path_a, self.binned, transform=how.transform, least_kept=how.least_kept)
-        return self._swapped(pair, whole, dataset)
+        return self._swapped(pair, self.binned_at(path_a), dataset)
 
     def of_session(self, pair: str, session: Session, dataset: dict[str, Any]) -> Streams:
         """The streams of a pair, from a session of spikes; errors as in `streams`."""
