@@ -258,9 +258,8 @@ def test_events_and_a_position_are_a_recording():
         {},
     )
     assert found.b.X.shape == (18118, 40) and found.b.Y.shape == (18118, 1)
-    assert found.dataset["kept"]["b"] == {
-        "steps": 18118, "scored": 18118, "units": 40, "of_units": 142
-    }  # fmt: skip
+    account = found.dataset["account"]["b"]
+    assert (account["steps"], account["channels"], account["of_channels"]) == (18118, 40, 142)
     cells = found.dataset["features"]["columns"]
     for column, cell in enumerate(cells):
         # Each input is one cell's events, scaled: the same cell on the other day.
@@ -320,8 +319,8 @@ def test_reaches_with_gaps_in_time_are_a_recording(state):
         assert np.flatnonzero(found.b.starts).tolist() == begins and found.b.scored is None
     else:
         assert np.flatnonzero(~found.b.scored).tolist() == begins and found.b.starts is None
-        assert found.dataset["kept"]["b"]["scored"] == 668 - len(begins)
-    assert found.dataset["kept"]["b"]["of_units"] == 155
+        assert found.dataset["account"]["b"]["scored"] == 668 - len(begins)
+    assert found.dataset["account"]["b"]["of_channels"] == 155
     episode = made.cut(found, "80-20")
     assert (len(episode.adapt), len(episode.heldout)) == (520, 148)
 
