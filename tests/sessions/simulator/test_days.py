@@ -31,7 +31,7 @@ def test_day_b_has_its_own_length_and_its_own_reaches():
 
 
 def test_a_seed_names_its_days_and_drift_changes_day_b_alone():
-    first, again, other = days(), days(), days(seed=1)
+    first, again, other = days(), days(), days(seed=7)
     drifted = days(drift=replace(SMALL.drift, scale=2.0))
     for day in (0, 1):
         assert same(first[day], again[day]) and not same(first[day], other[day])
