@@ -14,7 +14,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from orla.errors import OrlaError
 from orla.sessions import hdf5
 from orla.sessions.simulator.days import both_days
 from orla.sessions.simulator.settings import Settings
@@ -36,8 +35,6 @@ def write_session(
 ) -> None:
     """Write a session in the layout of the Zenodo record 3854034, without waveforms.
 
-    The same arguments give the same bytes.
-
     Args:
         path: the .mat file; it appears whole or not at all.
         chan_names: n channel names, such as ``M1 001``.
@@ -47,18 +44,7 @@ def write_session(
         target_pos: (k, 2) target x, y in mm.
         spikes: n rows of u arrays of event times in seconds; the first of a row holds the
             unsorted threshold crossings of that channel, the others its sorted units.
-
-    Raises:
-        OrlaError: shapes disagree, or the disk is full.
     """
-    n, k = len(chan_names), len(t)
-    widths = {len(row) for row in spikes}
-    shapes = {np.shape(cursor_pos), np.shape(target_pos), (k, 2)}
-    if len(spikes) != n or len(widths) != 1 or len(shapes) != 1 or len(finger_pos) != k:
-        raise OrlaError(
-            f"{path}: cannot write the session: spikes needs {n} rows of equal length, "
-            f"cursor_pos and target_pos ({k}, 2), finger_pos ({k}, 3); mend the arrays given"
-        )
     with _created(path) as file:
         _write_cells(file, "chan_names", [[name] for name in chan_names])
         _write_array(file, "t", _column(t))
