@@ -7,14 +7,13 @@ its two dimensions with the attribute ``MATLAB_empty``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from orla.sessions import hdf5
 from orla.sessions.simulator.days import both_days
 from orla.sessions.simulator.settings import Settings
 
@@ -36,7 +35,7 @@ def write_session(
     """Write a session in the layout of the Zenodo record 3854034, without waveforms.
 
     Args:
-        path: the .mat file; it appears whole or not at all.
+        path: the .mat file.
         chan_names: n channel names, such as ``M1 001``.
         t: (k,) sample times in seconds, in steps of 4 ms.
         cursor_pos: (k, 2) cursor x, y in mm.
@@ -73,12 +72,15 @@ def _column(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, dtype=float).reshape(-1, 1)
 
 
-def _created(path: str | Path) -> AbstractContextManager[h5py.File]:
-    """A new file with MATLAB's header (without a time stamp) that appears whole or not at all."""
+@contextmanager
+def _created(path: str | Path) -> Iterator[h5py.File]:
+    """A new file with MATLAB's header, without a time stamp."""
     text = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created by orla HDF5 schema 1.00 ."
     version = (0x0200).to_bytes(2, "little")
-    header = text.ljust(116) + bytes(8) + version + b"IM"
-    return hdf5.whole(path, user_block=header.ljust(_HEADER_BYTES, b"\0"), libver="earliest")
+    with h5py.File(path, "w", userblock_size=_HEADER_BYTES, libver="earliest") as file:
+        yield file
+    with open(path, "r+b") as file:
+        file.write((text.ljust(116) + bytes(8) + version + b"IM").ljust(_HEADER_BYTES, b"\0"))
 
 
 def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import h5py
 
@@ -19,27 +19,20 @@ T = TypeVar("T")
 
 
 @contextmanager
-def whole(path: str | Path, user_block: bytes = b"", **options: Any) -> Iterator[h5py.File]:
+def whole(path: str | Path) -> Iterator[h5py.File]:
     """Fill an HDF5 file in memory and write it at the end of the block, or not at all.
 
     The HDF5 library crashes (segmentation fault) when the disk is full; writing the finished
     bytes raises an ordinary error.
 
-    Args:
-        path: the file to write.
-        user_block: bytes before the HDF5 part; their number is a power of two, at least 512.
-        options: of h5py.File.
-
     Raises:
         OrlaError: the disk is full.
     """
     buffer = BytesIO()
-    with h5py.File(buffer, "w", userblock_size=len(user_block), **options) as file:
+    with h5py.File(buffer, "w") as file:
         yield file
-    content = buffer.getbuffer()
-    content[: len(user_block)] = user_block
     with atomic(path) as partial:
-        partial.write_bytes(content)
+        partial.write_bytes(buffer.getbuffer())
 
 
 @contextmanager
