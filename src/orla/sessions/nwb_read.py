@@ -13,9 +13,9 @@ import pynwb
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.sessions import checks, clocks, hdf5
+from orla.sessions import clocks, hdf5
 from orla.sessions.nwb_left_out import left_out
-from orla.sessions.nwb_series import decoded, scale_of, series_of, timestamps
+from orla.sessions.nwb_series import decoded
 from orla.sessions.nwb_units import channels_of, spike_times, units_of
 from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN
 from orla.sessions.session import Session
@@ -134,13 +134,8 @@ def _subject(file: pynwb.NWBFile) -> str:
 
 def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:
     """x and y of the fingertip in metres, where the file has them at the cursor's times."""
-    for path, item in series_of(file).items():
-        if path.endswith(f"/{_FINGER}") and len(item.data) == len(time_s):
-            try:
-                scale, same = scale_of(item), np.array_equal(timestamps(item), time_s)
-            except OrlaError:
-                continue
-            if same and np.ndim(item.data) == 2:
-                values = checks.numbers(item.name, item.data)[:, :2] * item.conversion
-                return {_FINGER: scale * (values + (item.offset or 0.0))}
-    return {}
+    try:
+        finger = decoded(file, _FINGER)
+    except OrlaError:
+        return {}
+    return {_FINGER: finger.values} if np.array_equal(finger.time_s, time_s) else {}

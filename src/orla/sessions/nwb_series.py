@@ -78,14 +78,14 @@ def decoded(
     file: pynwb.NWBFile,
     cursor: str | list[str] | None,
     *,
-    is_position: bool,
-    columns: list[int] | None,
-    metres_per_unit: float | None,
+    is_position: bool = True,
+    columns: list[int] | None = None,
+    metres_per_unit: float | None = None,
 ) -> Decoded:
     """The series to decode, read and checked; arguments as the options of `nwb.Source`."""
     series = series_of(file)
     told = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
-    if cursor is None:
+    if not cursor:
         paths = [_only(series, told)]
     else:
         wanted = [cursor] if isinstance(cursor, str) else cursor
@@ -103,7 +103,7 @@ def decoded(
     values = np.hstack([_values(item, columns, is_position) for item in items])
     unit = str(items[0].unit or "").strip()
     if is_position:
-        values *= max(scale_of(item, metres_per_unit) for item in items)
+        values *= max(_scale_of(item, metres_per_unit) for item in items)
         unit = "m"
     name = (cursor if isinstance(cursor, str) else ", ".join(cursor)) if cursor else paths[0]
     return Decoded(name, values, time_s, unit, is_position)
@@ -178,7 +178,7 @@ def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bo
     return values[:, columns] * series.conversion + (series.offset or 0.0)
 
 
-def scale_of(series: pynwb.TimeSeries, metres_per_unit: float | None = None) -> float:
+def _scale_of(series: pynwb.TimeSeries, metres_per_unit: float | None = None) -> float:
     """Metres a unit of a position.
 
     Raises:
