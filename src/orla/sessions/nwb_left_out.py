@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pynwb
 from pynwb.misc import Units
@@ -45,6 +47,8 @@ def left_out(
         if file.trials is None:
             raise OrlaError("trials: there is no such table; leave nwb.trials out")
         found += [("between trials", *gap) for gap in _outside(_rows(file.trials))]
+    elif file.trials is not None:
+        print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
     first, last = time_s[[0, -1]]
     clipped = [(why, max(float(a), first), min(float(b), last)) for why, a, b in found]
     return [(why, float(start), float(stop)) for why, start, stop in clipped if start <= stop]
