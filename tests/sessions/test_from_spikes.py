@@ -253,6 +253,12 @@ def test_events_on_edges_land_where_whole_numbers_put_them():
             assert (binned(a, Preparation()).inputs[:, 0] != exact).any()
 
 
+def test_times_that_are_exact_stay_as_they_are():
+    for times in (np.arange(999) / 256, np.arange(9.0), np.pi * np.arange(9), np.array([0.1, 0.3])):
+        np.testing.assert_array_equal(seconds(times), times)
+    np.testing.assert_array_equal(seconds(np.float32([0.7, 12.3456])), [0.7, 12.3456])
+
+
 def test_values_are_averaged_over_each_bin_and_not_differentiated():
     a = session("day a", 1)
     values = np.column_stack([np.sin(a.time_s), np.full(len(a.time_s), 3.0), a.time_s])

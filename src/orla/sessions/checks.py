@@ -32,15 +32,21 @@ def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
 
 
 def seconds(values: Any) -> np.ndarray:
-    """Times as float64; of those in single precision the shortest decimals that are stored so.
+    """Times as float64; of those in single precision the decimals that were stored so.
 
     A sample at 0.7 s is 0.699999988 in single precision, which a bin that begins at 0.7 would lose.
     Writers such as pynwb store such numbers in double precision, so the numbers tell, not the type.
+    Others, such as multiples of 1/256 s, stay as they are.
     """
     values = np.asarray(values).astype(np.float64)
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
-    return single.astype(str).astype(np.float64) if np.array_equal(single, values) else values
+    if np.array_equal(single, values):
+        for decimals in range(3, 7):
+            near = np.round(values, decimals)
+            if np.array_equal(near.astype(np.float32), single):
+                return near
+    return values
 
 
 def values_of(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
