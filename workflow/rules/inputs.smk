@@ -25,11 +25,11 @@ def stream_settings(w):
 
 def splits_of(w):
     """The splits of a stream that are run, and the horizons at which models of each are scored."""
-    found = {}
+    horizons = {}
     for c in PLAN.conditions:
         if c.domain == w.domain:
-            found.setdefault(c.split, set()).update(PLAN.horizons(c))
-    return {split: sorted(found[split]) for split in sorted(found)}
+            horizons.setdefault(c.split, set()).update(PLAN.horizons(c))
+    return {split: sorted(horizons[split]) for split in sorted(horizons)}
 
 
 def file_of(task, session):

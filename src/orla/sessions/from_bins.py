@@ -92,8 +92,8 @@ def prepare_binned(
         stream, account = Stream(rows, target, *recording.masks()), dict(recording.account)
         if side == "b" and left_out:
             stream = stream.part(slice(left_out, None))
-            own = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
-            account["seconds_dropped"] = account.get("seconds_dropped", {}) | own
+            fitted = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
+            account["seconds_dropped"] = account.get("seconds_dropped", {}) | fitted
         streams.append(stream)
         of_channels = recording.inputs.shape[1]
         accounts[side] = Account(

@@ -27,30 +27,30 @@ def left_out(
     Raises:
         OrlaError: no table of trials, or intervals that are not pairs of times.
     """
-    found = []
+    intervals = []
     if file.invalid_times is not None:
         tags = [""] * len(file.invalid_times)
         if "tags" in file.invalid_times.colnames:
             tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
         for tag, (start, stop) in zip(tags, _rows(file.invalid_times), strict=True):
             reason = tag if ours else "invalid_times" + (f" ({tag})" if tag else "")
-            found.append((reason, start, stop))
+            intervals.append((reason, start, stop))
     if "obs_intervals" in units.colnames:
         name = "units, obs_intervals"
-        intervals = checks.ragged(name, units["obs_intervals"], len(units))
-        if any(x.shape[1:] != (2,) for x in intervals):
+        observed_by_unit = checks.ragged(name, units["obs_intervals"], len(units))
+        if any(x.shape[1:] != (2,) for x in observed_by_unit):
             raise OrlaError(f"{name}: give a start and a stop (s) each")
-        distinct = {x.tobytes(): x for x in intervals if len(x)}
+        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
         for observed in distinct.values():
-            found += [("not all units observed", *gap) for gap in _outside(observed)]
+            intervals += [("not all units observed", *gap) for gap in _outside(observed)]
     if trials:
         if file.trials is None:
             raise OrlaError("trials: there is no such table; leave nwb.trials out")
-        found += [("between trials", *gap) for gap in _outside(_rows(file.trials))]
+        intervals += [("between trials", *gap) for gap in _outside(_rows(file.trials))]
     elif file.trials is not None:
         print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
     first, last = time_s[[0, -1]]
-    clipped = [(why, max(float(a), first), min(float(b), last)) for why, a, b in found]
+    clipped = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
     return [(why, float(start), float(stop)) for why, start, stop in clipped if start <= stop]
 
 

@@ -93,7 +93,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             metres_per_unit=source.metres_per_unit,
         )
         ours = (file.notes or "").startswith(OURS)
-        kept = json.loads(file.notes[len(OURS) :]) if ours else {}
+        notes = json.loads(file.notes[len(OURS) :]) if ours else {}
         channels, arrays, areas, unit_channel = channels_of(file, units)
         spikes, is_sorted, unit_channel, dropped = spike_times(units, unit_channel)
         session = Session(
@@ -107,12 +107,12 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             | _finger(file, cursor.time_s),
             areas=areas,
             source=file.session_description or "",
-            cursor=kept.get("cursor", cursor.name),
+            cursor=notes.get("cursor", cursor.name),
             arrays=arrays,
             subject=_subject(file),
             unit=cursor.unit,
             left_out=left_out(file, units, cursor.time_s, trials=source.trials, ours=ours),
-            spikes_dropped=kept.get("spikes_dropped", {}) | dropped,
+            spikes_dropped=notes.get("spikes_dropped", {}) | dropped,
         )
         most = 1.0 if ours else source.most_outside
         clocks.require_one_clock(session, most, "raise nwb.most_outside")

@@ -42,11 +42,11 @@ class Decoded(NamedTuple):
 
 def series_of(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
     """Every TimeSeries outside the tables, by its path, such as processing/behavior/hand."""
-    found: dict[str, pynwb.TimeSeries] = {}
+    series: dict[str, pynwb.TimeSeries] = {}
     for place in _PLACES:
         for name, item in sorted(getattr(file, place).items()):
-            found.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
-    return found
+            series.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
+    return series
 
 
 def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:

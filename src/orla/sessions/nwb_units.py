@@ -99,5 +99,5 @@ def spike_times(
         good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
     lost = sum(len(x) for x, g in zip(spikes, good, strict=True) if not g)
     dropped = {f"units of {column} {' or '.join(sorted({*words[~good]}))}": lost} if lost else {}
-    kept = [x for x, g in zip(spikes, good, strict=True) if g]
-    return kept, is_sorted[good], unit_channel[good], dropped
+    trains = [x for x, g in zip(spikes, good, strict=True) if g]
+    return trains, is_sorted[good], unit_channel[good], dropped

@@ -63,8 +63,8 @@ def write_session(session: Session, path: str | Path) -> None:
 
 
 def _notes(session: Session) -> str:
-    kept = {"cursor": session.cursor, "spikes_dropped": session.spikes_dropped}
-    return OURS + json.dumps(kept, sort_keys=True)
+    notes = {"cursor": session.cursor, "spikes_dropped": session.spikes_dropped}
+    return OURS + json.dumps(notes, sort_keys=True)
 
 
 def _content_hash(session: Session) -> str:

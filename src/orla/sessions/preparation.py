@@ -34,8 +34,7 @@ class Features:
     of: str | None = option(
         None,
         "Whose principal components: shared, fitted on session A and used on both; or own, each "
-        "session's, of binned recordings alone. null: own where binned.columns is different, else "
-        "shared.",
+        "session's. null: own where channels are different, else shared.",
         choices=(None, "shared", "own"),
     )
     own_fit: int | float = option(
