@@ -3,7 +3,13 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from orla.errors import one_line
+from orla.study.place import require_place
+
 min_version("9.27")
+
+with one_line():
+    require_place(workflow.basedir)
 
 
 configfile: "config.yaml"

@@ -38,7 +38,7 @@ class Study:
 
     def changed(self, **changes):
         """Write the overlay with changes, a mapping into what is there; without any, as it was."""
-        text = yaml.safe_dump(_merged(self.config, changes))
+        text = yaml.safe_dump(merged(self.config, changes))
         (self.folder / "overlay.yaml").write_text(text)
         return self
 
@@ -103,10 +103,11 @@ class Study:
         return {path for path, kept in reported if not kept}
 
 
-def _merged(config, changes):
-    merged = dict(config)
+def merged(config, changes):
+    """A config with changes in the keys that they name."""
+    found = dict(config)
     for key, value in changes.items():
-        old = merged.get(key)
+        old = found.get(key)
         both = isinstance(value, dict) and isinstance(old, dict)
-        merged[key] = _merged(old, value) if both else value
-    return merged
+        found[key] = merged(old, value) if both else value
+    return found

@@ -129,6 +129,8 @@ def _show(value: Any) -> str:
 
 
 def _hint(error: ValidationError, kinds: list[str]) -> str:
+    if "string" in kinds and isinstance(error.instance, (bool, int, float)):
+        return " (YAML reads 20160630_01 as a number and off as false: put it in quotes)"
     if not isinstance(error.instance, str) or not {"number", "integer"} & set(kinds):
         return ""
     try:

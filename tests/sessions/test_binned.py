@@ -1,4 +1,5 @@
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def test_reads_inputs_targets_and_the_width_of_a_bin(tmp_path):
     np.testing.assert_array_equal(recording.targets, np.arange(8).reshape(4, 2))
     assert (recording.inputs.dtype, recording.targets.dtype) == (np.float64, np.float64)
     assert recording.bin_s == 0.1
-    assert recording.begins is None and recording.masks("kept") == (None, None)
+    assert recording.begins is None and recording.masks() == (None, None)
 
 
 def test_other_arrays_and_one_output_can_be_named(tmp_path):
@@ -65,9 +66,9 @@ def test_a_stretch_begins_where_an_array_changes_or_the_counter_jumps(tmp_path, 
     )
     recording = read(path, Source(boundaries=boundaries))
     assert np.flatnonzero(recording.begins).tolist() == begins
-    scored, starts = recording.masks("kept")
+    scored, starts = recording.masks()
     assert starts is None and np.flatnonzero(~scored).tolist() == begins[1:]
-    scored, starts = recording.masks("reset")
+    scored, starts = replace(recording, state="reset").masks()
     assert scored is None and np.flatnonzero(starts).tolist() == begins
 
 
@@ -75,6 +76,25 @@ def test_a_counter_of_one_byte_that_starts_again_begins_a_stretch(tmp_path):
     path = saved(tmp_path, timestep=np.array([254, 255, 0, 1], dtype=np.uint8))
     recording = read(path, Source(boundaries=Boundaries(counter="timestep")))
     assert np.flatnonzero(recording.begins).tolist() == [0, 2]
+
+
+def test_steps_with_nan_are_left_out_and_end_a_stretch(tmp_path):
+    vel, trial = np.arange(16.0).reshape(8, 2), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    vel[[1, 4]] = np.nan
+    path = saved(tmp_path, counts=np.ones((8, 2)), vel=vel, trial=trial)
+    recording = read(path, Source(boundaries=Boundaries(["trial"])))
+    np.testing.assert_array_equal(recording.targets, vel[[0, 2, 3, 5, 6, 7]])
+    # The trial's change is in a step that is left out: the next one begins a stretch.
+    assert np.flatnonzero(recording.begins).tolist() == [0, 1, 3]
+    assert recording.account == {"seconds": 0.8, "seconds_dropped": {"NaN": 0.2}}
+    with pytest.raises(OrlaError, match=r"2 of 8 steps hold NaN .* lower preparation\.least"):
+        read(path, Source(), least_kept=0.8)
+
+
+def test_a_counter_that_counts_no_steps_is_refused(tmp_path):
+    path = saved(tmp_path, timestep=np.array([0.0, 0.1, 0.2, 0.3]))
+    with pytest.raises(OrlaError, match="timestep: rises by one at no step"):
+        read(path, Source(boundaries=Boundaries(counter="timestep")))
 
 
 @pytest.mark.parametrize(
@@ -86,10 +106,15 @@ def test_a_counter_of_one_byte_that_starts_again_begins_a_stretch(tmp_path):
         ({"counts": np.zeros((0, 3)), "vel": np.zeros((0, 2))}, "counts: the recording is empty"),
         ({"vel": np.zeros((4, 3, 1))}, r"vel: shape \(4, 3, 1\), expected \(4, outputs\)"),
         ({"vel": np.zeros((5, 2))}, r"vel: shape \(5, 2\), expected \(4, outputs\)"),
-        ({"vel": np.full((4, 2), np.nan)}, "vel: 8 values are NaN"),
+        ({"counts": np.zeros((3, 4))}, r"counts is \(3, 4\) and vel \(4, 2\): .*; transpose what"),
+        ({"vel": np.zeros((2, 4))}, r"counts is \(4, 3\) and vel \(2, 4\): .* has its 4 steps sec"),
+        ({"counts": np.zeros((3, 9)), "vel": np.zeros((2, 9))}, r"counts is .* its 9 steps"),
+        ({"counts": np.array(3.0)}, r"counts: shape \(\), expected \(0, units\)"),
+        ({"vel": np.full((4, 2), np.nan)}, "counts, vel: 4 of 4 steps hold NaN or infinite"),
+        ({"trial": np.array([0, 0, np.nan, 1])}, "trial: 1 values are NaN"),
         ({"counts": -np.ones((4, 3))}, "counts: negative or fractional"),
         ({"counts": np.full((4, 3), 0.5)}, "counts: negative or fractional"),
-        ({"counts": np.full((4, 3), np.inf)}, "counts: 12 values are NaN or infinite"),
+        ({"counts": np.full((4, 3), np.inf)}, "counts, vel: 4 of 4 steps hold NaN or infinite"),
         ({"counts": np.full((4, 3), "a")}, "counts: holds <U1, not numbers"),
         ({"bin_s": np.array(0.0)}, "bin_s: 0 is no length of a bin"),
         ({"bin_s": np.zeros(2)}, r"bin_s: shape \(2,\)"),

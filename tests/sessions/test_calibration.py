@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "studies/calibration"))
 
+import made_mat  # noqa: E402
 import magnitudes  # noqa: E402
 import page  # noqa: E402
 import search  # noqa: E402
@@ -17,7 +18,7 @@ import simulated  # noqa: E402
 import targets as published  # noqa: E402
 
 from orla import catalogue  # noqa: E402
-from orla.sessions import mat_read, nwb, simulator  # noqa: E402
+from orla.sessions import mat_read, nwb  # noqa: E402
 from orla.sessions.simulator import ArraySettings, Settings, TaskSettings  # noqa: E402
 
 SMALL = Settings(
@@ -83,7 +84,7 @@ def test_autocorrelation_fano_and_spectra_are_those_of_known_processes():
 def test_sessions_in_memory_are_those_of_the_files(tmp_path):
     task = catalogue.make("task", OPTIONS)
     mats = [tmp_path / "a.mat", tmp_path / "b.mat"]
-    simulator.write(*mats, SMALL)
+    made_mat.simulate(*mats, SMALL)
     for mat in mats:
         session = mat_read.read_session(mat, source="simulated", spikes_outside="refuse")
         nwb.write_session(session, mat.with_suffix(".nwb"))

@@ -3,7 +3,7 @@ import pytest
 from made import session
 
 from orla.errors import OrlaError
-from orla.sessions.channels import require_enough, same_channels, top_channels
+from orla.sessions.channels import correspondence, require_enough, same_channels, top_channels
 
 
 def test_ties_in_variance_go_to_the_earlier_channel():
@@ -15,11 +15,22 @@ def test_a_channel_of_many_steady_counts_is_not_preferred():
     assert top_channels(np.array([[9, 0, 1], [9, 2, 1]]), 1).tolist() == [1]
 
 
-def test_columns_of_the_same_channels_are_found_by_name():
-    a, b = session("day a"), session("day b", names=["M1 003", "M1 001", "M1 004", "x"])
-    assert same_channels(a, b, ["M1 001", "M1 003"]) == [1, 0]
-    with pytest.raises(OrlaError, match=r"day b: chan_names lacks 1 channels.*'M1 002'"):
-        same_channels(a, b, ["M1 001", "M1 002"])
+def test_columns_of_the_same_channels_are_found_by_array_and_name():
+    on_b = [("M1", "3"), ("PMd", "1"), ("M1", "1")]
+    assert same_channels([("M1", "1"), ("M1", "3")], on_b, "day a", "day b") == [2, 0]
+    with pytest.raises(OrlaError, match=r"day b: lacks 1 of the 2 channels of day a .*'PMd 3'"):
+        same_channels([("M1", "1"), ("PMd", "3")], on_b, "day a", "day b")
+
+
+def test_channels_of_two_subjects_are_different_unless_declared():
+    a, b = session("indy_1"), session("loco_1")
+    assert correspondence(a, b).columns == "same"
+    a.subject, b.subject = "indy", ""
+    assert "no other subject is named" in correspondence(a, b).because
+    b.subject = "loco"
+    found = correspondence(a, b)
+    assert found.columns == "different" and "indy_1 is of subject indy" in found.because
+    assert correspondence(a, b, "same").columns == "same"
 
 
 def test_fewer_channels_than_inputs_are_refused():

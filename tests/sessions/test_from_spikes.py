@@ -6,8 +6,10 @@ from made import by_hand_counts, session
 
 from orla.catalogue.options import settings as settings_of
 from orla.errors import OrlaError
+from orla.sessions.account import Account
 from orla.sessions.binning import bin_edges, bin_velocities
-from orla.sessions.from_spikes import prepare
+from orla.sessions.checks import seconds
+from orla.sessions.from_spikes import binned, prepare
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.session import Session
 
@@ -54,7 +56,7 @@ def test_nothing_is_fitted_on_the_tail_of_a_or_on_b():
     a.behavior["cursor_pos"][a.time_s > tail_start] *= 5
     b = with_more_spikes(session("day b", 2), 3.0, 63.0)
     other = make(a, b)
-    assert other.dataset == plain.dataset
+    assert other.dataset["features"] == plain.dataset["features"]
     np.testing.assert_array_equal(other.a.X[:n], plain.a.X[:n])
     np.testing.assert_array_equal(other.a.Y[:n], plain.a.Y[:n])
     # The control: the same burst inside the pretraining part changes channels and scaling.
@@ -164,7 +166,7 @@ def test_a_resting_cursor_is_named():
 
 def test_a_channel_missing_on_b_is_named():
     b = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
-    with pytest.raises(OrlaError, match=r"day b: chan_names lacks 1 channels.*'M1 003'"):
+    with pytest.raises(OrlaError, match=r"day b: lacks 1 of the 3 channels.*'M1 003'"):
         make(b=b)
 
 
@@ -184,14 +186,89 @@ def test_settings_that_cannot_be_are_refused(given, names):
         settings_of(Preparation, given, "preparation")
 
 
-def test_how_much_was_kept_is_recorded():
+def test_an_account_says_what_was_left_out_and_why():
     a = session("day a", 1)
-    a.source = "Cut to 3 s of 4 s."
-    kept = make(a).dataset["kept"]
-    assert kept["a"] == {
-        "steps": 1200, "scored": 1200, "units": 3, "of_units": 4, "recording": "Cut to 3 s of 4 s."
-    }  # fmt: skip
-    assert (kept["b"]["steps"], kept["b"]["units"]) == (1200, 3)
+    a.source, a.left_out = "A recording.", [("invalid_times", 10.0, 20.0)]
+    a.unit_spikes[1] = np.concatenate([a.unit_spikes[1], [70.0, 71.0]])
+    account = Account(**make(a, units="sorted").dataset["account"]["a"])
+    by_hand = [x for x, s in zip(a.unit_spikes, a.unit_sorted, strict=True) if s]
+    lost = sum(((x > 9.95) & (x < 20.05)).sum() for x in by_hand)
+    assert account.spikes == sum(map(len, a.unit_spikes))
+    assert account.spikes_dropped["outside the positions' times"] == 2
+    assert account.spikes_dropped["in seconds dropped"] == pytest.approx(lost, abs=5)
+    assert account.spikes_dropped["not sorted"] == account.spikes - sum(map(len, by_hand))
+    assert account.seconds == 60.0 and account.stretches == 2
+    assert account.seconds_dropped["invalid_times"] == pytest.approx(10.0, abs=0.005)
+    assert account.steps == pytest.approx(998, abs=1) and account.scored == account.steps - 1
+    assert sum(account.seconds_dropped.values()) == pytest.approx(60 - 0.05 * account.steps)
+    assert (account.units, account.channels, account.of_channels) == (4, 3, 4)
+    assert (account.correspondence, account.source) == ("same", "A recording.")
+
+
+def test_one_line_tells_the_account_of_a_recording_and_warns_of_few_channels(capsys):
+    real = DATASET | {"simulated": False}
+    preparation = Preparation(features=Features(count=1))
+    days = session("day a", 1), session("day b", 2)
+    prepare(*days, preparation, tail_steps=200, dataset=real)
+    said = capsys.readouterr().err
+    assert "day a: 1200 steps, 60.0 of 60.0 s" in said
+    assert "1 of 4 channels, on which 8 units are pooled; channels are same" in said
+    assert "warning: only 1 of 4 channels are inputs; features.count" in said
+    make()  # of simulated days nothing is said
+    assert not capsys.readouterr().err
+
+
+def test_a_gap_ends_a_stretch_of_bins_and_no_bin_spans_it():
+    """Positions are lost for 1.02 s: bins of each side are those of a session of its own."""
+    a = session("day a", 1)
+    lost = (a.time_s > 20.0) & (a.time_s < 21.02)
+    a.behavior["cursor_pos"][lost] = np.nan
+    whole = binned(a, Preparation())
+    kept = [a.time_s[a.time_s <= 20.0], a.time_s[a.time_s >= 21.02]]
+    edges = [bin_edges(t, 0.05) for t in kept]
+    counts = np.concatenate([by_hand_counts(a, e, "all") for e in edges])
+    np.testing.assert_array_equal(whole.inputs, counts)
+    assert np.flatnonzero(whole.begins).tolist() == [0, len(edges[0]) - 1]
+    assert np.isfinite(whole.targets).all()
+    a.behavior["cursor_pos"][10:-10] = np.nan
+    with pytest.raises(OrlaError, match=r"day a: too short|of 60\.0 s are left"):
+        binned(a, Preparation())
+
+
+def test_events_on_edges_land_where_whole_numbers_put_them():
+    """Times are milliseconds: an exact count of integers, at any offset and in single precision."""
+    rng = np.random.default_rng(0)
+    for start_ms in (0, 7_013_000):
+        for stored in (np.float64, np.float32):
+            ms = np.sort(rng.integers(0, 60_000, 4000))
+            ms[::2] = ms[::2] // 50 * 50  # half of them on edges
+            times = np.sort((start_ms + ms).astype(float)) / 1000
+            a = session("day", 1)
+            a.time_s = (start_ms + 4 * np.arange(15_001)) / 1000
+            a.unit_spikes = [seconds(times.astype(stored))] + [np.empty(0)] * 7
+            exact = np.bincount(np.sort(ms) // 50, minlength=1200)
+            np.testing.assert_array_equal(binned(a, Preparation()).inputs[:, 0], exact)
+            # The control: what was stored in single precision, taken as it is, lands elsewhere.
+            a.unit_spikes[0] = times.astype(np.float32).astype(float)
+            assert (binned(a, Preparation()).inputs[:, 0] != exact).any()
+
+
+def test_times_that_are_exact_stay_as_they_are():
+    for times in (np.arange(999) / 256, np.arange(9.0), np.pi * np.arange(9), np.array([0.1, 0.3])):
+        np.testing.assert_array_equal(seconds(times), times)
+    np.testing.assert_array_equal(seconds(np.float32([0.7, 12.3456])), [0.7, 12.3456])
+
+
+def test_values_are_averaged_over_each_bin_and_not_differentiated():
+    a = session("day a", 1)
+    values = np.column_stack([np.sin(a.time_s), np.full(len(a.time_s), 3.0), a.time_s])
+    a = replace(a, behavior={"cursor_values": values}, unit="N")
+    targets = binned(a, Preparation()).targets
+    edges = bin_edges(a.time_s, 0.05)
+    expected = -np.diff(np.cos(edges)) / 0.05
+    np.testing.assert_allclose(targets[:, 0], expected, atol=1e-4)
+    np.testing.assert_allclose(targets[:, 1], 3.0)
+    np.testing.assert_allclose(targets[:, 2], (edges[1:] + edges[:-1]) / 2, atol=1e-4)
 
 
 def test_inputs_may_be_the_counts_themselves():
@@ -204,14 +281,8 @@ def test_inputs_may_be_the_counts_themselves():
     np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
 
 
-def test_own_components_are_for_binned_recordings():
-    preparation = Preparation(features=Features("pca", 2, "own"))
-    with pytest.raises(OrlaError, match=r'features\.of is "own", but these recordings'):
-        prepare(session("a", 1), session("b", 2), preparation, tail_steps=200, dataset=DATASET)
-
-
 def test_cursors_from_different_series_are_refused():
     b = replace(session("day b", 2), cursor="hand_pos")
-    with pytest.raises(OrlaError, match="day b: its cursor is the series hand_pos, but cursor_pos"):
+    with pytest.raises(OrlaError, match="day b: its cursor is hand_pos, but cursor_pos in day a"):
         make(b=b)
     make(replace(session("day a", 1), cursor="hand_pos"), b)

@@ -67,7 +67,7 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
 
 
 # A value of the config, and words of its refusal; ~ is the value's place.
-MISTAKES = """
+MISTAKES = r"""
 pretrainin: {} -> "~" is not a known key; the nearest is "pretraining"
 tasks.recordings.parts.cutt: 200 -> "~" is not a known key; the nearest is "cut"
 tasks.recordings.parts.cut: many -> "~" must be a whole number, not "many"
@@ -75,6 +75,18 @@ tasks.recordings.parts.cut: 100 -> immediate-200 updates every 200 ... of record
 tasks.recordings.parts.cut: 333 -> immediate-200 updates every 200 ... of recordings has 333; make
 tasks.recordings.source: odohery -> "~" cannot be "odohery"; the nearest is "odoherty"
 tasks.recordings.kind: recording -> "~" cannot be "recording"; the nearest is "recordings"
+tasks.recordings.source: nwb -> recordings.nwb.files" has no session ... pair indy ... indy: null
+tasks.mine: {kind: recordings, source: binned, pairs: {p: {a: one, b: two}}, \
+binned: {files: {one: 1, tow: 2}}} -> "~.binned.files.one" must be text, not 1 ... in quotes
+tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}}, \
+nwb: {files: {one: x, tow: y}}} -> "~.nwb.files" has no session two of the pair p; ... is "tow"
+tasks.mine: {kind: swapped, recording: nigt, step: 9, pairs: {p: {seed: 1, share: 0}}, \
+binned: {files: {night: x}}} -> "~.recording" cannot be "nigt" ... the nearest is "night"
+tasks.recordings.pairs.indy.a: 20160630_01 -> "~" must be text, not 2016063001 ... in quotes
+tasks.recordings.pairs.indy.b: off -> "~" must be text, not false (YAML reads ... in quotes
+tasks.recordings.pairs: {20170131_02: {a: x, b: y}} -> the key 2017013102 under "~" is no text
+tasks.recordings.pairs: {2017-01-31: {a: x, b: y}, z: {a: x, b: y}} -> the key 2017-01-31 under "~"
+tasks.recordings.nwb: {files: {on: x, two: y}} -> the key True under "~.files" is no text
 tasks.mine: {kind: sinus} -> "~.kind" cannot be "sinus"; the nearest is "sine"
 tasks.mine: {kind: lorenz, roh: 30} -> "~.roh" is not a known key; the nearest is "rho"
 networks.rnn.hidden: 0 -> "~" must be at least 1, not 0
@@ -142,7 +154,7 @@ plugins: [no/such] -> "~" has no/such, which is no folder; mend the path (it lea
 """
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.strip().splitlines())
+@pytest.mark.parametrize("mistake", MISTAKES.strip().replace("\\\n", "").splitlines())
 def test_a_mistake_is_one_line_that_names_the_key(mistake):
     given, _, words = mistake.partition(" -> ")
     path, _, value = given.partition(": ")

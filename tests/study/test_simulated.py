@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import made_mat
 import numpy as np
 import pytest
 
@@ -42,7 +43,7 @@ def of_files(made, pair, folder):
     """The streams by way of MATLAB and NWB files."""
     sessions = made.pairs[pair].a, made.pairs[pair].b
     mats = [folder / f"{name}.mat" for name in sessions]
-    made.simulate(pair, *mats)
+    made_mat.simulate(*mats, made.simulation(pair))
     for mat in mats:
         session = mat_read.read_session(mat, source="simulated")
         nwb.write_session(session, mat.with_suffix(".nwb"))
@@ -72,7 +73,8 @@ def test_the_record_tells_other_data_apart():
     other = simulated_streams(task("first", unit_hz=7.0), "first").dataset
     assert one == again
     assert one["streams"]["a"] != other["streams"]["a"]
-    assert {**one, "streams": 0} == {**other, "streams": 0}
+    assert one["account"]["a"]["spikes"] != other["account"]["a"]["spikes"]
+    assert {**one, "streams": 0, "account": 0} == {**other, "streams": 0, "account": 0}
 
 
 def test_an_array_without_events_is_refused():

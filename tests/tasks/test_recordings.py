@@ -2,6 +2,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
+import made_mat
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
@@ -92,11 +93,6 @@ def test_masks_and_categories_are_cut_with_the_steps():
         ({"pairs": {"x/y": PAIRS["day2"]}}, r"'x/y' becomes part of a path"),
         ({"pairs": {"x": {"a": "..", "b": "two"}}}, r"'\.\.' becomes part of a path"),
         ({"source": "nwbs"}, '"source" cannot be "nwbs"; the nearest is "nwb"'),
-        ({"source": "nwb"}, r'"nwb\.files" has no session one'),
-        (
-            {"source": "binned", "binned": {"files": {"one": "1.npz", "tow": "2.npz"}}},
-            r'"binned\.files" has no session two; the nearest is "tow"',
-        ),
         ({"binned": {"boundaries": {"state": "gone"}}}, r'"binned\.boundaries\.state" cannot be'),
         ({"binned": {"bounds": {}}}, r'"binned\.bounds" is not a known key'),
         ({"parts": {"splits": {"stationary": 0.5}}}, 'a split cannot be called "stationary"'),
@@ -148,7 +144,7 @@ def test_a_pair_has_its_label_and_its_own_seed(tmp_path):
     written = {}
     for pair in pairs:
         paths = tmp_path / f"{pair}_a.mat", tmp_path / f"{pair}_b.mat"
-        made.simulate(pair, *paths)
+        made_mat.simulate(*paths, made.simulation(pair))
         written[pair] = [path.read_bytes() for path in paths]
     assert written["first"] == written["again"]
     assert all(x != y for x, y in zip(written["first"], written["other"], strict=True))
@@ -167,7 +163,7 @@ def test_simulated_sessions_become_streams(tmp_path):
         parts={"tail_steps": 400, "tail_stream_steps": 200},
     )
     mats = [tmp_path / "one.mat", tmp_path / "two.mat"]
-    made.simulate("day2", *mats)
+    made_mat.simulate(*mats, made.simulation("day2"))
     for mat in mats:
         nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
     found = made.streams("day2", *(mat.with_suffix(".nwb") for mat in mats), study="tiny")
@@ -262,9 +258,8 @@ def test_events_and_a_position_are_a_recording():
         {},
     )
     assert found.b.X.shape == (18118, 40) and found.b.Y.shape == (18118, 1)
-    assert found.dataset["kept"]["b"] == {
-        "steps": 18118, "scored": 18118, "units": 40, "of_units": 142
-    }  # fmt: skip
+    account = found.dataset["account"]["b"]
+    assert (account["steps"], account["channels"], account["of_channels"]) == (18118, 40, 142)
     cells = found.dataset["features"]["columns"]
     for column, cell in enumerate(cells):
         # Each input is one cell's events, scaled: the same cell on the other day.
@@ -324,8 +319,8 @@ def test_reaches_with_gaps_in_time_are_a_recording(state):
         assert np.flatnonzero(found.b.starts).tolist() == begins and found.b.scored is None
     else:
         assert np.flatnonzero(~found.b.scored).tolist() == begins and found.b.starts is None
-        assert found.dataset["kept"]["b"]["scored"] == 668 - len(begins)
-    assert found.dataset["kept"]["b"]["of_units"] == 155
+        assert found.dataset["account"]["b"]["scored"] == 668 - len(begins)
+    assert found.dataset["account"]["b"]["of_channels"] == 155
     episode = made.cut(found, "80-20")
     assert (len(episode.adapt), len(episode.heldout)) == (520, 148)
 

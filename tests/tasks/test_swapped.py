@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import made_mat
 import numpy as np
 import pytest
 
@@ -137,9 +138,7 @@ def test_targets_and_trials_go_on_across_the_step(recording):
     np.testing.assert_allclose(np.concatenate([found.a.Y, found.b.Y]), expected)
     starts = np.concatenate([[True], np.diff(trial) != 0])
     np.testing.assert_array_equal(np.concatenate([found.a.starts, found.b.starts]), starts)
-    assert found.dataset["kept"]["b"] == {
-        "steps": STEPS - STEP, "scored": STEPS - STEP, "units": COUNT, "of_units": POOL
-    }  # fmt: skip
+    assert found.dataset["account"]["b"]["steps"] == STEPS - STEP
 
 
 def test_nothing_is_fitted_after_the_pretraining_part(recording, tmp_path):
@@ -171,7 +170,7 @@ def test_sizes_of_parts_are_of_session_a(recording):
 def test_the_pool_is_twice_the_inputs_unless_it_is_given(recording):
     found = streams(recording, 1.0, pool=None)
     before, after, _ = held(found, recording[1]["counts"], STEP, STEP - TAIL)
-    assert len({*before, *after}) == 2 * COUNT == found.dataset["kept"]["a"]["of_units"]
+    assert len({*before, *after}) == 2 * COUNT == found.dataset["account"]["a"]["of_channels"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +182,6 @@ def test_the_pool_is_twice_the_inputs_unless_it_is_given(recording):
         ({"pairs": {}}, '"pairs" is empty'),
         ({"step": 0}, '"step" must be at least 1'),
         ({"pool": 11}, "11 units are drawn from, fewer than 8 inputs and the 4 that replace"),
-        ({"pool": None, "recording": "night"}, '"binned.files" has no session night'),
         ({"source": "simulated"}, '"source" cannot be "simulated"'),
         (
             {"preparation": {"features": {"count": COUNT, "method": "pca"}}},
@@ -226,7 +224,7 @@ def test_a_recording_of_spikes_is_swapped_as_its_counts_are(tmp_path):
     simulated = simulator.Settings(
         simulator.TaskSettings(**SMALL), simulator.ArraySettings(n_channels=UNITS), seed=1
     )
-    simulator.write(*mats, simulated)
+    made_mat.simulate(*mats, simulated)
     session = mat_read.read_session(mats[0])
     path = tmp_path / "day.nwb"
     nwb.write_session(session, path)

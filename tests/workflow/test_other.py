@@ -6,6 +6,7 @@ setting, or takes one thing for another, gives other numbers than these.
 
 from pathlib import Path
 
+import made_mat
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,7 +115,7 @@ def sessions(tmp_path_factory):
     folder, found = tmp_path_factory.mktemp("sessions"), {}
     for pair, settings in SIMULATED.items():
         paths = [folder / f"{pair}_{day}.mat" for day in "ab"]
-        simulator.write(*paths, settings)
+        made_mat.simulate(*paths, settings)
         for path in paths:
             nwb.write_session(mat_read.read_session(path), path.with_suffix(".nwb"))
         found[pair] = tuple(nwb.read_session(path.with_suffix(".nwb")) for path in paths)

@@ -9,13 +9,17 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import h5py
+import made_mat
 import numpy as np
 import pytest
-from running import ROOT, Study
+import yaml
+from running import ROOT, Study, merged
 
+from orla import catalogue
 from orla.errors import OrlaError
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
+from orla.sessions import mat_read, nwb
 from orla.sessions.streams import Streams
 from orla.study.keys import KEYS
 from orla.study.measurement import UNADAPTED
@@ -177,7 +181,6 @@ def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
 
 
 DELETED = [
-    f"recordings/sessions/{SESSIONS[1]}.nwb",
     "recordings/streams.npz",
     f"{PART}.parquet",
     "recordings/sweeps/rnn/tbptt-200-200/sgd/80-20.parquet",
@@ -189,7 +192,7 @@ DELETED = [
 def test_deleted_results_come_back_bit_for_bit(copy):
     """One result of each rule; of a part that was killed, the one condition that it lacks."""
     results, reports = copy.folder / RESULTS, copy.folder / "reports/tiny"
-    kinds = (".mat", ".nwb", ".npz", ".parquet", ".safetensors")
+    kinds = (".npz", ".parquet", ".safetensors")
     before = {p: p.read_bytes() for p in results.rglob("*") if p.suffix in kinds}
     before |= {p: p.read_bytes() for p in (reports / "index.html", reports / "table_ratio_gap.csv")}
     for name in DELETED:
@@ -227,11 +230,21 @@ def test_one_flipped_byte_is_one_line(finished, tmp_path, damaged, read, target)
         assert damaged in line and "delete it and run" in line
 
 
+def simulated(study, folder):
+    """The sessions of a study's pair as MATLAB files."""
+    folder.mkdir(exist_ok=True)
+    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), study.config)
+    settings = catalogue.make("task", config["tasks"]["recordings"]).simulation("indy")
+    paths = [folder / f"{name}.mat" for name in SESSIONS]
+    made_mat.simulate(*paths, settings)
+    return paths
+
+
 @pytest.fixture
 def web(finished, tmp_path):
-    """Serve a copy of the simulated .mat files as Zenodo would; yield (URL, folder, requests)."""
+    """Serve the simulated sessions as Zenodo would; yield (URL, folder, requests)."""
     requested, folder = [], tmp_path / "served"
-    shutil.copytree(finished.folder / RESULTS / f"recordings/sessions/{'+'.join(SESSIONS)}", folder)
+    simulated(finished, folder)
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
@@ -279,6 +292,7 @@ def test_recordings_are_downloaded_once_and_read_with_the_options_of_the_config(
     theirs = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
     assert np.array_equal(ours.a.X, theirs.a.X) and np.array_equal(ours.a.Y, theirs.a.Y)
     assert len(ours.b) == len(theirs.b)
+    assert ours.dataset["account"]["b"]["spikes_dropped"]["outside the positions' times"] == 1
     assert not ours.dataset["simulated"] and "SIMULATED" not in ours.dataset["label"]
 
     before = len(requested)
@@ -288,19 +302,22 @@ def test_recordings_are_downloaded_once_and_read_with_the_options_of_the_config(
 
 
 def test_nwb_files_of_others_give_streams_in_their_unit(study):
-    sessions = {name: f"{RESULTS}/recordings/sessions/{name}.nwb" for name in SESSIONS}
+    sessions = {name: f"recordings/{name}.nwb" for name in SESSIONS}
+    for mat in simulated(study, study.folder / "recordings"):
+        nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
+        mat.unlink()
     source = {"files": sessions, "cursor": "finger_pos", "metres_per_unit": 0.0254}
     study.changed(
         tasks={"recordings": {"source": "nwb", "nwb": source}},
         pathvars={"results": "results/inches", "reports": "reports/inches"},
     )
     study.made("results/inches/recordings/streams.npz")
-    name = f"recordings/sessions/{SESSIONS[0]}.nwb"
-    with h5py.File(study.folder / "results/inches" / name) as inches:
-        ours = positions(inches, "cursor")
-    with h5py.File(study.folder / RESULTS / name) as file:
-        theirs = positions(file, "finger")
-    assert np.allclose(ours, 0.0254 * theirs) and np.abs(theirs).max() > 0
+    name = f"results/inches/recordings/sessions/{SESSIONS[0]}.nwb"
+    with h5py.File(study.folder / name) as file:
+        inches = positions(file, "cursor")
+    with h5py.File(study.folder / sessions[SESSIONS[0]]) as file:
+        metres = positions(file, "finger")
+    assert np.allclose(inches, 0.0254 * metres) and np.abs(metres).max() > 0
     read, tiny = (
         Streams.load(study.folder / results / "recordings/streams.npz")
         for results in ("results/inches", RESULTS)
@@ -387,16 +404,38 @@ def test_the_workflow_is_read_without_pytorch(study, tmp_path):
 def test_recordings_are_prepared_alone_and_simulated_where_they_have_no_source(study):
     bare = {"kind": "recordings", "pairs": {"p": {"a": "first", "b": "second"}}}
     more = [{**study.config["conditions"][0], "tasks": ["bare"]}]
-    study.changed(
-        tasks={"bare": bare},
-        conditions=study.config["conditions"] + more,
-        pathvars={"results": "results/prepared", "reports": "prepared"},
-    )
-    jobs = study.planned("prepared")
-    assert "Simulating results/prepared/bare/sessions/first+second/first.mat" in " ".join(jobs)
+    study.changed(tasks={"bare": bare}, conditions=study.config["conditions"] + more)
+    planned = study.planned()
+    assert "Making the streams of bare" in planned
+
+
+def test_recordings_are_prepared_alone(study):
+    elsewhere = {"results": "results/prepared", "reports": "prepared"}
+    jobs = study.changed(pathvars=elsewhere).planned("prepared")
     kinds = {job.split()[0] for job in jobs}
-    assert {"Simulating", "Converting", "Making"} <= kinds, jobs
+    assert "Making" in kinds, jobs
     assert not kinds & {"Pretraining", "Adapting", "Writing"}, jobs
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"tasks": {"recordings": {"parts": {"tail_steps": 9000}}}},
+            ["a_pretraining is empty", "lower tail_steps"],
+        ),
+        (
+            {"horizons": {"steps": [400, 20000]}},
+            ["horizons.steps has 20000", "up to the "],
+        ),
+    ],
+)
+def test_what_a_session_is_too_short_for_is_refused_before_anything_is_trained(
+    study, changes, words
+):
+    study.changed(pathvars={"results": "results/none", "reports": "none"}, **changes)
+    line = study.refused("prepared")
+    assert all(word in line for word in words), line
 
 
 def test_a_changed_registration_is_refused(study):

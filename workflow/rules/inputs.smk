@@ -16,31 +16,34 @@ def settings_of(domain):
 
 
 def stream_settings(w):
-    """What the streams depend on: binned ones on all parts, others on the tail alone."""
+    """What the streams depend on: of the parts on session A's tail alone."""
     spec = settings_of(w.domain)
-    if spec["source"] != "binned" and "parts" in spec:
+    if "parts" in spec:
         spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
     return spec
+
+
+def splits_of(w):
+    """The splits of a stream that are run, and the horizons at which models of each are scored."""
+    horizons = {}
+    for c in PLAN.conditions:
+        if c.domain == w.domain:
+            horizons.setdefault(c.split, set()).update(PLAN.horizons(c))
+    return {split: sorted(horizons[split]) for split in sorted(horizons)}
 
 
 def file_of(task, session):
     """The file of a session before any conversion."""
     if SOURCES[task] == "odoherty":
         return f"<recordings>/{session}.mat"
-    if SOURCES[task] != "simulated":
-        return STUDY["tasks"][task][SOURCES[task]]["files"][session]
-    [(a, b)] = [(p["a"], p["b"]) for p in PAIRS.values() if p["task"] == task]
-    return f"{RESULTS}/{task}/sessions/{a}+{b}/{session}.mat"
+    return STUDY["tasks"][task][SOURCES[task]]["files"][session]
 
 
 def session_files(w):
-    """The two files from which a pair's streams are made.
-
-    There are none of pairs that are simulated in memory, as those of a task with several are.
-    """
+    """The two files from which a pair's streams are made; none of a pair that is simulated."""
     pair = PAIRS[w.domain]
     task, source = pair["task"], SOURCES[pair["task"]]
-    if source == "simulated" and "/" in w.domain:
+    if source == "simulated":
         return {}
     if source == "binned":
         return {side: file_of(task, pair[side]) for side in "ab"}

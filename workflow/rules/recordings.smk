@@ -1,23 +1,6 @@
 # From recordings to the streams of each pair of sessions.
 
 
-rule simulate:
-    output:
-        a="<results>/{task}/sessions/{a}+{b}/{a}.mat",
-        b="<results>/{task}/sessions/{a}+{b}/{b}.mat",
-    log:
-        "<logs>/simulate/{task}/{a}+{b}.log",
-    resources:
-        mem_mb=2000,
-    params:
-        task=lambda w: recording(w.task, next(iter(STUDY["tasks"][w.task]["pairs"]))),
-        code=code("orla.sessions.simulator"),
-    message:
-        "Simulating {output.a} and {output.b}"
-    script:
-        "../scripts/simulate.py"
-
-
 # A file that is there and has the right checksum stays whatever else of the config changes.
 rule download:
     output:
@@ -71,7 +54,7 @@ rule streams:
     params:
         task=stream_settings,
         parts=lambda w: {k: v for k, v in settings_of(w.domain).items() if k == "parts"},
-        splits=lambda w: sorted({c.split for c in PLAN.conditions if c.domain == w.domain}),
+        splits=splits_of,
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],
         code=lambda w: code("orla.study.simulated", parts=[("task", settings_of(w.domain)["kind"])]),

@@ -1,5 +1,6 @@
-"""Convert one recording to NWB in SI units; of an NWB file its longest stretch without gaps."""
+"""Convert one recording to NWB in SI units, with all that is to be known of its clocks."""
 
+from orla.catalogue import options
 from orla.jobs import job
 from orla.sessions import mat_read, nwb
 
@@ -7,8 +8,8 @@ with job(snakemake.log[0], snakemake.output.nwb, "simulating"):
     recording, source = snakemake.input.recording, snakemake.params.source
     settings = snakemake.params.settings
     if source == "nwb":
-        asked = {key: settings.get(key) for key in ("cursor", "metres_per_unit")}
-        session = nwb.read_session(recording, trim=True, **asked)
+        known = options.settings(nwb.Source, dict(settings), "config: nwb")
+        session = nwb.read_session(recording, known)
     else:
         outside = settings.get("spikes_outside", "refuse")
         session = mat_read.read_session(recording, source=source, spikes_outside=outside)

@@ -2,6 +2,7 @@
 
 from orla import catalogue
 from orla.jobs import job
+from orla.study.horizon_limits import require_horizons
 from orla.study.simulated import simulated_streams
 
 with job(snakemake.log[0], snakemake.output.streams, "simulating"):
@@ -10,8 +11,9 @@ with job(snakemake.log[0], snakemake.output.streams, "simulating"):
         streams = task.streams(params.pair, snakemake.input.a, snakemake.input.b, params.study)
     else:
         streams = simulated_streams(task, params.pair, params.study)
-    # A session that is too short for its parts is refused here.
+    # A session that is too short for its parts or for a horizon is refused here.
     whole = catalogue.make("task", params.task | params.parts)
-    for split in params.splits:
-        whole.cut(streams, split)
+    for split, horizons in params.splits.items():
+        episode = whole.cut(streams, split)
+        require_horizons(horizons, episode.window, len(episode.adapt), split)
     streams.save(snakemake.output.streams)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError, naming
 from orla.files import load_arrays
+from orla.sessions import checks
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,17 @@ class Binned:
     """A binned recording.
 
     Attributes:
-        inputs: (steps, units) float64.
+        inputs: (steps, units), counts or other numbers.
         targets: (steps, outputs) float64 in the file's own unit; or (steps,) int64 categories.
         bin_s: seconds a step.
         begins: (steps,) bool, True where a stretch begins, the first step included; None where
             the file is one stretch.
         name: its name in messages.
+        state: "kept" or "reset" where a stretch begins, as in `Boundaries`.
+        keys: what each column of inputs is on every day; its number where that is all there is.
+        columns, outputs: names of the columns of inputs and targets, in messages.
+        about: what the dataset record says of targets and inputs.
+        account: fields of an `Account` that are known before the stream is made.
     """
 
     inputs: np.ndarray
@@ -69,29 +77,46 @@ class Binned:
     bin_s: float
     begins: np.ndarray | None = None
     name: str = "the recording"
+    state: str = "kept"
+    keys: list[Hashable] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=lambda: {"target": "vel"})
+    account: dict[str, Any] = field(default_factory=dict)
 
-    def masks(self, state: str) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """`scored` and `starts` of a Stream, where the state is "kept" or "reset"."""
+    def __post_init__(self) -> None:
+        self.keys = self.keys or list(range(self.inputs.shape[1]))
+        self.outputs = self.outputs or [
+            f"{self.about['target']} column {i}" for i in range(self.targets[:1].size)
+        ]
+
+    def masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """`scored` and `starts` of a Stream."""
         if self.begins is None:
             return None, None
-        if state == "reset":
+        if self.state == "reset":
             return None, self.begins
         scored = ~self.begins
         scored[0] = True
         return scored, None
 
 
-def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned:
+def read(
+    path: str | Path, source: Source, *, transform: str = "sqrt", least_kept: float = 0.5
+) -> Binned:
     """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
+
+    Steps with NaN in inputs or targets are left out; a new stretch begins after them.
 
     Args:
         path: the file.
         source: names and meaning of its arrays.
         transform: with "sqrt" inputs must be counts: whole numbers of at least 0.
+        least_kept: least share of the steps without NaN.
 
     Raises:
         OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
-            (negative or fractional counts or categories, NaN, bin_s of 0).
+            (negative or fractional counts or categories, bin_s of 0), or too much is NaN.
     """
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
@@ -103,37 +128,62 @@ def read(path: str | Path, source: Source, *, transform: str = "sqrt") -> Binned
                 f"{', '.join(missing)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
-        _check(arrays, order, source, transform)
-    targets = arrays[source.target]
+        whole = _check(arrays, order, source, transform)
+        inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
+        bin_s, steps = float(checks.seconds(arrays["bin_s"])), len(whole)
+        if len(inputs) < max(1, least_kept * steps):
+            raise OrlaError(
+                f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
+                " or infinite values; mend them, or lower preparation.least_kept"
+            )
+        begins = _begins(whole, arrays, bounds) if order or len(inputs) < steps else None
     if source.kind == "values" and targets.ndim == 1:
         targets = targets[:, None]
+    lost = round((steps - len(inputs)) * bin_s, 3)
     return Binned(
-        arrays[source.inputs].astype(np.float64),
+        inputs.astype(np.float64),
         targets.astype(np.int64 if source.kind == "categories" else np.float64),
-        float(arrays["bin_s"]),
-        _begins(len(targets), arrays, bounds) if order else None,
+        bin_s,
+        begins,
         str(path),
+        bounds.state,
+        columns=[f"{source.inputs} column {i}" for i in range(inputs.shape[1])],
+        about={"target": source.target},
+        account={
+            "seconds": round(steps * bin_s, 3),
+            "seconds_dropped": {"NaN": lost} if lost else {},
+        },
     )
 
 
-def _check(arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str) -> None:
-    """Refuse arrays whose shapes disagree or whose values cannot be."""
+def _check(
+    arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str
+) -> np.ndarray:
+    """Refuse arrays whose shapes disagree or whose values cannot be; (steps,) without NaN."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
     steps = len(inputs) if inputs.ndim else 0
+    most = max(inputs.shape, default=0)
+    if most == max(targets.shape, default=0) and {steps, *targets.shape[:1]} != {most}:
+        raise OrlaError(
+            f"{source.inputs} is {inputs.shape} and {source.target} {targets.shape}: steps come "
+            f"first in both; transpose what has its {most} steps second"
+        )
     _require_shape(source.inputs, inputs, (steps, "units"))
     if inputs.size == 0:
         raise OrlaError(f"{source.inputs}: the recording is empty; use a file with steps and units")
     columns = ("outputs",) if source.kind == "values" and targets.ndim > 1 else ()
     _require_shape(source.target, targets, (steps, *columns))
     _require_shape("bin_s", bin_s, ())
-    for name in (source.inputs, source.target, "bin_s"):
-        _require_finite(name, arrays[name])
+    whole = np.ones(steps, dtype=bool)
+    for name in (source.inputs, source.target):
+        whole &= _finite(name, arrays[name]).reshape(steps, -1).all(axis=1)
+    inputs, targets = inputs[whole], targets[whole]
     if transform == "sqrt" and ((inputs < 0).any() or (inputs != np.floor(inputs)).any()):
         raise OrlaError(
             f"{source.inputs}: negative or fractional values; give the spikes of each bin,"
             ' or set preparation.transform to "none"'
         )
-    if float(bin_s) <= 0:
+    if not (_finite("bin_s", bin_s).all() and float(bin_s) > 0):
         raise OrlaError(f"bin_s: {float(bin_s):g} is no length of a bin; give it in seconds")
     if source.kind == "categories" and (targets != np.floor(targets)).any():
         raise OrlaError(
@@ -142,17 +192,25 @@ def _check(arrays: dict[str, np.ndarray], order: list[str], source: Source, tran
         )
     for name in order:
         _require_shape(name, arrays[name], (steps,))
-        _require_finite(name, arrays[name])
+        if bad := steps - np.count_nonzero(_finite(name, arrays[name])):
+            raise OrlaError(f"{name}: {bad} values are NaN or infinite; remove those bins")
+    return whole
 
 
-def _begins(steps: int, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
-    begins = np.zeros(steps, dtype=bool)
-    begins[0] = True
+def _begins(whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
+    """Where stretches begin, of the steps of `whole`."""
+    begins = np.append(True, ~whole[:-1])
     for name in boundaries.changes:
         begins[1:] |= arrays[name][1:] != arrays[name][:-1]
     if boundaries.counter:
-        begins[1:] |= np.diff(arrays[boundaries.counter].astype(np.int64)) != 1
-    return begins
+        risen = np.abs(np.diff(arrays[boundaries.counter].astype(np.float64)) - 1) < 1e-6
+        if not risen.any():
+            raise OrlaError(
+                f"{boundaries.counter}: rises by one at no step; name an array that counts steps"
+            )
+        begins[1:] |= ~risen
+    # A boundary inside steps that are left out is one before the next step that is not.
+    return np.diff(np.cumsum(begins)[whole], prepend=0) > 0
 
 
 def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
@@ -166,9 +224,7 @@ def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -
         raise OrlaError(f"{name}: shape {array.shape}, expected ({wanted}); mend the array")
 
 
-def _require_finite(name: str, array: np.ndarray) -> None:
+def _finite(name: str, array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise OrlaError(f"{name}: holds {array.dtype}, not numbers; save numbers")
-    bad = np.size(array) - np.count_nonzero(np.isfinite(array))
-    if bad:
-        raise OrlaError(f"{name}: {bad} values are NaN or infinite; remove those bins")
+    return np.isfinite(array)

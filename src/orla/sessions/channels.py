@@ -1,8 +1,9 @@
-"""Choice of channels by variance, and the same channels on another session."""
+"""Choice of channels by variance, and which channels of two sessions are the same."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,21 +11,61 @@ from orla.errors import OrlaError
 from orla.sessions.session import Session
 
 
-def same_channels(session_a: Session, session_b: Session, names: Sequence[str]) -> list[int]:
-    """Columns of `names` on session B.
+@dataclass(frozen=True)
+class Correspondence:
+    """Whether a channel of session A is the channel of that identity in session B.
+
+    Attributes:
+        columns: "same" or "different".
+        because: how that is known, or why it is not.
+        option: the key of the config that declares it.
+    """
+
+    columns: str
+    because: str
+    option: str = "nwb.channels"
+
+
+def correspondence(a: Session, b: Session, declared: str | None = None) -> Correspondence:
+    """Whether two sessions have the same channels: declared, or proved by their arrays.
+
+    A channel is proved to be the same by the names of its array and of itself, in recordings of
+    one subject. The number of a sorted unit proves nothing: each day's sorter numbers anew.
+    """
+    if declared is not None:
+        return Correspondence(declared, "the config says so")
+    for session in (a, b):
+        if not all(session.arrays):
+            why = f"units of {session.name} have no electrodes, and each sorting numbers units anew"
+            return Correspondence("different", why)
+    if a.subject != b.subject and a.subject and b.subject:
+        why = f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}"
+        return Correspondence("different", why)
+    numbers = all(name.startswith("electrode ") for name in (*a.channels, *b.channels))
+    if numbers and (a.channels, a.arrays) != (b.channels, b.arrays):
+        why = f"electrodes have numbers alone: {len(a.channels)} of {a.name}, {len(b.channels)} of "
+        return Correspondence("different", why + b.name)
+    whose = f"subject {a.subject}" if a.subject == b.subject != "" else "no other subject is named"
+    return Correspondence("same", f"names of arrays and electrodes; {whose}")
+
+
+def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b: str) -> list[int]:
+    """Columns of `keys`, identities of channels of session `a`, among those of session `b`.
 
     Raises:
         OrlaError: B lacks a channel.
     """
-    columns = {name: i for i, name in enumerate(session_b.channels)}
-    missing = [name for name in names if name not in columns]
+    columns = {key: i for i, key in enumerate(on_b)}
+    missing = [key for key in keys if key not in columns]
     if missing:
+        array, name = missing[0] if isinstance(missing[0], tuple) else ("", str(missing[0]))
+        first = name if name.startswith(array) else f"{array} {name}"
         raise OrlaError(
-            f"{session_b.name}: chan_names lacks {len(missing)} channels that {session_a.name} has "
-            f"(the first is '{missing[0]}'); take two sessions of one array, or use binned "
-            "counts with features.method: pca"
+            f"{b}: lacks {len(missing)} of the {len(keys)} channels of {a} (the first is "
+            f"'{first}'); take two sessions of one array, or declare other channels: "
+            "channels: different, with features {method: pca, of: own}"
         )
-    return [columns[name] for name in names]
+    return [columns[key] for key in keys]
 
 
 def require_enough(available: int, asked: int, where: str, what: str) -> None:

@@ -1,9 +1,10 @@
-"""Checks of recordings; each error names the variable, and `orla.errors.naming` the file."""
+"""Arrays of recordings, read after checks of their size, kind and range."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import h5py
 import numpy as np
@@ -12,11 +13,12 @@ from orla.errors import OrlaError
 from orla.files import MOST_BYTES
 
 
-def require_distinct(variable: str, names: Sequence[str]) -> None:
+def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
     """Raise an OrlaError where two channels have one name; sessions are matched by names."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise OrlaError(f"{variable}: two channels are called '{twice[0]}'; give each its own name")
+        name = twice[0] if isinstance(twice[0], str) else " ".join(twice[0])
+        raise OrlaError(f"{variable}: two channels are called '{name}'; give each its own name")
 
 
 def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
@@ -29,54 +31,60 @@ def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
         )
 
 
-def require_ascending(variable: str, times_s: np.ndarray) -> None:
-    """Raise an OrlaError unless the event times (seconds) are finite and never step back."""
-    bad = np.flatnonzero(~np.isfinite(times_s))
-    if bad.size:
-        raise OrlaError(
-            f"{variable}: event {bad[0] + 1} has no finite time; remove the events without a time"
-        )
-    back = np.flatnonzero(np.diff(times_s) < 0)
-    if back.size:
-        raise OrlaError(
-            f"{variable}: event times are not in ascending order (event {back[0] + 2} at "
-            f"{times_s[back[0] + 1]:g} s follows {times_s[back[0]]:g} s); sort them"
-        )
+def seconds(values: Any) -> np.ndarray:
+    """Times as float64; of those in single precision the decimals that were stored so.
 
-
-def require_inside(variable: str, times_s: np.ndarray, time_s: np.ndarray, drop: str) -> None:
-    """Raise an OrlaError unless ascending event times lie within the time base (both seconds).
-
-    `drop` names, for the message, the setting that drops the events outside instead.
+    A sample at 0.7 s is 0.699999988 in single precision, which a bin that begins at 0.7 would lose.
+    Writers such as pynwb store such numbers in double precision, so the numbers tell, not the type.
+    Others, such as multiples of 1/256 s, stay as they are.
     """
-    if times_s.size and (times_s[0] < time_s[0] or times_s[-1] > time_s[-1]):
-        worst = times_s[0] if times_s[0] < time_s[0] else times_s[-1]
+    values = np.asarray(values).astype(np.float64)
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    if np.array_equal(single, values):
+        for decimals in range(3, 7):
+            near = np.round(values, decimals)
+            if np.array_equal(near.astype(np.float32), single):
+                return near
+    return values
+
+
+def values_of(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
+    """A whole array, after a check of its size; `kinds` are the allowed numpy kinds."""
+    if not hasattr(data, "dtype"):
+        data = np.asarray(data)
+    require_size(name, data)
+    values = data[()] if data.ndim == 0 else data[:]
+    if (values := np.asarray(values)).dtype.kind not in kinds:
+        raise OrlaError(f"{name}: holds {values.dtype}, not {what}; mend the file")
+    return values
+
+
+def numbers(name: str, data: Any) -> np.ndarray:
+    """A whole array of numbers, as float64."""
+    return values_of(name, data, "fiu", "numbers").astype(np.float64)
+
+
+def indices(name: str, data: Any, most: int) -> np.ndarray:
+    """Whole numbers from 0 to `most`."""
+    values = values_of(name, data, "iu", "whole numbers").astype(np.int64)
+    if values.size and not (values.min() >= 0 and values.max() <= most):
         raise OrlaError(
-            f"{variable}: an event at {worst:g} s lies outside the time base "
-            f"({time_s[0]:g} to {time_s[-1]:g} s); check that both are in seconds on one clock, "
-            f"or {drop} to drop the events outside"
+            f"{name}: holds {values.min()} to {values.max()}, but there are 0 to {most}; "
+            "the file is damaged, get it again"
         )
+    return values
 
 
-def require_finite(variable: str, values: np.ndarray, time_s: np.ndarray) -> None:
-    """Raise an OrlaError unless every row of (k, d) values is finite."""
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if bad.size:
+def ragged(
+    name: str, column: Any, rows: int, kind: Callable[[Any], np.ndarray] = np.float64
+) -> list[np.ndarray]:
+    """The rows of an indexed column of numbers; the index must end where the numbers do."""
+    values = kind(values_of(name, column.target.data, "fiu", "numbers"))
+    ends = indices(f"{name}_index", column.data, len(values))
+    if len(ends) != rows or (np.diff(ends) < 0).any() or ends[-1] != len(values):
         raise OrlaError(
-            f"{variable}: {bad.size} of {len(values)} samples are NaN or infinite "
-            f"(the first at {time_s[bad[0]]:g} s); cut the recording there or fill them in"
+            f"{name}_index: does not share {len(values)} values out to {rows} units; the "
+            "file is damaged, get it again"
         )
-
-
-def require_steady(variable: str, time_s: np.ndarray, step_s: float, tolerance_s: float) -> None:
-    """Raise an OrlaError unless the time base (k,) advances by step_s within tolerance_s."""
-    if not np.isfinite(time_s).all():
-        raise OrlaError(f"{variable}: the time base holds NaN; restore the sample times")
-    steps = np.diff(time_s)
-    bad = np.flatnonzero(np.abs(steps - step_s) > tolerance_s)
-    if bad.size:
-        raise OrlaError(
-            f"{variable}: the time base has {bad.size} gaps: after {time_s[bad[0]]:g} s it "
-            f"advances by {1000 * steps[bad[0]]:g} ms, not {1000 * step_s:g} ms; "
-            "cut the recording to a stretch without gaps"
-        )
+    return np.split(values, ends[:-1])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions.binned import Binned, Source
-from orla.sessions.parts import Sizes, parts
-from orla.sessions.preparation import Preparation, columns_of, inputs_of, kept
+from orla.sessions.account import Account
+from orla.sessions.binned import Binned
+from orla.sessions.channels import Correspondence, same_channels
+from orla.sessions.parts import pretraining_steps
+from orla.sessions.preparation import Preparation, columns_of, inputs_of
 from orla.sessions.scaling import Pair, scaled
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -18,9 +23,10 @@ from orla.tasks.stream import Stream
 def prepare_binned(
     a: Binned,
     b: Binned,
-    source: Source,
+    correspondence: Correspondence,
     preparation: Preparation,
-    sizes: Sizes,
+    *,
+    tail_steps: int | float,
     dataset: dict[str, Any],
 ) -> Streams:
     """Make the streams of two binned sessions.
@@ -38,82 +44,113 @@ def prepare_binned(
     Args:
         a: the recording to pretrain on.
         b: the recording to adapt to.
-        source: meaning of the files' columns and boundaries.
+        correspondence: whether their columns are the same, and how that is known.
         preparation: bins, transform and features.
-        sizes: how both are cut into parts.
-        dataset: as in `prepare`.
+        tail_steps: A's tail, as in `parts.parts`; nothing is fitted on it.
+        dataset: as in `from_spikes.prepare`.
 
     Raises:
-        OrlaError: bins of another width than the config's, too few columns or steps, an empty part,
-            numbers of columns that cannot correspond, features that the columns do not allow, a
-            constant input or target, or a category that A's pretraining part lacks.
+        OrlaError: bins of another width than the config's, too few columns or steps, columns that
+            cannot correspond or that B lacks, features that the columns do not allow, a constant
+            input or target, or a category that A's pretraining part lacks.
     """
-    _require_alike(a, b, source, preparation)
-    left_out = _own_fit_steps(b, source, preparation)
-    n = parts(len(a.inputs), len(b.inputs) - left_out, sizes).a_pretraining.stop
-    about: dict[str, Any] = {"fitted_on": "pretraining part of session A"}
-    if not left_out:
-        columns = columns_of(a.inputs[:n], preparation.features, a.name)
-        about["columns"] = columns.tolist()
-        named = [f"{source.inputs} column {i}" for i in columns]
-        raw = (a.inputs[:, columns], b.inputs[:, columns])
-        inputs = inputs_of(raw, named, n, preparation, (a.name, b.name))
-    else:
-        inputs = inputs_of((a.inputs, b.inputs), [], n, preparation, (a.name, b.name), left_out)
+    _require_alike(a, b, correspondence, preparation)
+    features, names = preparation.features, (a.name, b.name)
+    left_out = _own_fit_steps(b, correspondence, preparation)
+    n = pretraining_steps(len(a.inputs), tail_steps)
+    about: dict[str, Any] = {"reduction": features.method, "transform": preparation.transform}
+    about |= a.about | {"fitted_on": "pretraining part of session A"}
+    if left_out:
+        inputs = inputs_of((a.inputs, b.inputs), [], n, preparation, names, left_out)
         about["fitted_on"] += (
             "; session B's principal components, without targets, on its first "
             f"{left_out} steps, which are left out of its stream"
         )
-    if source.kind == "values":
-        named = [f"{source.target} column {i}" for i in range(a.targets.shape[1])]
-        targets, known = scaled((a.targets, b.targets), n, named, a.name), None
+        alignment, channels = "each session's own principal components", None
     else:
-        targets, known = _numbered(a, b, n, source)
+        on_a = columns_of(a.inputs[:n], features, a.name)
+        keys = [a.keys[i] for i in on_a]
+        on_b = same_channels(keys, b.keys, *names)
+        if a.keys[0] == 0:
+            about["columns"] = on_a.tolist()
+        else:
+            names_of = Counter(name for _, name in a.keys)
+            about["channels"] = [
+                name if names_of[name] == 1 else f"{array} {name}" for array, name in keys
+            ]
+        named = [a.columns[i] if a.columns else f"column {i}" for i in on_a]
+        inputs = inputs_of((a.inputs[:, on_a], b.inputs[:, on_b]), named, n, preparation, names)
+        channels = len(on_a)
+        alignment = {"pca": "principal components of session A"}.get(features.method, "none")
+    if a.targets.ndim > 1:
+        targets, known = scaled((a.targets, b.targets), n, a.outputs, a.name), None
+    else:
+        targets, known = _numbered(a, b, n)
         about["categories"] = known.tolist()
-    streams, units = [], len(about.get("columns", ()))
-    for recording, rows, target in zip((a, b), inputs, targets, strict=True):
-        streams.append(Stream(rows, target, *recording.masks(source.boundaries.state)))
-    streams[1] = streams[1].part(slice(left_out, None))
+    streams, accounts = [], {}
+    for side, recording, rows, target in zip("ab", (a, b), inputs, targets, strict=True):
+        stream, account = Stream(rows, target, *recording.masks()), dict(recording.account)
+        if side == "b" and left_out:
+            stream = stream.part(slice(left_out, None))
+            fitted = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
+            account["seconds_dropped"] = account.get("seconds_dropped", {}) | fitted
+        streams.append(stream)
+        of_channels = recording.inputs.shape[1]
+        accounts[side] = Account(
+            steps=len(stream),
+            scored=len(stream) if stream.scored is None else int(stream.scored.sum()),
+            stretches=1 if recording.begins is None else int(recording.begins.sum()),
+            channels=channels or of_channels,
+            of_channels=of_channels,
+            correspondence=correspondence.columns,
+            because=correspondence.because,
+            alignment=alignment,
+            **account,
+        )
+        if not dataset.get("simulated"):
+            print(f"{recording.name}: {accounts[side]}", file=sys.stderr)
+    if not dataset.get("simulated") and 2 * accounts["a"].channels < accounts["a"].of_channels:
+        print(
+            f"warning: only {accounts['a'].channels} of {accounts['a'].of_channels} channels are "
+            "inputs; features.count says how many",
+            file=sys.stderr,
+        )
     record = {
-        "features": {
-            "reduction": preparation.features.method,
-            "transform": preparation.transform,
-            "target": source.target,
-        }
-        | about,
-        "kept": {
-            side: kept(stream, units or recording.inputs.shape[1], recording.inputs.shape[1])
-            for side, stream, recording in zip("ab", streams, (a, b), strict=True)
-        },
+        "features": about,
+        "account": {side: asdict(account) for side, account in accounts.items()},
     }
     categories = None if known is None else len(known)
-    return Streams(*streams, a.bin_s, dataset | record, categories)
+    return Streams(*streams, preparation.bin_s, dataset | record, categories)
 
 
-def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparation) -> None:
+def _require_alike(
+    a: Binned, b: Binned, correspondence: Correspondence, preparation: Preparation
+) -> None:
+    target, columns = a.about["target"], correspondence.columns
     for recording in (a, b):
-        if recording.bin_s != preparation.bin_s:
+        if not np.isclose(recording.bin_s, preparation.bin_s, rtol=1e-6, atol=0):
             raise OrlaError(
                 f"{recording.name}: bin_s is {recording.bin_s:g}, but preparation.bin_s of the "
                 f"config is {preparation.bin_s:g}; set it to {recording.bin_s:g} and bin both alike"
             )
     if a.targets.shape[1:] != b.targets.shape[1:]:
         raise OrlaError(
-            f"{b.name}: {source.target} has shape {b.targets.shape}, but {a.targets.shape} in "
+            f"{b.name}: {target} has shape {b.targets.shape}, but {a.targets.shape} in "
             f"{a.name}; give both the same columns"
         )
-    if source.columns == "same" and a.inputs.shape[1] != b.inputs.shape[1]:
+    numbered = a.keys[0] == 0
+    if columns == "same" and numbered and a.inputs.shape[1] != b.inputs.shape[1]:
         raise OrlaError(
             f"{b.name}: {b.inputs.shape[1]} columns, but {a.inputs.shape[1]} in {a.name}, so they "
-            'do not correspond; set binned.columns to "different", or take other files'
+            f'do not correspond; set {correspondence.option} to "different", or take other files'
         )
     features = preparation.features
-    if source.columns != "same" and (features.method != "pca" or features.of == "shared"):
+    if columns != "same" and (features.method != "pca" or features.of == "shared"):
         key = "of" if features.method == "pca" else "method"
         raise OrlaError(
-            f'config: preparation.features.{key} is "{getattr(features, key)}", but binned.columns '
-            f'is "{source.columns}": column i of {a.name} need not be the unit of column i of '
-            f'{b.name}; set binned.columns to "same" where it is, else features to '
+            f'config: preparation.features.{key} is "{getattr(features, key)}", but channels of '
+            f"{a.name} and {b.name} are different ({correspondence.because}); set "
+            f'{correspondence.option} to "same" where they are, else features to '
             "{method: pca, of: own}"
         )
     if features.of == "own" and features.method != "pca":
@@ -123,10 +160,10 @@ def _require_alike(a: Binned, b: Binned, source: Source, preparation: Preparatio
         )
 
 
-def _own_fit_steps(b: Binned, source: Source, preparation: Preparation) -> int:
+def _own_fit_steps(b: Binned, correspondence: Correspondence, preparation: Preparation) -> int:
     """First steps of B that its own components are fitted on; 0 where A's serve both."""
     features = preparation.features
-    if (features.of or {"same": "shared"}.get(source.columns, "own")) == "shared":
+    if (features.of or {"same": "shared"}.get(correspondence.columns, "own")) == "shared":
         return 0
     size, steps = features.own_fit, len(b.inputs)
     left_out = size if isinstance(size, int) else int(size * steps + 1e-9)
@@ -138,18 +175,18 @@ def _own_fit_steps(b: Binned, source: Source, preparation: Preparation) -> int:
     return left_out
 
 
-def _numbered(a: Binned, b: Binned, n_pretraining: int, source: Source) -> tuple[Pair, np.ndarray]:
+def _numbered(a: Binned, b: Binned, n_pretraining: int) -> tuple[Pair, np.ndarray]:
     """Indices of the categories of A's pretraining part, and those categories."""
-    known = np.unique(a.targets[:n_pretraining])
+    target, known = a.about["target"], np.unique(a.targets[:n_pretraining])
     if len(known) < 2:
         raise OrlaError(
-            f"{a.name}: {source.target} is {known[0]} all over the pretraining part; there is "
+            f"{a.name}: {target} is {known[0]} all over the pretraining part; there is "
             "nothing to tell apart"
         )
     for recording in (a, b):
         if (strange := np.setdiff1d(recording.targets, known)).size:
             raise OrlaError(
-                f"{recording.name}: {source.target} {strange[0]} does not occur in the pretraining "
+                f"{recording.name}: {target} {strange[0]} does not occur in the pretraining "
                 f"part of {a.name}; lower parts.tail_steps, or leave those steps out"
             )
     return (np.searchsorted(known, a.targets), np.searchsorted(known, b.targets)), known

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from scipy.integrate import cumulative_trapezoid
+
 from orla.errors import OrlaError
-from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
-from orla.sessions.channels import same_channels
-from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import TARGETS, Preparation, columns_of, inputs_of, kept
-from orla.sessions.scaling import Pair, scaled
+from orla.sessions.binned import Binned
+from orla.sessions.binning import bin_edges, bin_velocities, channel_counts, rounding_of
+from orla.sessions.channels import correspondence
+from orla.sessions.from_bins import prepare_binned
+from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
-from orla.tasks.stream import Stream
+
+_VALUES = "cursor_values"
+_AXES = ("velocity x", "velocity y")
 
 
 def prepare(
@@ -22,84 +27,168 @@ def prepare(
     *,
     tail_steps: int | float,
     dataset: dict[str, Any],
+    channels: str | None = None,
 ) -> Streams:
-    """Make the streams of two sessions of one array; channels are matched by name.
+    """Make the streams of two sessions; channels are matched by their array and name.
 
     Args:
         session_a: the session to pretrain on; behavior in metres, times in seconds.
         session_b: the session to adapt to.
         preparation: how to bin and reduce.
         tail_steps: A's tail, as in `parts.parts`; nothing is fitted on it.
-        dataset: name, source, simulated, label; "features" (a description) and "kept" (how much
-            was kept) are added.
+        dataset: name, source, simulated, label; "features" (a description) and "account" (an
+            `Account` of each session) are added.
+        channels: "same" or "different", where the user says so (`channels.correspondence`).
 
     Returns:
-        Streams with X (steps, features.count) and Y (steps, 2), float64.
+        Streams with X (steps, features.count) and Y (steps, outputs), float64.
 
     Raises:
-        OrlaError: fewer channels than inputs, a constant channel or target, a session too short, a
-            channel that B lacks, cursors from different series; the message names the session and
-            the mend.
+        OrlaError: as `binned` and `prepare_binned`; decoded series of different names or units.
     """
-    if preparation.features.of == "own":
-        raise OrlaError(
-            'config: preparation.features.of is "own", but these recordings have the same channels '
-            "by name; leave of out"
-        )
-    if session_a.cursor != session_b.cursor:
-        raise OrlaError(
-            f"{session_b.name}: its cursor is the series {session_b.cursor}, but "
-            f"{session_a.cursor} in {session_a.name}; name one series of both as nwb.cursor"
-        )
-    counts_a, velocity_a = _binned(session_a, preparation)
-    counts_b, velocity_b = _binned(session_b, preparation)
-    n_pretraining = pretraining_steps(len(counts_a), tail_steps)
-    columns_a = columns_of(counts_a[:n_pretraining], preparation.features, session_a.name)
-    names = [session_a.channels[i] for i in columns_a]
-    columns_b = same_channels(session_a, session_b, names)
-    inputs = inputs_of(
-        (counts_a[:, columns_a], counts_b[:, columns_b]),
-        [f"channel '{name}'" for name in names],
-        n_pretraining,
+    days = session_a, session_b
+    for name, one, other in (
+        ("cursor", session_a.cursor, session_b.cursor),
+        ("unit", session_a.unit, session_b.unit),
+    ):
+        if one != other:
+            raise OrlaError(
+                f"{session_b.name}: its {name} is {other}, but {one} in {session_a.name}; "
+                "name one series of both as nwb.cursor"
+            )
+    a, b = binned(session_a, preparation), binned(session_b, preparation)
+    if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
+        # Declared the same, channels need no array of one name.
+        a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
+    return prepare_binned(
+        a,
+        b,
+        correspondence(session_a, session_b, channels),
         preparation,
-        (session_a.name, session_b.name),
+        tail_steps=tail_steps,
+        dataset=dataset,
     )
-    named = ("velocity x", "velocity y")
-    targets = scaled((velocity_a, velocity_b), n_pretraining, named, session_a.name)
-    a, b = Stream(inputs[0], targets[0]), Stream(inputs[1], targets[1])
-    record = {
-        "features": {
-            "reduction": preparation.features.method,
-            "transform": preparation.transform,
-            "channels": names,
-            "units": preparation.units,
-            "target": preparation.target.signal,
-            "lag_s": preparation.target.lag_s,
-            "fitted_on": "pretraining part of session A",
-        },
-        "kept": {
-            side: kept(stream, len(names), len(session.channels)) | {"recording": session.source}
-            for side, stream, session in (("a", a, session_a), ("b", b, session_b))
-        },
-    }
-    return Streams(a, b, preparation.bin_s, dataset | record)
 
 
-def _binned(session: Session, preparation: Preparation) -> Pair:
-    """Counts (bins, channels) and velocities (bins, 2) of a session."""
-    bin_s, lag_s = preparation.bin_s, preparation.target.lag_s
-    edges = bin_edges(session.time_s, bin_s, lag_s)
-    if len(edges) < 3:
-        raise OrlaError(
-            f"{session.name}: too short: {session.time_s[-1] - session.time_s[0]:.3f} s gives "
-            f"{max(len(edges) - 1, 0)} bins of {bin_s} s at a lag of {lag_s} s; "
-            "lower bin_s or the lag, or take a longer session"
-        )
-    name = TARGETS[preparation.target.signal]
+def binned(session: Session, preparation: Preparation) -> Binned:
+    """Counts and velocities of a session in bins; a gap in the recording ends a stretch of bins.
+
+    Raises:
+        OrlaError: no such target, samples farther apart than bins, a session too short, or less of
+            it left than `preparation.least_kept`.
+    """
+    signal, bin_s, lag_s = preparation.target.signal, preparation.bin_s, preparation.target.lag_s
+    name = TARGETS[signal]
+    if signal == "cursor" and _VALUES in session.behavior:
+        name = _VALUES
     if name not in session.behavior:
         known = ", ".join(sorted(session.behavior)) or "none"
         raise OrlaError(
             f"{session.name}: no {name} (there is {known}); choose another target in the config"
         )
-    counts = channel_counts(session, edges, preparation.units)
-    return counts, bin_velocities(session.time_s, session.behavior[name], edges + lag_s)
+    values, time_s = session.behavior[name], session.time_s
+    usual = float(np.median(np.diff(time_s)))
+    if usual > 1.001 * bin_s:
+        raise OrlaError(
+            f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
+            f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
+        )
+    pieces, dropped, bridged = stretches(session, values, max(bin_s, 1.5 * usual), usual)
+    counts, targets, begins, recorded = [], [], [], 0.0
+    for piece in pieces:
+        recorded += float(time_s[piece[-1]] - time_s[piece[0]])
+        edges = bin_edges(time_s[piece], bin_s, lag_s)
+        if len(edges) < 2:
+            continue
+        counts.append(channel_counts(session, edges, preparation.units))
+        place, factor = values[piece], 1.0
+        if name == _VALUES:  # the mean of a series over a bin is the velocity of its integral
+            place, factor = cumulative_trapezoid(place, time_s[piece], axis=0, initial=0), 1e-3
+        targets.append(factor * bin_velocities(time_s[piece], place, edges + lag_s))
+        begins.append(np.arange(len(edges) - 1) == 0)
+    whole, steps = float(time_s[-1] - time_s[0]), sum(map(len, begins))
+    gaps = whole - recorded - sum(dropped.values())
+    dropped |= {"gaps in the positions": gaps} if len(pieces) > 1 or gaps > usual else {}
+    dropped["no whole bin"] = whole - steps * bin_s - sum(dropped.values())
+    dropped = {why: round(float(s), 3) for why, s in dropped.items() if s >= 1e-3}
+    if steps < 2:
+        raise OrlaError(
+            f"{session.name}: too short: {whole:.3f} s gives {steps} bins of {bin_s} s at a lag of "
+            f"{lag_s} s; lower bin_s or the lag, or take a longer session"
+        )
+    if steps * bin_s < preparation.least_kept * whole - bin_s:
+        told = ", ".join(f"{why}: {s:.1f} s" for why, s in dropped.items())
+        raise OrlaError(
+            f"{session.name}: {steps * bin_s:.1f} of {whole:.1f} s are left, in {len(begins)} "
+            f"stretches ({told}); mend the recording, or lower preparation.least_kept"
+        )
+    inputs = np.concatenate(counts)
+    return Binned(
+        inputs,
+        np.concatenate(targets),
+        bin_s,
+        np.concatenate(begins) if len(begins) > 1 else None,
+        name=session.name,
+        keys=list(zip(session.arrays, session.channels, strict=True)),
+        columns=[f"channel '{channel}'" for channel in session.channels],
+        outputs=[*_AXES, *(f"{name} {i}" for i in range(2, values.shape[1]))]
+        if name != _VALUES
+        else [f"{session.cursor} column {i}" for i in range(values.shape[1])],
+        about={"units": preparation.units, "target": signal, "lag_s": lag_s},
+        account={
+            "seconds": round(whole, 3),
+            "seconds_dropped": dropped,
+            "bridged": bridged,
+            "source": session.source,
+        }
+        | _spikes(session, preparation, int(inputs.sum())),
+    )
+
+
+def stretches(
+    session: Session, values: np.ndarray, longest_s: float, usual: float
+) -> tuple[list[np.ndarray], dict[str, float], int]:
+    """Samples (indices) of each stretch without a gap.
+
+    A gap is a hole of more than `longest_s` between samples that are numbers, or time that the
+    file itself leaves out.
+
+    Returns:
+        The stretches; seconds that the file leaves out, by reason; how many holes are bridged.
+
+    Raises:
+        OrlaError: no two samples are left.
+    """
+    time_s, excluded, dropped = session.time_s, session.excluded(), {}
+    for i, (reason, *_) in enumerate(session.left_out, start=1):
+        dropped[reason] = dropped.get(reason, 0.0) + usual * int(np.count_nonzero(excluded == i))
+    whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (excluded == 0))
+    if len(whole) < 2:
+        raise OrlaError(
+            f"{session.name}: no two samples at which position and all units were recorded; use "
+            "another file"
+        )
+    steps = np.diff(time_s[whole])
+    breaks = (steps > longest_s) | (np.diff(np.cumsum(excluded > 0)[whole]) > 0)
+    bridged = int(np.count_nonzero((steps > 1.5 * usual) & ~breaks))
+    return np.split(whole, np.flatnonzero(breaks) + 1), dropped, bridged
+
+
+def _spikes(session: Session, preparation: Preparation, counted: int) -> dict[str, Any]:
+    """Of an account: the session's spikes and units, and why spikes are in no step."""
+    dropped, chosen = dict(session.spikes_dropped), session.unit_spikes
+    total = sum(dropped.values()) + sum(map(len, chosen))
+    if preparation.units == "sorted":
+        chosen = [x for x, s in zip(chosen, session.unit_sorted, strict=True) if s]
+        unsorted = sum(map(len, session.unit_spikes)) - sum(map(len, chosen))
+        dropped["not sorted"] = unsorted
+    slack = rounding_of(session.time_s)
+    limits = session.time_s[[0, -1]] + [-slack, slack]
+    inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in chosen)
+    dropped["outside the positions' times"] = sum(map(len, chosen)) - inside
+    dropped["in seconds dropped"] = inside - counted
+    return {
+        "units": len(chosen),
+        "spikes": total,
+        "spikes_dropped": {why: n for why, n in dropped.items() if n},
+    }

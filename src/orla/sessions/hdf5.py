@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import h5py
 
@@ -17,27 +19,20 @@ T = TypeVar("T")
 
 
 @contextmanager
-def whole(path: str | Path, user_block: bytes = b"", **options: Any) -> Iterator[h5py.File]:
+def whole(path: str | Path) -> Iterator[h5py.File]:
     """Fill an HDF5 file in memory and write it at the end of the block, or not at all.
 
     The HDF5 library crashes (segmentation fault) when the disk is full; writing the finished
     bytes raises an ordinary error.
 
-    Args:
-        path: the file to write.
-        user_block: bytes before the HDF5 part; their number is a power of two, at least 512.
-        options: of h5py.File.
-
     Raises:
         OrlaError: the disk is full.
     """
     buffer = BytesIO()
-    with h5py.File(buffer, "w", userblock_size=len(user_block), **options) as file:
+    with h5py.File(buffer, "w") as file:
         yield file
-    content = buffer.getbuffer()
-    content[: len(user_block)] = user_block
     with atomic(path) as partial:
-        partial.write_bytes(content)
+        partial.write_bytes(buffer.getbuffer())
 
 
 @contextmanager
@@ -52,28 +47,75 @@ def reading(
         opened: opens the file.
 
     Raises:
-        OrlaError: there is no such file, or it is of another format, cut short or damaged; and
-            every OrlaError of the block.
+        OrlaError: there is no such file, and why it cannot be read: a folder, no permission,
+            locked, packed by a filter that is missing, an extension that is missing, another
+            format, cut short or damaged; and every OrlaError of the block.
     """
+    if path.is_dir():
+        zarr = any((path / name).exists() for name in (".zgroup", ".zattrs", "zarr.json"))
+        kind = "a folder in Zarr" if zarr else "a folder"
+        raise OrlaError(f"{path}: it is {kind}, and HDF5 is read; export it to one HDF5 file")
     if not path.is_file():
         raise OrlaError(f"{path}: there is no such file; download it or mend the path")
     with naming(path), ExitStack() as stack:
         try:
-            file = stack.enter_context(opened(path))
+            yield stack.enter_context(opened(path))
+        except OrlaError:
+            raise
         except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
-            raise OrlaError(
-                f"cannot be read as {form}, it is another format, cut short or damaged "
-                f"({_first_line(error)}); get the file again"
-            ) from error
-        try:
-            yield file
-        except (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError) as error:
-            raise OrlaError(
-                f"cannot be read as {form}, a part of it is damaged or of another kind "
-                f"({type(error).__name__}: {_first_line(error)}); get the file again"
-            ) from error
+            raise OrlaError(f"cannot be read as {form}: {_cause(path, error)}") from error
 
 
-def _first_line(error: Exception) -> str:
-    """The first line of a message, or the error's name where it has none."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _cause(path: Path, error: Exception) -> str:
+    """Why a file cannot be read, and the mend, in one line."""
+    said = (str(error).splitlines() or [type(error).__name__])[0]
+    if isinstance(error, PermissionError) or not os.access(path, os.R_OK):
+        return "you have no permission to; ask its owner, or chmod u+r it"
+    if "unable to lock file" in said:
+        return (
+            "it is locked: another program has it open, or its disk knows no locks; close that "
+            "program, or set HDF5_USE_FILE_LOCKING=FALSE"
+        )
+    if extension := re.search(r"'([^']+)' not a namespace", said):
+        return (
+            f"it uses the extension {extension[1]}, whose definition it does not hold; "
+            f"pip install {extension[1]}, or write the file with its specifications"
+        )
+    if not h5py.is_hdf5(path):
+        head = path.read_bytes()[:512].lstrip().lower()
+        for start, what in _OTHERS.items():
+            if head.startswith(start):
+                return f"it is {what}; get the file itself"
+        return f"it is another format, or damaged ({said}); get the file again"
+    if packed := _missing_filter(path):
+        return packed
+    return f"a part is cut short, damaged or of another kind ({said}); get the file again"
+
+
+_OTHERS = {
+    b"version https://git-lfs": "a pointer of Git LFS (git lfs pull)",
+    b"/annex/": "a pointer of git-annex (git annex get)",
+    b"<!doctype": "a web page, such as a login",
+    b"<html": "a web page, such as a login",
+    b"\x1f\x8b": "packed by gzip (gunzip)",
+    b"pk\x03\x04": "packed by zip (unzip)",
+    b"matlab 5.0": "a MATLAB file before v7.3 (save -v7.3)",
+}
+
+
+def _missing_filter(path: Path) -> str:
+    """The first dataset packed by a filter that this HDF5 has not; "" if there is none."""
+
+    def look(name: str, item: h5py.Dataset | h5py.Group) -> str | None:
+        plan = item.id.get_create_plist() if isinstance(item, h5py.Dataset) else None
+        for i in range(plan.get_nfilters() if plan else 0):
+            number, _, _, told = plan.get_filter(i)
+            if not h5py.h5z.filter_avail(number):
+                return f"{name} is packed by HDF5 filter {number} {told.decode(errors='replace')}"
+        return None
+
+    mend = ", for which there is no plug-in; pip install hdf5plugin, or repack the file with gzip"
+    with suppress(Exception), h5py.File(path) as file:
+        if packed := file.visititems(look):
+            return packed.strip() + mend
+    return ""

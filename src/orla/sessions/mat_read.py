@@ -11,11 +11,8 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.progress import bar
-from orla.sessions import checks, hdf5
+from orla.sessions import checks, clocks, hdf5
 from orla.sessions.session import Session
-
-STEP_S = 0.004
-STEP_TOLERANCE_S = 1e-4
 
 _COLUMNS = {"cursor_pos": (2,), "finger_pos": (3, 6), "target_pos": (2,)}
 _METRES_PER_MM = 1e-3
@@ -36,15 +33,16 @@ def read_session(
 
     Args:
         path: the .mat file; its stem names the session.
-        source: one sentence on where the recording comes from, kept in the session.
-        spikes_outside: what to do with events before the first or after the last sample of
-            ``t``: "refuse" the file, or "drop" the events. A file with most events outside is
-            always refused: its variables have different clocks or units of time.
+        source: where the recording comes from, kept in the session; of "odoherty" the file's name
+            begins with the subject's.
+        spikes_outside: whether a file with events before the first or after the last sample of
+            ``t`` is refused. One with most events outside is refused in any case: its variables
+            have different clocks or units of time.
 
     Raises:
         OrlaError: the file is no MATLAB v7.3 file or is cut short; a variable is missing or
-            misshapen, or its number of channels differs; events are not in order or lie outside
-            the time base; a position is not finite; the time base has gaps; nothing was recorded.
+            misshapen, or its number of channels differs; events are not in order or on another
+            clock than the positions; nothing was recorded.
     """
     path = Path(path)
     with hdf5.reading(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
@@ -61,27 +59,23 @@ def read_session(
         checks.require_distinct("chan_names", channels)
         channel = bar(range(len(names)), f"reading {path.name}", "channel")
         units = list(_units(file, spikes, channel))
-        if spikes_outside == "drop":
-            units = _drop_outside(units, time_s)
-        for row, column, times in units:
-            variable = _cell_name(row, column)
-            checks.require_inside(variable, times, time_s, "set spikes_outside to drop")
-        if not units:
-            raise OrlaError(
-                "spikes: the session is empty, no channel has an event; "
-                "check that the recording is the one meant"
-            )
-    rows, columns, times = zip(*units, strict=True)
-    return Session(
-        name=path.stem,
-        channels=channels,
-        unit_spikes=list(times),
-        unit_channel=np.array(rows),
-        unit_sorted=np.array(columns) > 0,
-        time_s=time_s,
-        behavior=behavior,
-        source=source,
-    )
+        rows, columns, times = zip(*units, strict=True) if units else ((), (), ())
+        cells = [_cell_name(row, column) for row, column in zip(rows, columns, strict=True)]
+        clocks.require_ascending(cells, times)
+        session = Session(
+            name=path.stem,
+            channels=channels,
+            unit_spikes=list(times),
+            unit_channel=np.array(rows),
+            unit_sorted=np.array(columns) > 0,
+            time_s=time_s,
+            behavior=behavior,
+            source=source,
+            subject=path.stem.partition("_")[0] if source == "odoherty" else "",
+        )
+        most_outside = {"refuse": 0.0, "drop": 0.5}[spikes_outside]
+        clocks.require_one_clock(session, most_outside, "set spikes_outside to drop")
+    return session
 
 
 def _variable(file: h5py.File, name: str) -> h5py.Dataset:
@@ -130,7 +124,8 @@ def _time_base(file: h5py.File) -> np.ndarray:
             f"t: the session is empty ({time_s.size} samples); "
             "check that the recording is the one meant"
         )
-    checks.require_steady("t", time_s, STEP_S, STEP_TOLERANCE_S)
+    if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0).all()):
+        raise OrlaError("t: not finite and ascending; restore the sample times")
     return time_s
 
 
@@ -141,7 +136,6 @@ def _position(file: h5py.File, name: str, time_s: np.ndarray) -> np.ndarray:
         raise OrlaError(
             f"{name} has {len(values)} samples but t has {len(time_s)}; give both one row a sample"
         )
-    checks.require_finite(name, values[:, :3], time_s)
     if name == "finger_pos":
         return -_METRES_PER_CM * values[:, 1:3]
     return _METRES_PER_MM * values
@@ -182,21 +176,6 @@ def _units(
                     f"{variable}: expected one column of event times, found {times.dtype} of "
                     f"shape {times.shape[::-1]}; use a file in the layout of O'Doherty et al."
                 )
-            times = times.ravel().astype(np.float64)
-            checks.require_ascending(variable, times)
+            times = checks.seconds(times.ravel())
             if times.size:
                 yield row, column, times
-
-
-def _drop_outside(
-    units: list[tuple[int, int, np.ndarray]], time_s: np.ndarray
-) -> list[tuple[int, int, np.ndarray]]:
-    """The units with only their events inside the time base, those without any left out."""
-    inside = [times[(times >= time_s[0]) & (times <= time_s[-1])] for *_, times in units]
-    total, kept = sum(len(times) for *_, times in units), sum(map(len, inside))
-    if 2 * kept < total:
-        raise OrlaError(
-            f"spikes: {total - kept} of {total} events lie outside the time base "
-            f"({time_s[0]:g} to {time_s[-1]:g} s); check that both are in seconds on one clock"
-        )
-    return [(*unit[:2], times) for unit, times in zip(units, inside, strict=True) if times.size]

@@ -2,188 +2,140 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pynwb
-from pynwb.behavior import SpatialSeries
 
+from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.sessions import hdf5
-from orla.sessions.nwb_fields import numbers
-from orla.sessions.nwb_trim import cut_to_longest, recorded_samples, require_whole
-from orla.sessions.nwb_units import channels_of, sorted_units, spike_times
-from orla.sessions.nwb_write import TAKEN_FROM
+from orla.sessions import clocks, hdf5
+from orla.sessions.nwb_left_out import left_out
+from orla.sessions.nwb_series import decoded
+from orla.sessions.nwb_units import channels_of, spike_times, units_of
+from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN
 from orla.sessions.session import Session
 
-_METRES = {
-    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0,
-    "cm": 1e-2, "centimeter": 1e-2, "centimeters": 1e-2, "centimetres": 1e-2,
-    "mm": 1e-3, "millimeter": 1e-3, "millimeters": 1e-3, "millimetres": 1e-3,
-    "um": 1e-6, "micrometer": 1e-6, "micrometers": 1e-6,
-}  # fmt: skip
-_CURSOR = "cursor_pos"
+_FINGER = "finger_pos"
 
 
-def read_session(
-    path: str | Path,
-    *,
-    cursor: str | None = None,
-    metres_per_unit: float | None = None,
-    trim: bool = False,
-) -> Session:
+@dataclass(frozen=True)
+class Source:
+    """NWB files with units and a series to decode."""
+
+    files: dict[str, str] = option({}, "File of each session, by the session's name.")
+    cursor: str | list[str] | None = option(
+        None,
+        "The series to decode, by its name or the end of its path, such as Position/hand; or a "
+        "list of series, put side by side; null: cursor_pos, else the only SpatialSeries.",
+    )
+    series: str = option(
+        "position",
+        "What the series is: a position, whose velocity is decoded, or values, such as a velocity, "
+        "a force or EMG, which are decoded themselves.",
+        choices=("position", "values"),
+    )
+    columns: list[int] | None = option(
+        None, "Columns of the series, from 0; null: x and y of a position, all of values."
+    )
+    metres_per_unit: float | None = option(
+        None, "Length of the series' unit in metres; null where the file names one.", above=0
+    )
+    units: str | None = option(
+        None, "Path or name of the table of units; null: units, else the only one there is."
+    )
+    trials: bool = option(False, "Only what lies inside the trials of the file's table.")
+    channels: str | None = option(
+        None,
+        "Whether a channel of session A is the one of that name in session B; null: the same where "
+        "arrays, electrodes and subject prove it, else different.",
+        choices=(None, "same", "different"),
+    )
+    most_outside: float = option(
+        0.05,
+        "Largest share of spikes that may lie outside the times of the series; with more the "
+        "clocks differ.",
+        least=0,
+        most=1,
+    )
+
+
+def read_session(path: str | Path, source: Source = Source()) -> Session:
     """Read units and positions of any NWB file, such as those of DANDI 000129 (MC_RTT).
 
     Args:
         path: the .nwb file.
-        cursor: name of the SpatialSeries to take as ``cursor_pos``; by default the one of that
-            name, else the only one, which is then named on stderr.
-        metres_per_unit: length of one stored unit (after the file's own conversion); None for
-            files that name a unit of length.
-        trim: keep the longest stretch without gaps in the time base, NaN or unobserved spikes,
-            and drop the spikes outside; otherwise such a file is an error. The part that is kept
-            is printed on stderr; a file of which less than half is kept is refused.
+        source: which series and units, and what they are.
 
     Returns:
-        The session. Series on other sample times than ``cursor_pos`` and series in an unknown
-        unit are left out; of series with three columns x and y are kept. Without a column
-        ``sorted`` all units count as sorted; units without electrodes get a channel each.
+        The session, with `finger_pos` too where it has the cursor's times. Time that the file
+        excludes (invalid_times, obs_intervals, trials) stands in `left_out`, lost samples are NaN.
+        Without a column ``sorted`` all units count as sorted, those of quality "mua" aside, and
+        those of quality "noise" are left out; units without electrodes get a channel each.
 
     Raises:
-        OrlaError: not an NWB file or a damaged one, no units, no 2-D SpatialSeries, an unknown
-            unit of the cursor, two channels of one name, spikes not in order; without trim also
-            gaps, NaN, and spikes outside the time base.
+        OrlaError: not an NWB file or a damaged one, no units, no such series, a series that is not
+            what it is taken for, two channels of one name, spikes not in order or on another
+            clock.
     """
     path = Path(path)
     with hdf5.reading(path, "NWB", _opened) as file:
-        units = file.units
-        if units is None or len(units) == 0 or "spike_times" not in units.colnames:
-            raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
-        series = _planar_series(file)
-        own = _cursor(path, series, cursor)
-        time_s = _timestamps(own)
-        behavior = _behavior(own, series, time_s, metres_per_unit)
-        channels, areas, unit_channel = channels_of(file, units)
+        units = units_of(file, source.units)
+        cursor = decoded(
+            file,
+            source.cursor,
+            is_position=source.series == "position",
+            columns=source.columns,
+            metres_per_unit=source.metres_per_unit,
+        )
+        ours = (file.notes or "").startswith(OURS)
+        notes = json.loads(file.notes[len(OURS) :]) if ours else {}
+        channels, arrays, areas, unit_channel = channels_of(file, units)
+        spikes, is_sorted, unit_channel, dropped = spike_times(units, unit_channel)
         session = Session(
             name=file.session_id or path.stem,
             channels=channels,
-            unit_spikes=spike_times(units),
+            unit_spikes=spikes,
             unit_channel=unit_channel,
-            unit_sorted=sorted_units(units),
-            time_s=time_s,
-            behavior=behavior,
+            unit_sorted=is_sorted,
+            time_s=cursor.time_s,
+            behavior={CURSORS[not cursor.is_position]: cursor.values}
+            | _finger(file, cursor.time_s),
             areas=areas,
             source=file.session_description or "",
-            cursor=_original_name(own),
+            cursor=notes.get("cursor", cursor.name),
+            arrays=arrays,
+            subject=_subject(file),
+            unit=cursor.unit,
+            left_out=left_out(file, units, cursor.time_s, trials=source.trials, ours=ours),
+            spikes_dropped=notes.get("spikes_dropped", {}) | dropped,
         )
-        if trim:
-            cut_to_longest(session, recorded_samples(units, session))
-        require_whole(session)
+        most = 1.0 if ours else source.most_outside
+        clocks.require_one_clock(session, most, "raise nwb.most_outside")
     return session
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
+    with suppress(ImportError):
+        import hdf5plugin  # noqa: F401  registers the filters that it brings
     with pynwb.NWBHDF5IO(str(path), mode="r", load_namespaces=True) as io:
         yield io.read()
 
 
-def _planar_series(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
-    """Series with two or three columns, by name (with the container's if need be).
-
-    Each SpatialSeries, then each other TimeSeries whose name ends in _vel; both in the order of
-    their names, because pynwb lists them in no fixed order.
-    """
-    found: dict[str, pynwb.TimeSeries] = {}
-    series = [item for item in file.objects.values() if isinstance(item, pynwb.TimeSeries)]
-    for item in sorted(series, key=lambda item: (not _is_place(item), item.name, item.parent.name)):
-        shape = np.shape(item.data)
-        planar = len(shape) == 2 and shape[1] in (2, 3)
-        if planar and (_is_place(item) or item.name.endswith("_vel")):
-            found[f"{item.parent.name}/{item.name}" if item.name in found else item.name] = item
-    return found
+def _subject(file: pynwb.NWBFile) -> str:
+    name = (file.subject.subject_id or "") if file.subject else ""
+    return "" if name.lower() == UNKNOWN else name
 
 
-def _is_place(series: pynwb.TimeSeries) -> bool:
-    return isinstance(series, SpatialSeries)
-
-
-def _cursor(
-    path: Path, series: Mapping[str, pynwb.TimeSeries], wanted: str | None
-) -> SpatialSeries:
-    """The SpatialSeries of that name; for None the one called cursor_pos, or the only one."""
-    places = {name: item for name, item in series.items() if _is_place(item)}
-    names = ", ".join(places) or "none"
-    if wanted is not None and wanted not in places:
-        raise OrlaError(f"there is no 2-D SpatialSeries {wanted}; there are: {names}")
-    if wanted is not None or _CURSOR in places:
-        return places[wanted or _CURSOR]
-    if len(places) != 1:
-        raise OrlaError(
-            f"which 2-D SpatialSeries is the cursor's position? There are: {names}; "
-            + ("name one of them as cursor" if places else "use a file that has one")
-        )
-    print(f"{path}: {names}, the only 2-D SpatialSeries, is taken as the cursor", file=sys.stderr)
-    return places[names]
-
-
-def _original_name(series: SpatialSeries) -> str:
-    """The name of the cursor's series in the file that a converted file was made from."""
-    _, found, name = (series.comments or "").partition(TAKEN_FROM)
-    return name if found else series.name
-
-
-def _timestamps(series: pynwb.TimeSeries) -> np.ndarray:
-    name = f"{series.name}, timestamps"
-    if series.timestamps is not None:
-        time_s = numbers(name, series.timestamps)
-    elif not 0 < (series.rate or 0) < np.inf:
-        raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
-    else:
-        time_s = (series.starting_time or 0.0) + np.arange(len(series.data)) / series.rate
-    if not np.isfinite(time_s).all() or (np.diff(time_s) <= 0).any():
-        raise OrlaError(f"{name}: not finite and ascending; restore the sample times")
-    if len(time_s) != len(series.data) or len(time_s) < 2:
-        raise OrlaError(
-            f"{series.name} has {len(series.data)} samples and {len(time_s)} times; "
-            "give each sample its time, and two samples or more"
-        )
-    return time_s
-
-
-def _behavior(
-    own: SpatialSeries,
-    series: Mapping[str, pynwb.TimeSeries],
-    time_s: np.ndarray,
-    metres_per_unit: float | None,
-) -> dict[str, np.ndarray]:
-    """(k, 2) positions in metres, `own` as cursor_pos; and velocities in metres per second."""
-    scale = _length(own) if metres_per_unit is None else metres_per_unit
-    if scale is None:
-        raise OrlaError(f"{own.name} is in '{own.unit}', which is no length; give metres_per_unit")
-    behavior = {_CURSOR: _metric(own, scale)}
-    for name, item in series.items():
-        # metres_per_unit is the cursor's and does not apply to series in other units.
-        length = scale if item.unit == own.unit else _length(item)
-        if item is own or name == _CURSOR or length is None or len(item.data) != len(time_s):
-            continue
-        if np.allclose(_timestamps(item), time_s, rtol=0, atol=1e-9):
-            behavior[name] = _metric(item, length)
-    return behavior
-
-
-def _length(series: pynwb.TimeSeries) -> float | None:
-    """Metres (or metres per second) of a series' unit; None where it is no known length."""
-    unit = (series.unit or "").strip().lower()
-    return _METRES.get(
-        unit.removesuffix("/s").removesuffix("/sec").removesuffix(" per second").strip()
-    )
-
-
-def _metric(series: pynwb.TimeSeries, scale: float) -> np.ndarray:
-    """x and y of a series in metres (or metres per second)."""
-    values = numbers(series.name, series.data)[:, :2]
-    return scale * (values * series.conversion + (series.offset or 0.0))
+def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:
+    """x and y of the fingertip in metres, where the file has them at the cursor's times."""
+    try:
+        finger = decoded(file, _FINGER)
+    except OrlaError:
+        return {}
+    return {_FINGER: finger.values} if np.array_equal(finger.time_s, time_s) else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import uuid
 from datetime import UTC, datetime
@@ -21,7 +22,9 @@ from orla.errors import OrlaError
 from orla.sessions import hdf5
 from orla.sessions.session import Session
 
-TAKEN_FROM = "Taken from the series "
+CURSORS = ("cursor_pos", "cursor_values")  # a position, or values that are decoded themselves
+UNKNOWN = "unknown"
+OURS = "Written by orla: "  # and what NWB has no place for, as JSON
 _NAMESPACE = uuid.UUID("6f2b4f0e-3a5d-5c1b-9d0a-0c9f6e0b7a11")
 
 
@@ -39,8 +42,12 @@ def write_session(session: Session, path: str | Path) -> None:
         raise OrlaError(f"{path}: the session {session.name} has no units or no behavior to write")
     identifier = _content_hash(session)
     start = _start_time(session.name)
+    # What is not known of the subject is said to be unknown, as validators ask.
+    subject = pynwb.file.Subject(subject_id=session.subject or UNKNOWN, sex="U", age="P0D/")
     file = pynwb.NWBFile(
         session_description=session.source or f"Recording {session.name}",
+        notes=_notes(session),
+        subject=subject,
         identifier=identifier,
         session_start_time=start,
         file_create_date=start,
@@ -49,24 +56,26 @@ def write_session(session: Session, path: str | Path) -> None:
     _add_electrodes(file, session)
     file.units = _units_table(file, session)
     _add_behavior(file, session)
+    for reason, begin, end in session.left_out:
+        file.add_invalid_time_interval(start_time=begin, stop_time=end, tags=[reason])
     with hdf5.whole(path) as content, _ReproducibleIO(file=content, mode="w") as io:
         io.write(file)
 
 
+def _notes(session: Session) -> str:
+    notes = {"cursor": session.cursor, "spikes_dropped": session.spikes_dropped}
+    return OURS + json.dumps(notes, sort_keys=True)
+
+
 def _content_hash(session: Session) -> str:
-    digest = hashlib.sha256()
-    texts = [session.name, session.source, *session.channels, *session.areas]
-    if session.cursor != "cursor_pos":
-        texts.append(session.cursor)
-    for text in texts:
-        digest.update(text.encode() + b"\0")
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
-    for name in sorted(session.behavior):
-        digest.update(name.encode() + b"\0")
-        arrays.append(session.behavior[name])
+    arrays += session.behavior.values()
+    said = [v for v in vars(session).values() if isinstance(v, (str, list, dict))]
+    said = [v for v in said if v is not session.unit_spikes and v is not session.behavior]
+    shapes = [np.shape(array) for array in arrays]
+    digest = hashlib.sha256(json.dumps([said, list(session.behavior), shapes]).encode())
     for array in arrays:
-        digest.update(repr(np.shape(array)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()[:32]
 
 
@@ -81,15 +90,16 @@ def _start_time(name: str) -> datetime:
 
 def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
     device = file.create_device(name="array", description="Electrode array")
+    # Groups have numbers, because names in HDF5 hold neither "/" nor ":".
     groups = {
-        area: file.create_electrode_group(
-            name=f"array_{area}", description=f"Electrodes in {area}", location=area, device=device
-        )
-        for area in dict.fromkeys(session.areas)
+        area: file.create_electrode_group(f"array_{i}", f"Electrodes in {area}", area, device)
+        for i, area in enumerate(dict.fromkeys(session.areas))
     }
     file.add_electrode_column(name="channel_name", description="Name of the channel")
-    for channel, area in zip(session.channels, session.areas, strict=True):
-        file.add_electrode(location=area, group=groups[area], channel_name=channel)
+    file.add_electrode_column(name="array", description="Its array; none for a unit")
+    of_channels = zip(session.channels, session.arrays, session.areas, strict=True)
+    for channel, array, area in of_channels:
+        file.add_electrode(location=area, group=groups[area], channel_name=channel, array=array)
 
 
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
@@ -123,8 +133,10 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
         ),
         is_sorted,
     ]
+    apart = np.concatenate([np.diff(times) for times in session.unit_spikes])
     return Units(
         name="units",
+        resolution=float(apart[apart > 0].min()) if (apart > 0).any() else None,
         description="Sorted units and unsorted threshold crossings",
         id=np.arange(count),
         columns=columns,
@@ -141,14 +153,12 @@ def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
     for name, values in session.behavior.items():
         about = {
             "name": name,
-            "description": f"{name} of the recording, x and y",
+            "description": f"{name} of the recording",
             "data": _packed(values),
             "timestamps": _packed(session.time_s) if first is None else first,
         }
-        if name == "cursor_pos" and session.cursor != name:
-            about["comments"] = TAKEN_FROM + session.cursor
-        if name.endswith("_vel"):
-            series = pynwb.TimeSeries(unit="m/s", **about)
+        if name == CURSORS[1]:
+            series = pynwb.TimeSeries(unit=session.unit or UNKNOWN, **about)
         else:
             series = SpatialSeries(unit="meters", reference_frame="the workspace's own", **about)
         first = first or series

@@ -9,7 +9,6 @@ first steps, and B's stream begins after those steps. The dataset record says so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from orla.catalogue import option
 from orla.sessions.channels import require_enough, top_channels
 from orla.sessions.projection import Projection
 from orla.sessions.scaling import Pair, scaled
-from orla.tasks.stream import Stream
 
+_TRANSFORMS = {"sqrt": np.sqrt, "absolute": np.abs, "none": np.float64}
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 
 
@@ -35,8 +34,7 @@ class Features:
     of: str | None = option(
         None,
         "Whose principal components: shared, fitted on session A and used on both; or own, each "
-        "session's, of binned recordings alone. null: own where binned.columns is different, else "
-        "shared.",
+        "session's. null: own where channels are different, else shared.",
         choices=(None, "shared", "own"),
     )
     own_fit: int | float = option(
@@ -66,10 +64,20 @@ class Preparation:
         choices=("all", "sorted"),
     )
     transform: str = option(
-        "sqrt", "What is done to inputs before they are z-scored.", choices=("sqrt", "none")
+        "sqrt",
+        "What is done to inputs before they are z-scored: the root, of counts; the absolute value, "
+        "of signals that swing about zero, such as EMG; or nothing.",
+        choices=tuple(_TRANSFORMS),
     )
     features: Features = field(default_factory=Features)
     target: Target = field(default_factory=Target)
+    least_kept: float = option(
+        0.5,
+        "Least share of a recording that becomes steps, where gaps and NaN are left out; of a "
+        "recording with less nothing is made.",
+        least=0,
+        most=1,
+    )
 
 
 def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.ndarray:
@@ -102,8 +110,7 @@ def inputs_of(
     Raises:
         OrlaError: too few columns or steps for the components, or an input that is constant.
     """
-    root = preparation.transform == "sqrt"
-    a, b = (np.sqrt(rows) if root else rows.astype(np.float64) for rows in raw)
+    a, b = (_TRANSFORMS[preparation.transform](rows) for rows in raw)
     if preparation.features.method == "pca":
         count = preparation.features.count
         names = [f"component {i + 1}" for i in range(count)]
@@ -112,9 +119,3 @@ def inputs_of(
             on_b = Projection.fit(b[:b_fit_steps], count, where[1])
         a, b = on_a(a), on_b(b)
     return scaled((a, b), n_pretraining, names, where[0])
-
-
-def kept(stream: Stream, units: int, of_units: int) -> dict[str, Any]:
-    """How much of a session a stream holds, for the dataset record."""
-    scored = len(stream) if stream.scored is None else int(stream.scored.sum())
-    return {"steps": len(stream), "scored": scored, "units": units, "of_units": of_units}

@@ -21,11 +21,18 @@ class Session:
         unit_channel: (units,) int, index into ``channels``.
         unit_sorted: (units,) bool, False for unsorted threshold crossings.
         time_s: (k,) float64, ascending sample times (seconds) shared by all of ``behavior``.
-        behavior: named (k, 2) float64 arrays: positions in metres (``cursor_pos``,
-            ``finger_pos``, ``target_pos``), velocities in metres per second.
+        behavior: named (k, d) float64 arrays: positions in metres (``cursor_pos``, ``finger_pos``,
+            ``target_pos``), or ``cursor_values``, which are decoded as they are. NaN where a
+            sample was lost.
         areas: the brain area of each channel, such as ``M1``; "unknown" where none is named.
         source: one sentence on the origin of the recording, such as that it is simulated.
-        cursor: the name in the original file of the series that ``cursor_pos`` is.
+        cursor: the name in the original file of the series that is decoded.
+        arrays: the array or probe of each channel; "" for a channel that is a unit and no
+            electrode. An array and a name are what a channel is, on every day.
+        subject: whose recording it is; "" where the file does not say.
+        unit: of ``cursor_values``; "m" for positions.
+        left_out: (reason, start, stop): seconds, ends included, that the file itself excludes.
+        spikes_dropped: spikes that the file holds and the session does not, by reason.
     """
 
     name: str
@@ -38,15 +45,28 @@ class Session:
     areas: list[str] = field(default_factory=list)
     source: str = ""
     cursor: str = "cursor_pos"
+    arrays: list[str] = field(default_factory=list)
+    subject: str = ""
+    unit: str = "m"
+    left_out: list[tuple[str, float, float]] = field(default_factory=list)
+    spikes_dropped: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.unit_channel = np.asarray(self.unit_channel, dtype=np.int64)
         self.unit_sorted = np.asarray(self.unit_sorted, dtype=bool)
-        if not self.areas:
-            self.areas = [area_of(channel) for channel in self.channels]
+        self.arrays = self.arrays or [area_of(channel) for channel in self.channels]
+        self.areas = self.areas or [area or "unknown" for area in self.arrays]
+
+    def excluded(self) -> np.ndarray:
+        """(k,) int: of each sample, which interval of `left_out` it is in, from 1; 0 for none."""
+        inside = np.zeros(len(self.time_s), dtype=np.int64)
+        for i, (_, start, stop) in enumerate(self.left_out, start=1):
+            span = slice(*np.searchsorted(self.time_s, [start, np.nextafter(stop, np.inf)]))
+            inside[span][inside[span] == 0] = i
+        return inside
 
 
 def area_of(channel: str) -> str:
-    """The brain area that a channel name begins with: ``M1`` of ``M1 001``; "unknown" if none."""
+    """The brain area that a channel name begins with: ``M1`` of ``M1 001``; "" if none."""
     head, _, number = channel.strip().partition(" ")
-    return head if head and number else "unknown"
+    return head if head and number else ""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions.preparation import kept
 from orla.sessions.streams import Streams
 
 
@@ -44,9 +43,15 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
     after[:replaced] = order[count : count + replaced]
     a, b = whole.a.part(slice(None, step)), whole.a.part(slice(step, None))
     a, b = replace(a, X=a.X[:, before]), replace(b, X=b.X[:, after])
+    account = {"channels": count, "of_channels": len(names), "because": "units of one recording"}
     record: dict[str, Any] = {
-        "kept": {
-            side: whole.dataset["kept"]["a"] | kept(stream, count, len(names))
+        "account": {
+            side: whole.dataset["account"]["a"]
+            | account
+            | {
+                "steps": len(stream),
+                "scored": len(stream) if stream.scored is None else int(stream.scored.sum()),
+            }
             for side, stream in (("a", a), ("b", b))
         },
         "swap": {

@@ -31,6 +31,7 @@ def checked(given: Mapping[str, Any]) -> Plan:
     Raises:
         OrlaError: On the first mistake: its key, and what to write.
     """
+    _require_texts(given)
     config = settled(given)
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
@@ -40,6 +41,7 @@ def checked(given: Mapping[str, Any]) -> Plan:
     schema.validate(config, keys, "config")
     tasks = from_locks(_with_sources(config["tasks"], parts))
     plan = Plan(config | {"tasks": tasks}, parts)
+    _check_sessions(tasks)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):
@@ -54,6 +56,42 @@ def checked(given: Mapping[str, Any]) -> Plan:
     _check_assumed(plan)
     check_fit(plan)
     return plan
+
+
+def _require_texts(values: Any, place: str = "") -> None:
+    """Refuse a key that YAML took for a number, a date or a truth, such as 20160630_01 or off."""
+    if isinstance(values, list):
+        for i, value in enumerate(values):
+            _require_texts(value, f"{place}[{i}]")
+    if not isinstance(values, Mapping):
+        return
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise OrlaError(
+                f'config: the key {key} under "{place.lstrip(".")}" is no text: YAML reads '
+                "20160630_01 as a number and off as false; put the name in quotes"
+            )
+        _require_texts(value, f"{place}.{key}")
+
+
+def _check_sessions(tasks: Mapping[str, Any]) -> None:
+    """Refuse a pair that names a session of no file."""
+    for task, spec in tasks.items():
+        if spec.get("source") not in ("nwb", "binned"):
+            continue
+        files = spec.get(spec["source"], {}).get("files", {})
+        place = f"tasks.{task}.{spec['source']}.files"
+        if "recording" in spec:
+            listed(f"tasks.{task}.recording", spec["recording"], files, f", no session of {place}")
+            continue
+        for name, pair in spec["pairs"].items():
+            for session in (pair["a"], pair["b"]):
+                if session not in files:
+                    raise OrlaError(
+                        f'config: "{place}" has no session {session} of the pair {name}; '
+                        f"{nearest(session, files)}; name its file, or, where the pair is not "
+                        f"yours, leave it out with {name}: null"
+                    )
 
 
 def _with_sources(tasks: Mapping[str, Any], parts: Declared) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.study import rates, rolling, scores
+from orla.study.horizon_limits import require_horizons
 from orla.study.measurement import Batch, Measurement, Measures
 from orla.study.run import ConditionRun
 from orla.study.tidy import Rows
@@ -77,14 +78,8 @@ def check(run: ConditionRun, horizons: Sequence[int]) -> None:
         OrlaError: A horizon is no multiple of the window, shorter than two windows or longer than
             the adapt part, or has no scored step to choose its rate by.
     """
-    window = run.episode.window
+    require_horizons(horizons, run.episode.window, run.steps, run.keys["split"])
     for horizon in horizons:
-        if horizon % window or not 2 * window <= horizon <= run.steps:
-            raise OrlaError(
-                f"horizons.steps has {horizon}; choose multiples of the window ({window}) from two"
-                f" windows, one to learn on and one to choose the rate by, up to the {run.steps}"
-                f" steps that are adapted to ({run.keys['split']})"
-            )
         try:
             rolling.parts(run.episode, horizon)
         except OrlaError as error:

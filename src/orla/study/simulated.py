@@ -20,7 +20,7 @@ _METRES_PER_CM = 1e-2
 
 
 def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
-    """The streams of a simulated pair, bit for bit those of its files (`Recordings.streams`).
+    """The streams of a simulated pair.
 
     The dataset record holds, in place of sums of files, the SHA-256 of each session's stream under
     "streams". Where units of one recording are swapped, it is the first session.

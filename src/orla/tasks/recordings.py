@@ -12,8 +12,10 @@ from orla.errors import OrlaError
 from orla.files import sha256
 from orla.schema import nearest
 from orla.sessions import nwb, simulator, zenodo
+from orla.sessions.binned import Binned
 from orla.sessions.binned import Source as BinnedSource
 from orla.sessions.binned import read as read_binned
+from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import prepare
 from orla.sessions.nwb import Source as NWBSource
@@ -52,7 +54,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     """Pairs of sessions; variants are the splits of session B and the stationary control.
 
     Raises:
-        OrlaError: a name that cannot be part of a path, or a session that the source lacks.
+        OrlaError: a name that cannot be part of a path.
     """
 
     needs_files: ClassVar[bool] = True
@@ -89,18 +91,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 raise OrlaError(
                     f"recordings: {name!r} becomes part of a path; give a text of letters, digits, "
                     "_, - and ."
-                )
-        known = {
-            "simulated": dict.fromkeys(self.sessions, ""),
-            "odoherty": dict.fromkeys(self.sessions, ""),
-            "nwb": self.nwb.files,
-            "binned": self.binned.files,
-        }[self.source]
-        for session in self.sessions:
-            if session not in known:
-                raise OrlaError(
-                    f'recordings: "{self.source}.files" has no session {session}; '
-                    f"{nearest(session, known)}"
                 )
 
     @property
@@ -141,10 +131,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             settings = replace(settings, drift=replace(settings.drift, scale=scale))
         return replace(settings, seed=self.seed(pair))
 
-    def simulate(self, pair: str, path_a: Path | str, path_b: Path | str) -> None:
-        """Write the two simulated sessions of a pair as MATLAB files."""
-        simulator.write(path_a, path_b, self.simulation(pair))
-
     def streams(
         self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""
     ) -> Streams:
@@ -155,16 +141,22 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         Raises:
             OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
         """
-        if self.source == "binned":
-            transform = self.preparation.transform
-            a, b = (read_binned(p, self.binned, transform=transform) for p in (path_a, path_b))
-        else:
-            a, b = nwb.read_session(path_a), nwb.read_session(path_b)
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
+        about = {"tail_steps": self.parts.tail_steps, "dataset": dataset}
         if self.source == "binned":
-            return prepare_binned(a, b, self.binned, self.preparation, self.parts, dataset)
-        return prepare(a, b, self.preparation, tail_steps=self.parts.tail_steps, dataset=dataset)
+            a, b = self.binned_at(path_a), self.binned_at(path_b)
+            why = "binned.columns of the config says so"
+            known = Correspondence(self.binned.columns, why, "binned.columns")
+            return prepare_binned(a, b, known, self.preparation, **about)
+        a, b = nwb.read_session(path_a), nwb.read_session(path_b)
+        channels = self.nwb.channels if self.source == "nwb" else None
+        return prepare(a, b, self.preparation, channels=channels, **about)
+
+    def binned_at(self, path: Path | str) -> Binned:
+        """A binned recording; errors as in `sessions.binned.read`."""
+        how = self.preparation
+        return read_binned(path, self.binned, transform=how.transform, least_kept=how.least_kept)
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]

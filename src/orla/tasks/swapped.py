@@ -10,12 +10,11 @@ from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.sessions import nwb, simulator
-from orla.sessions.binned import read as read_binned
-from orla.sessions.binning import bin_edges
+from orla.sessions.binned import Binned
+from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
-from orla.sessions.from_spikes import prepare
-from orla.sessions.parts import Sizes, pretraining_steps
-from orla.sessions.preparation import Preparation
+from orla.sessions.from_spikes import binned
+from orla.sessions.parts import pretraining_steps
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.sessions.swapping import require_spare, swap
@@ -105,27 +104,14 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         dataset = self.dataset(pair, study) | {"files": files}
         if self.source != "binned":
             return self.of_session(pair, nwb.read_session(path_a), dataset)
-        whole = read_binned(path_a, self.binned, transform=self.preparation.transform)
-        source, sizes = replace(self.binned, columns="same"), self._sizes(*whole.inputs.shape)
-        found = prepare_binned(whole, whole, source, self._preparation, sizes, dataset)
-        return self._swapped(pair, found)
+        return self._swapped(pair, self.binned_at(path_a), dataset)
 
     def of_session(self, pair: str, session: Session, dataset: dict[str, Any]) -> Streams:
         """The streams of a pair, from a session of spikes; errors as in `streams`."""
-        preparation = self._preparation
-        edges = bin_edges(session.time_s, preparation.bin_s, preparation.target.lag_s)
-        tail = self._sizes(len(edges) - 1, len(session.channels)).tail_steps
-        found = prepare(session, session, preparation, tail_steps=tail, dataset=dataset)
-        return self._swapped(pair, found)
+        return self._swapped(pair, binned(session, self.preparation), dataset)
 
-    @property
-    def _preparation(self) -> Preparation:
-        """The preparation, of all units that inputs are drawn from."""
-        features = replace(self.preparation.features, count=self.drawn_from)
-        return replace(self.preparation, features=features)
-
-    def _sizes(self, steps: int, units: int) -> Sizes:
-        """Parts in which all of the recording after session A's pretraining part is a tail.
+    def _tail_steps(self, steps: int, units: int) -> int:
+        """All of the recording after session A's pretraining part.
 
         Raises:
             OrlaError: The recording has too few units, the step is not inside it, or nothing is
@@ -141,9 +127,19 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
                 f"{self.recording}: step is {self.step}, and the recording has {steps} steps; give "
                 "one inside, so that steps follow"
             )
-        pretraining = pretraining_steps(self.step, self.parts.tail_steps)
-        return Sizes(cut=1, tail_steps=steps - pretraining, tail_stream_steps=1)
+        return steps - pretraining_steps(self.step, self.parts.tail_steps)
 
-    def _swapped(self, pair: str, whole: Streams) -> Streams:
+    def _swapped(self, pair: str, whole: Binned, dataset: dict[str, Any]) -> Streams:
+        """The streams of a pair; of the recording, all units that inputs are drawn from."""
+        features = replace(self.preparation.features, count=self.drawn_from)
+        one = Correspondence("same", "they are one recording", "swapped")
+        both = prepare_binned(
+            whole,
+            whole,
+            one,
+            replace(self.preparation, features=features),
+            tail_steps=self._tail_steps(*whole.inputs.shape),
+            dataset=dataset,
+        )
         drawn = self.pairs[pair]
-        return swap(whole, self.step, self.preparation.features.count, drawn.share, drawn.seed)
+        return swap(both, self.step, self.preparation.features.count, drawn.share, drawn.seed)

@@ -1,4 +1,4 @@
-"""Simulated sessions of self-paced reaching, written as files of the O'Doherty layout.
+"""Simulated sessions of self-paced reaching, with spikes in the layout of O'Doherty et al.
 
 A subject reaches for random targets on a grid while an array of 96 electrodes records threshold
 crossings and sorted units, on two days between which the recording drifts. The simulation shows
@@ -7,11 +7,9 @@ magnitudes the sessions are held to, how well they reach them, and how `Settings
 others are round numbers of the order that the literature on motor cortex reports.
 """
 
-from orla.sessions.simulator.files import write
 from orla.sessions.simulator.settings import ArraySettings, DriftSettings, Settings, TaskSettings
 
 SESSION_A = "indy_20160630_01"
 SESSION_B = "indy_20170131_02"
 
 __all__ = ["SESSION_A", "SESSION_B", "ArraySettings", "DriftSettings", "Settings", "TaskSettings"]
-__all__ += ["write"]

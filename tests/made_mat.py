@@ -7,15 +7,15 @@ its two dimensions with the attribute ``MATLAB_empty``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from orla.errors import OrlaError
-from orla.sessions import hdf5
+from orla.sessions.simulator.days import both_days
+from orla.sessions.simulator.settings import Settings
 
 _HEADER_BYTES = 512
 _REFERENCES = "#refs#"
@@ -34,10 +34,8 @@ def write_session(
 ) -> None:
     """Write a session in the layout of the Zenodo record 3854034, without waveforms.
 
-    The same arguments give the same bytes.
-
     Args:
-        path: the .mat file; it appears whole or not at all.
+        path: the .mat file.
         chan_names: n channel names, such as ``M1 001``.
         t: (k,) sample times in seconds, in steps of 4 ms.
         cursor_pos: (k, 2) cursor x, y in mm.
@@ -45,18 +43,7 @@ def write_session(
         target_pos: (k, 2) target x, y in mm.
         spikes: n rows of u arrays of event times in seconds; the first of a row holds the
             unsorted threshold crossings of that channel, the others its sorted units.
-
-    Raises:
-        OrlaError: shapes disagree, or the disk is full.
     """
-    n, k = len(chan_names), len(t)
-    widths = {len(row) for row in spikes}
-    shapes = {np.shape(cursor_pos), np.shape(target_pos), (k, 2)}
-    if len(spikes) != n or len(widths) != 1 or len(shapes) != 1 or len(finger_pos) != k:
-        raise OrlaError(
-            f"{path}: cannot write the session: spikes needs {n} rows of equal length, "
-            f"cursor_pos and target_pos ({k}, 2), finger_pos ({k}, 3); mend the arrays given"
-        )
     with _created(path) as file:
         _write_cells(file, "chan_names", [[name] for name in chan_names])
         _write_array(file, "t", _column(t))
@@ -66,16 +53,34 @@ def write_session(
         _write_cells(file, "spikes", [[_column(times) for times in row] for row in spikes])
 
 
+def simulate(path_a: Path | str, path_b: Path | str, settings: Settings) -> None:
+    """Write both sessions of a simulated pair."""
+    names = [f"M1 {i + 1:03d}" for i in range(settings.array.n_channels)]
+    for path, (reaching, spikes) in zip((path_a, path_b), both_days(settings), strict=True):
+        write_session(
+            path,
+            chan_names=names,
+            t=reaching.t,
+            cursor_pos=reaching.cursor_mm,
+            finger_pos=reaching.finger_cm,
+            target_pos=reaching.target_mm,
+            spikes=spikes,
+        )
+
+
 def _column(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, dtype=float).reshape(-1, 1)
 
 
-def _created(path: str | Path) -> AbstractContextManager[h5py.File]:
-    """A new file with MATLAB's header (without a time stamp) that appears whole or not at all."""
+@contextmanager
+def _created(path: str | Path) -> Iterator[h5py.File]:
+    """A new file with MATLAB's header, without a time stamp."""
     text = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created by orla HDF5 schema 1.00 ."
     version = (0x0200).to_bytes(2, "little")
-    header = text.ljust(116) + bytes(8) + version + b"IM"
-    return hdf5.whole(path, user_block=header.ljust(_HEADER_BYTES, b"\0"), libver="earliest")
+    with h5py.File(path, "w", userblock_size=_HEADER_BYTES, libver="earliest") as file:
+        yield file
+    with open(path, "r+b") as file:
+        file.write((text.ljust(116) + bytes(8) + version + b"IM").ljust(_HEADER_BYTES, b"\0"))
 
 
 def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:

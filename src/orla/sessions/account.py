@@ -1,0 +1,67 @@
+"""What of a recorded session became its stream, what did not, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Account:
+    """How much of a session its stream holds, what was left out by reason, and whose channels.
+
+    The dataset record of streams holds one for each session, as a mapping of these fields:
+    ``streams.dataset["account"]["a"]``. ``Account(**mapping)`` makes it again.
+
+    Attributes:
+        steps: Steps of the stream.
+        scored: Those of them that are scored; the first step after a gap is not.
+        stretches: Pieces of consecutive steps that the stream is made of.
+        seconds: Length of the recording, from the first sample to the last.
+        seconds_dropped: Seconds that are in no step, by reason.
+        bridged: Holes between samples, each shorter than a step, that are bridged by straight
+            lines.
+        channels: Channels that inputs are made of.
+        of_channels: Channels of the recording.
+        units: Units whose spikes are counted, on all channels; None where bins were given.
+        spikes: Spikes of the recording; None where bins were given.
+        spikes_dropped: Spikes that are in no step, by reason.
+        correspondence: "same" where channel i of both sessions is one, else "different".
+        because: How that is known, or why it is not.
+        alignment: What makes the inputs of two sessions one space.
+        source: What the recording says of itself.
+    """
+
+    steps: int
+    scored: int
+    stretches: int = 1
+    seconds: float = 0.0
+    seconds_dropped: dict[str, float] = field(default_factory=dict)
+    bridged: int = 0
+    channels: int = 0
+    of_channels: int = 0
+    units: int | None = None
+    spikes: int | None = None
+    spikes_dropped: dict[str, int] = field(default_factory=dict)
+    correspondence: str = "same"
+    because: str = ""
+    alignment: str = ""
+    source: str = ""
+
+    def __str__(self) -> str:
+        """One line."""
+        seconds = self.seconds - sum(self.seconds_dropped.values())
+        words = [f"{self.steps} steps, {seconds:.1f} of {self.seconds:.1f} s"]
+        words[0] += _listed({why: f"{s:.1f} s" for why, s in self.seconds_dropped.items()})
+        if self.bridged:
+            words.append(f"{self.bridged} holes of less than a step bridged")
+        if self.spikes is not None:
+            left = self.spikes - sum(self.spikes_dropped.values())
+            words.append(f"{left} of {self.spikes} spikes{_listed(self.spikes_dropped)}")
+        words.append(f"{self.channels} of {self.of_channels} channels")
+        if self.units is not None and self.units > self.of_channels:
+            words[-1] += f", on which {self.units} units are pooled"
+        return "; ".join([*words, f"channels are {self.correspondence}: {self.because}"])
+
+
+def _listed(dropped: dict[str, object]) -> str:
+    return f" ({', '.join(f'{why}: {n}' for why, n in dropped.items())})" if dropped else ""

@@ -1,0 +1,196 @@
+"""The series of an NWB file that is decoded: found by its name, and read for what it says it is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pynwb
+from pynwb.behavior import SpatialSeries
+
+from orla.errors import OrlaError
+from orla.sessions import checks
+from orla.sessions.nwb_write import CURSORS
+
+_LENGTHS = {
+    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0,
+    "cm": 1e-2, "centimeter": 1e-2, "centimeters": 1e-2, "centimetre": 1e-2, "centimetres": 1e-2,
+    "mm": 1e-3, "millimeter": 1e-3, "millimeters": 1e-3, "millimetre": 1e-3, "millimetres": 1e-3,
+    "um": 1e-6, "µm": 1e-6, "micrometer": 1e-6, "micrometers": 1e-6,
+}  # fmt: skip
+_ANGLE = re.compile(r"deg|rad|°", re.IGNORECASE)
+_RATE = re.compile(r"/ ?s|per sec|s ?\^?-1|s⁻¹|hz$", re.IGNORECASE)
+_RATE_NAME = re.compile(r"velocit|speed|accelerat|(?<![a-z])(vel|acc)(?![a-z])", re.IGNORECASE)
+_PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
+
+
+class Decoded(NamedTuple):
+    """What is decoded: its name, values (k, d) in `unit`, and ascending times (k,).
+
+    Values are metres where it is a position, whose velocity is decoded; NaN where one was lost.
+    """
+
+    name: str
+    values: np.ndarray
+    time_s: np.ndarray
+    unit: str
+    is_position: bool
+
+
+def series_of(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
+    """Every TimeSeries outside the tables, by its path, such as processing/behavior/hand."""
+    series: dict[str, pynwb.TimeSeries] = {}
+    for place in _PLACES:
+        for name, item in sorted(getattr(file, place).items()):
+            series.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
+    return series
+
+
+def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
+    """Objects of a kind at or below an object, with their paths, in the order of their names."""
+    if isinstance(item, kind):
+        yield path, item
+        return
+    for child in sorted(getattr(item, "children", ()), key=lambda child: child.name):
+        yield from below(f"{path}/{child.name}", child, kind)
+
+
+def named(
+    what: str, wanted: str, objects: Mapping[str, object], told: Sequence[str]
+) -> tuple[str, object]:
+    """The object whose path is `wanted`, or ends with it.
+
+    Raises:
+        OrlaError: there is none, or several; `told` are the words for those there are.
+    """
+    fits = [path for path in objects if f"/{path}".endswith(f"/{wanted}")]
+    if len(fits) == 1:
+        return fits[0], objects[fits[0]]
+    if fits:
+        raise OrlaError(f"{what}: {wanted} is one of {', '.join(fits)}; name one of these")
+    raise OrlaError(f"{what}: there is no {wanted}; there are: {', '.join(told) or 'none'}")
+
+
+def decoded(
+    file: pynwb.NWBFile,
+    cursor: str | list[str] | None,
+    *,
+    is_position: bool = True,
+    columns: list[int] | None = None,
+    metres_per_unit: float | None = None,
+) -> Decoded:
+    """The series to decode, read and checked; arguments as the options of `nwb.Source`."""
+    series = series_of(file)
+    told = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
+    if not cursor:
+        paths = [_only(series, told)]
+    else:
+        wanted = [cursor] if isinstance(cursor, str) else cursor
+        paths = [path for name in wanted for path in _named(name, series, told)]
+    items = [series[path] for path in paths]
+    is_position &= not paths[0].endswith(f"/{CURSORS[1]}")
+    time_s = timestamps(items[0])
+    for item in items[1:]:
+        same = len(item.data) == len(time_s) and item.unit == items[0].unit
+        if not (same and np.allclose(timestamps(item), time_s, rtol=0, atol=1e-9)):
+            raise OrlaError(
+                f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
+                " one clock and one unit"
+            )
+    values = np.hstack([_values(item, columns, is_position) for item in items])
+    unit = str(items[0].unit or "").strip()
+    if is_position:
+        values *= max(_scale_of(item, metres_per_unit) for item in items)
+        unit = "m"
+    name = (cursor if isinstance(cursor, str) else ", ".join(cursor)) if cursor else paths[0]
+    return Decoded(name, values, time_s, unit, is_position)
+
+
+def _named(wanted: str, series: Mapping[str, pynwb.TimeSeries], told: Sequence[str]) -> list[str]:
+    """The path of the series of that name; of a container of 1-D series all of theirs."""
+    inside = [path for path in series if f"/{wanted}/" in f"/{path}"]
+    if inside and all(np.ndim(series[path].data) == 1 for path in inside):
+        return inside
+    return [named("cursor", wanted, series, told)[0]]
+
+
+def _only(series: Mapping[str, pynwb.TimeSeries], told: Sequence[str]) -> str:
+    """The path of the series called as in our own files, or of the only SpatialSeries."""
+    ours = [path for path in series if path.endswith(tuple(f"/{name}" for name in CURSORS))]
+    places = ours or [path for path, item in series.items() if isinstance(item, SpatialSeries)]
+    if len(places) != 1:
+        raise OrlaError(
+            "which series is the cursor's position? "
+            f"There are: {', '.join(places or told) or 'none'}; "
+            + ("name one as nwb.cursor" if series else "use a file that has one")
+        )
+    if not ours:
+        print(f"{places[0]}, the only SpatialSeries, is taken as the cursor", file=sys.stderr)
+    return places[0]
+
+
+def timestamps(series: pynwb.TimeSeries) -> np.ndarray:
+    """Sample times (s) of a series, ascending."""
+    name = f"{series.name}, timestamps"
+    if series.timestamps is not None:
+        time_s = checks.seconds(checks.values_of(name, series.timestamps, "fiu", "numbers"))
+    elif not 0 < (series.rate or 0) < np.inf:
+        raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
+    else:
+        time_s = (series.starting_time or 0.0) + np.arange(len(series.data)) / series.rate
+    if not np.isfinite(time_s).all():
+        raise OrlaError(f"{name}: not finite and ascending; restore the sample times")
+    if (back := np.flatnonzero(np.diff(time_s) <= 0)).size:
+        raise OrlaError(
+            f"{name}: not finite and ascending: {time_s[back[0] + 1]:g} s follows "
+            f"{time_s[back[0]]:g} s; where the clock starts again add the first part's length"
+        )
+    if len(time_s) != len(series.data) or len(time_s) < 2:
+        turned = ": time comes first, transpose it" if len(time_s) in np.shape(series.data) else ""
+        raise OrlaError(
+            f"{series.name} of shape {np.shape(series.data)} has {len(series.data)} samples and "
+            f"{len(time_s)} times{turned}; give each sample its time, and two samples or more"
+        )
+    return time_s
+
+
+def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool) -> np.ndarray:
+    """The chosen columns of a series, (k, d), after its own conversion and offset."""
+    shape = np.shape(series.data)
+    told = f"{series.name}: its shape is {shape}"
+    if len(shape) == 2 and shape[0] <= 4 < shape[1]:
+        raise OrlaError(f"{told}: time comes first, transpose it")
+    if len(shape) > 2:
+        raise OrlaError(f"{told}; use a series of samples and columns")
+    values = checks.numbers(series.name, series.data).reshape(shape[0], -1)
+    width = values.shape[1]
+    if columns is None:
+        if is_position and width > 3:
+            raise OrlaError(f"{told}: which of {width} columns are x and y? Name nwb.columns")
+        columns = list(range(min(width, 2) if is_position else width))
+        if len(columns) < width:
+            print(f"{told}; the first two columns are taken as x and y", file=sys.stderr)
+    if not columns or min(columns) < 0 or max(columns) >= width:
+        raise OrlaError(f"{told}: nwb.columns is {columns}; give columns from 0 to {width - 1}")
+    return values[:, columns] * series.conversion + (series.offset or 0.0)
+
+
+def _scale_of(series: pynwb.TimeSeries, metres_per_unit: float | None = None) -> float:
+    """Metres a unit of a position.
+
+    Raises:
+        OrlaError: the series says that it is a velocity or an angle, or its unit is no length.
+    """
+    unit = str(series.unit or "").strip()
+    mend = "name a position as nwb.cursor, or decode the series itself with nwb.series: values"
+    if _RATE.search(unit) or _RATE_NAME.search(series.name):
+        raise OrlaError(f"{series.name} is in '{unit}': a velocity and no position; {mend}")
+    if _ANGLE.match(unit):
+        raise OrlaError(f"{series.name} is in '{unit}': an angle and no position; {mend}")
+    length = metres_per_unit or _LENGTHS.get(unit.lower())
+    if length is None:
+        raise OrlaError(f"{series.name} is in '{unit}', which is no length; give metres_per_unit")
+    return length

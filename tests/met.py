@@ -1,0 +1,446 @@
+"""Recordings as they are met: small files of a made-up day, and what orla answers to each.
+
+`MET` is the source of the table of docs/reliability.md: `python tests/met.py` writes it there.
+"""
+
+import gzip
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pynwb
+from pynwb.behavior import BehavioralTimeSeries, Position, SpatialSeries
+from pynwb.misc import Units
+
+HZ, SECONDS, UNITS = 250, 40.0, 8
+BLOSC = 32001
+
+
+@cache
+def signals(day):
+    """Sample times (s), position (k, 2) in metres and spike times of each unit; one tuning."""
+    rng = np.random.default_rng(day)
+    time_s = np.arange(int(SECONDS * HZ) + 1) / HZ
+    f, phase = rng.uniform(0.2, 1.0, (2, 4)), rng.uniform(0, 2 * np.pi, (2, 4))
+    position = 0.03 * np.sin(2 * np.pi * f[:, :, None] * time_s + phase[:, :, None]).sum(1).T
+    velocity = np.gradient(position, time_s, axis=0)
+    tuning = np.random.default_rng(7).normal(size=(UNITS, 2))
+    rate = np.exp(np.clip(2.5 + 6 * velocity @ tuning.T, -2, 5))
+    counts = rng.poisson(rate / HZ)
+    spikes = [np.sort(np.repeat(time_s, n) + rng.uniform(0, 1 / HZ, n.sum())) for n in counts.T]
+    return time_s, position, [x[x < time_s[-1]] for x in spikes]
+
+
+def hand(data, name="hand", **about):
+    about = {"unit": "meters", "reference_frame": "table", "rate": float(HZ)} | about
+    if "timestamps" in about:
+        del about["rate"]
+    with warnings.catch_warnings(action="ignore"):
+        return SpatialSeries(name=name, data=data, **about)
+
+
+def written(
+    path: Path,
+    day: int,
+    *,
+    spikes=lambda spikes: spikes,
+    series=lambda time_s, position: [hand(position)],
+    arrays=("M1",) * UNITS,
+    labels=tuple(f"ch{i}" for i in range(UNITS)),
+    electrodes=True,
+    columns=None,
+    subject="",
+    fill=lambda file: None,
+    own_units=True,
+    after=lambda path: None,
+):
+    """An NWB file of a day; each argument changes one thing of it."""
+    time_s, position, trains = signals(day)
+    file = pynwb.NWBFile(
+        session_description="Made up.",
+        identifier=f"day {day}",
+        session_start_time=datetime(2020, 1, day, tzinfo=UTC),
+        session_id=f"day_{day}",
+        subject=pynwb.file.Subject(subject_id=subject) if subject else None,
+    )
+    if electrodes:
+        device = file.create_device("device")
+        groups = {
+            a: file.create_electrode_group(re.sub("[/:]", "_", a), a, a, device)
+            for a in dict.fromkeys(arrays)
+        }
+        if labels:
+            file.add_electrode_column("label", "its name")
+        for i, array in enumerate(arrays):
+            more = {"label": labels[i]} if labels else {}
+            file.add_electrode(location=array, group=groups[array], **more)
+    behavior = file.create_processing_module("behavior", "behavior")
+    for one in series(time_s, position):
+        behavior.add(one)
+    if own_units:
+        add_units(file, spikes(trains), electrodes, columns)
+    fill(file)
+    with warnings.catch_warnings(action="ignore"), pynwb.NWBHDF5IO(str(path), "w") as io:
+        io.write(file)
+    after(path)
+
+
+def add_units(file, trains, electrodes=True, columns=None):
+    columns = columns or {}
+    for name in columns:
+        if name != "obs_intervals":
+            file.add_unit_column(name, name)
+    for i, times in enumerate(trains):
+        more = {name: values[i] for name, values in columns.items()}
+        file.add_unit(spike_times=times, **more, **({"electrodes": [i]} if electrodes else {}))
+
+
+@dataclass
+class Met:
+    """A situation, and the answer to it.
+
+    Attributes:
+        kind, what: the situation, in words; `what` is of day B unless it says both.
+        b: arguments of `written` for day B; `a`: for day A.
+        nwb, preparation: settings.
+        refused: the words of the refusal; "" where the recording is taken.
+        held: of the streams and those of the control, what holds; `told`: the same in words.
+    """
+
+    kind: str
+    what: str
+    b: dict[str, Any] = field(default_factory=dict)
+    a: dict[str, Any] = field(default_factory=dict)
+    nwb: dict[str, Any] = field(default_factory=dict)
+    preparation: dict[str, Any] = field(default_factory=dict)
+    refused: str = ""
+    told: str = "taken"
+    held: Callable[[Any, Any], bool] = lambda found, control: same(found, control)
+
+
+def same(found, control):
+    return all(
+        np.array_equal(getattr(getattr(found, side), name), getattr(getattr(control, side), name))
+        for side in "ab"
+        for name in "XY"
+    )
+
+
+def account(side="b", **wanted):
+    """Whether an account has these entries; of a mapping the ones named."""
+
+    def held(found, control):
+        ours = found.dataset["account"][side]
+        return all(
+            (value.items() <= ours[name].items())
+            if isinstance(value, dict)
+            else ours[name] == value
+            for name, value in wanted.items()
+        )
+
+    return held
+
+
+def both(what):
+    return {"a": what, "b": what}
+
+
+def moved(seconds):
+    return {"spikes": lambda trains: [x + seconds for x in trains]}
+
+
+def scaled(factor):
+    return {"spikes": lambda trains: [factor * x for x in trains]}
+
+
+def restarted(trains):
+    half = SECONDS / 2
+    return [np.concatenate([x[x < half], x[x >= half] - half]) for x in trains]
+
+
+def sorted_again(trains):
+    return [np.sort(x) for x in restarted(trains)]
+
+
+def at(**about):
+    """The hand at sample times that a function makes of its own."""
+    return lambda t, p: [hand(p, **{k: f(t) for k, f in about.items()})]
+
+
+def twice(t, p):
+    raw = Position(name="RawPosition", spatial_series=hand(p * [1, -1]))
+    return [raw, Position(name="Position", spatial_series=hand(p))]
+
+
+def lost(rows, name="hand"):
+    """NaN in the rows of a time between two seconds."""
+
+    def series(t, p):
+        values = p.copy()
+        values[rows(t)] = np.nan
+        whole = [hand(p)] if name != "hand" else []
+        return [*whole, hand(values, name)]
+
+    return series
+
+
+def invalid(file):
+    file.add_invalid_time_interval(start_time=30.0, stop_time=40.0, tags=["tracking lost"])
+
+
+def random_at_the_end(t, p):
+    values = p.copy()
+    values[t >= 30] = np.random.default_rng(3).normal(0, 0.2, values[t >= 30].shape)
+    return [hand(values)]
+
+
+def every_other_second(file):
+    for start in range(0, 40, 2):
+        file.add_trial(start_time=float(start), stop_time=start + 1.5)
+
+
+def seen(trains):
+    return [[[start, start + 1.5] for start in range(0, 40, 2)]] * len(trains)
+
+
+def crossings(*names):
+    def fill(file):
+        module = file.create_processing_module("ecephys", "crossings")
+        day = file.session_start_time.day
+        for name in names:
+            table = Units(name=name, description="c", electrode_table=file.electrodes)
+            for i, times in enumerate(signals(day)[2]):
+                table.add_unit(spike_times=times, electrodes=[i])
+            module.add(table)
+
+    return {"own_units": False, "fill": fill}
+
+
+def muscles(file):
+    day = file.session_start_time.day
+    emg = np.random.default_rng(day).normal(size=(int(SECONDS * HZ) + 1, 3))
+    names = ("APB", "FCR", "FDS")
+    series = [
+        pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
+        for n, x in zip(names, emg.T, strict=True)
+    ]
+    file.add_acquisition(BehavioralTimeSeries(name="emg", time_series=series))
+
+
+def turned(path):
+    with h5py.File(path, "r+") as file:
+        group = file["processing/behavior/hand"]
+        about, values = dict(group["data"].attrs), group["data"][:]
+        del group["data"]
+        group["data"] = values.T
+        group["data"].attrs.update(about)
+
+
+def copied(path):
+    with h5py.File(path, "r+") as file:
+        file.copy("processing/behavior/hand", "processing/behavior/hand_backup")
+
+
+def packed(path):
+    with h5py.File(path, "r+") as file:
+        group = file["processing/behavior/hand"]
+        about, shape = dict(group["data"].attrs), group["data"].shape
+        del group["data"]
+        plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plan.set_chunk((1000, 2))
+        plan.set_filter(BLOSC, h5py.h5z.FLAG_OPTIONAL, ())
+        space = h5py.h5s.create_simple(shape)
+        data = h5py.h5d.create(group.id, b"data", h5py.h5t.IEEE_F64LE, space, plan)
+        data.write_direct_chunk((0, 0), bytes(60), 0)
+        group["data"].attrs.update(about)
+
+
+def extended(path):
+    """An object of an extension, whose definition is not in the file."""
+    with h5py.File(path, "r+") as file:
+        rig = file.create_group("general/rig")
+        rig.attrs.update({"namespace": "ndx-lab", "neurodata_type": "Rig", "object_id": "x"})
+
+
+def replaced(content):
+    return {"after": lambda path: path.write_bytes(content(path.read_bytes()))}
+
+
+def zarr(path):
+    path.unlink()
+    path.mkdir()
+    (path / ".zgroup").write_text("{}")
+
+
+def folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+PATH = "processing/behavior"
+CLOCKS, IDENTITY, MEANING = "two clocks", "which channel is which", "what a series is"
+HOLES, FILES, NAMES = "what was not recorded", "files that cannot be read", "names of others"
+VELOCITY = {"series": lambda t, p: [hand(np.gradient(p, t, axis=0), unit="m/s")]}
+NAMED = {"series": lambda t, p: [hand(np.gradient(p, t, axis=0), "hand_vel")]}
+LED = {"series": lambda t, p: [hand(np.hstack([p, p + 0.01]))]}
+PCA = {"features": {"count": 4, "method": "pca", "of": "own"}}
+XY = {"series": lambda t, p: [hand(p[:, 0], "x"), hand(p[:, 1], "y")]}
+GAPPED = {"invalid_times (tracking lost)": 10.004}
+
+MET = [
+    Met(CLOCKS, "spikes in milliseconds, both days", **both(scaled(1e3)),
+        refused=r"\(99\.\d%\) lie outside the positions' times; .* look like milliseconds"),
+    Met(CLOCKS, "spikes in numbers of samples", scaled(3e4),
+        refused=r"lie outside .* look like numbers of samples at about 3e\+04 Hz"),
+    Met(CLOCKS, "spikes in minutes", scaled(1 / 60),
+        refused=r"98\.\d% of the positions' time has no spike; .* look like minutes"),
+    Met(CLOCKS, "spikes on the clock of an amplifier that started 10 s earlier", moved(10.0),
+        refused=r"lie outside .* may be \+10 s apart"),
+    Met(CLOCKS, "spikes in seconds since 1970", moved(1.58e9),
+        refused=r"\(100\.0%\) lie outside .* may be \+1\.58e\+09 s apart"),
+    Met(CLOCKS, "spikes half a second late", moved(0.5), told="taken; spikes outside are counted",
+        held=lambda found, _: found.dataset["account"]["b"]["spikes_dropped"][
+            "outside the positions' times"] > 20),
+    Met(CLOCKS, "spike clock that starts again half way", {"spikes": restarted},
+        refused=r"clock of 8 of 8 units starts again, from (19\.\d+|20) s back to 0\.\d+ s; add"),
+    Met(CLOCKS, "the same, sorted", {"spikes": sorted_again},
+        refused=r"(49|50)\.\d% of the positions' time has no spike"),
+    Met(CLOCKS, "positions' clock that starts again half way",
+        {"series": at(timestamps=lambda t: t % 20)},
+        refused=r"hand, timestamps: .* 0 s follows 19\.996 s; where the clock starts again add"),
+    Met(CLOCKS, "samples farther apart than bins",
+        {"series": lambda t, p: [hand(p[::25], rate=10.0)]},
+        refused=r"samples of hand are 0\.1 s apart, more than a bin of 0\.05 s"),
+    Met(CLOCKS, "times in single precision",
+        {"spikes": lambda trains: [x.astype(np.float32).astype(str).astype(float) for x in trains],
+         "series": at(timestamps=lambda t: t.astype(np.float32))},
+        held=lambda found, control: np.array_equal(found.b.Y, control.b.Y)),
+    Met(IDENTITY, "sorted units without electrodes, both days", **both({"electrodes": False}),
+        refused=r'"top_channels", but channels .* are different \(units of day_1 have no electrod'),
+    Met(IDENTITY, "the same, declared the same: `channels: same`",
+        **both({"electrodes": False}), nwb={"channels": "same"}),
+    Met(IDENTITY, "the same, with components of its own for each day",
+        **both({"electrodes": False}), preparation=PCA,
+        held=account(
+            correspondence="different", alignment="each session's own principal components")),
+    Met(IDENTITY, "labels that repeat from array to array; day B has one of the arrays",
+        a={"arrays": ("M1",) * 8 + ("PMd",) * 8, "labels": tuple(f"ch{i}" for i in range(8)) * 2}),
+    Met(IDENTITY, "the same labels on another array", {"arrays": ("PMd",) * UNITS},
+        refused=r"day_2: lacks 4 of the 4 channels of day_1 \(the first is 'M1 ch\d'\)"),
+    Met(IDENTITY, "that other array, declared the same: `channels: same`",
+        {"arrays": ("PMd",) * UNITS}, nwb={"channels": "same"}),
+    Met(IDENTITY, "another subject", {"subject": "Loco"}, a={"subject": "Indy"},
+        refused=r"are different \(day_1 is of subject Indy, day_2 of Loco\)"),
+    Met(IDENTITY, "electrodes with numbers alone, fewer on day B",
+        {"labels": (), "arrays": ("M1",) * 8}, a={"labels": (), "arrays": ("M1",) * 9},
+        refused=r"are different \(electrodes have numbers alone: 9 of day_1, 8 of day_2\)"),
+    Met(MEANING, "a velocity, in m/s", VELOCITY,
+        refused=r"hand is in 'm/s': a velocity and no position; name .* or .*series: values"),
+    Met(MEANING, "a velocity by its name, in metres", NAMED, nwb={"cursor": "hand_vel"},
+        a=NAMED, refused=r"hand_vel is in 'meters': a velocity and no position"),
+    Met(MEANING, "a velocity, decoded itself: `series: values`, both days", **both(VELOCITY),
+        nwb={"series": "values"}, told="taken; it is not differentiated",
+        held=lambda found, control: np.corrcoef(found.b.Y[:, 0], control.b.Y[:, 0])[0, 1] > 0.999),
+    Met(MEANING, "values in other units on the two days", a=VELOCITY,
+        b={"series": lambda t, p: [hand(p, unit="cm/s")]}, nwb={"series": "values"},
+        refused="day_2: its unit is cm/s, but m/s in day_1"),
+    Met(MEANING, "an angle", {"series": lambda t, p: [hand(p, unit="degrees")]},
+        refused="hand is in 'degrees': an angle and no position"),
+    Met(MEANING, "pixels", {"series": lambda t, p: [hand(p, unit="pixels")]},
+        refused="hand is in 'pixels', which is no length; give metres_per_unit"),
+    Met(MEANING, "two series of one name", {"series": twice},
+        refused=f"hand is one of {PATH}/Position/hand, {PATH}/RawPosition/hand; name one"),
+    Met(MEANING, "the same, by its path: `cursor: Position/hand`, both days",
+        **both({"series": twice}), nwb={"cursor": "Position/hand"}),
+    Met(MEANING, "no series of that name", nwb={"cursor": "arm"},
+        refused=rf"there is no arm; there are: {PATH}/hand \(10001, 2\) in meters"),
+    Met(MEANING, "time in the second axis", {"after": turned},
+        refused=r"hand.*shape.* \(2, 10001\).*time comes first, transpose it"),
+    Met(MEANING, "x and y as two series: `cursor: [x, y]`, both days", **both(XY),
+        nwb={"cursor": ["x", "y"]}),
+    Met(MEANING, "the same, without a word", **both(XY), nwb={"cursor": None},
+        refused=f"There are: {PATH}/x, {PATH}/y; name one as nwb.cursor"),
+    Met(MEANING, "a container of x and y: `cursor: Position`, both days",
+        **both({"series": lambda t, p: [Position(spatial_series=[
+            hand(p[:, 1], "y"), hand(p[:, 0], "x")])]}), nwb={"cursor": "Position"}),
+    Met(MEANING, "muscles in a container, as FALCON M1 has: `cursor: emg`, `series: values`, both",
+        **both({"fill": muscles}), nwb={"cursor": "emg", "series": "values"},
+        told="taken; each is decoded", held=lambda found, _: found.b.Y.shape == (800, 3)),
+    Met(MEANING, "two LEDs in four columns", LED,
+        refused=r"shape is \(10001, 4\): which of 4 columns are x and y\? Name nwb\.columns"),
+    Met(MEANING, "the same, with `columns: [0, 1]`, both days", **both(LED),
+        nwb={"columns": [0, 1]}),
+    Met(MEANING, "x, y and z", {"series": lambda t, p: [hand(np.hstack([p, p[:, :1]]))]},
+        told="taken; a line says that x and y are"),
+    Met(MEANING, "units in a processing module, both days", **both(crossings("crossings")),
+        told="taken; a line names the table"),
+    Met(MEANING, "two tables of units in a module", crossings("sorted", "crossings"),
+        refused="which of processing/ecephys/crossings, processing/ecephys/sorted"),
+    Met(HOLES, "another series with gaps", {"series": lost(lambda t: t % 3 < 0.2, "eye")}),
+    Met(HOLES, "one stretch of NaN", {"series": lost(lambda t: (t > 5) & (t < 5.5))},
+        told="taken; a gap", held=account(stretches=2, steps=790, scored=789)),
+    Met(HOLES, "one sample in 500 missing",
+        {"series": lambda t, p: [hand(p[(i := np.arange(len(t))) % 500 != 250],
+                                      timestamps=t[i % 500 != 250])]},
+        told="taken; bridged", held=account(bridged=20, stretches=1, steps=800)),
+    Met(HOLES, "single NaN", {"series": lost(lambda t: np.arange(len(t)) % 500 == 250)},
+        told="taken; bridged", held=account(bridged=20, stretches=1, steps=800)),
+    Met(HOLES, "a hand that is lost most of the time", {"series": lost(lambda t: t % 3 > 1)},
+        refused=r"day_2: 1\d\.\d of 40\.0 s are left, in 14 stretches \(gaps in the positions: "),
+    Met(HOLES, "`invalid_times`", {"fill": invalid, "series": random_at_the_end},
+        told="taken without them", held=account(steps=599, seconds_dropped=GAPPED)),
+    Met(HOLES, "`obs_intervals` of each trial",
+        {"columns": {"obs_intervals": seen(range(UNITS))}}, told="taken without the time between",
+        held=account(steps=600, scored=581, stretches=20)),
+    Met(HOLES, "trials, `trials: true`, both days", **both({"fill": every_other_second}),
+        nwb={"trials": True}, told="taken without the time between",
+        held=account(steps=600, stretches=20)),
+    Met(HOLES, "no trials, `trials: true`", nwb={"trials": True},
+        refused="trials: there is no such table"),
+    Met(HOLES, "units of quality noise",
+        {"columns": {"quality": ["good"] * 7 + ["noise"]}}, told="taken without them",
+        held=lambda found, _: found.dataset["account"]["b"]["units"] == 7
+        and "units of quality noise" in found.dataset["account"]["b"]["spikes_dropped"]),
+    Met(NAMES, "areas with a slash or a colon, both days",
+        **both({"arrays": ("M1/PMd",) * 4 + ("S1: area 2",) * 4})),
+    Met(FILES, "packed by a filter without a plug-in", {"after": packed},
+        refused=rf"{PATH}/hand/data is packed by HDF5 filter {BLOSC}.*; pip install hdf5plugin"),
+    Met(FILES, "a folder in Zarr", {"after": zarr}, refused="it is a folder in Zarr, and HDF5 is"),
+    Met(FILES, "a folder", {"after": folder}, refused="it is a folder, and HDF5 is read"),
+    Met(FILES, "an extension whose definition the file lacks", {"after": extended},
+        refused="it uses the extension ndx-lab, whose definition it does not hold; pip install"),
+    Met(FILES, "two objects of one id", {"after": copied}),
+    Met(FILES, "a pointer of Git LFS",
+        replaced(lambda _: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+        refused=r"it is a pointer of Git LFS \(git lfs pull\); get the file itself"),
+    Met(FILES, "a web page", replaced(lambda _: b"<!DOCTYPE html><html>Sign in</html>"),
+        refused="it is a web page, such as a login"),
+    Met(FILES, "packed by gzip", replaced(gzip.compress), refused=r"packed by gzip \(gunzip\)"),
+    Met(FILES, "cut short", replaced(lambda whole: whole[: len(whole) // 2]),
+        refused="cut short, damaged or of another kind"),
+]  # fmt: skip
+
+
+def table() -> str:
+    """The rows as Markdown."""
+    rows = ["| kind | met | answer |", "|---|---|---|"]
+    for one in MET:
+        answer = "refused" if one.refused else one.told
+        rows.append(f"| {one.kind} | {one.what} | {answer} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    page = Path(__file__).parents[1] / "docs/reliability.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- met -->\n")
+    after = rest.partition("<!-- end of met -->")[2]
+    page.write_text(
+        f"{before}<!-- met -->\n{table()}\n<!-- end of met -->{after}", encoding="utf-8"
+    )
