@@ -1,8 +1,10 @@
-"""``python -m orla``: the command line. Each package adds its own commands."""
+"""``orla``, or ``python -m orla``: the command line. Each package adds its own commands."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 
+from orla.command import cli as command
 from orla.errors import one_line
 from orla.gradients import cli as gradients
 from orla.prereg import cli as prereg
@@ -11,12 +13,19 @@ from orla.study import cli as schema
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; an `OrlaError` ends it with one line and exit status 1."""
-    parser = argparse.ArgumentParser(prog="orla", description="Tools beside the workflow.")
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    at = given.index("--") if "--" in given else len(given)
+    parser = argparse.ArgumentParser(
+        prog="orla",
+        description="A study from two recordings to a judged page: orla new, inspect, plan, run, show.",
+        epilog="What stands after -- is given to Snakemake as it is.",
+    )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    command.add_commands(subparsers)
     prereg.add_commands(subparsers)
     gradients.add_commands(subparsers)
     schema.add_commands(subparsers)
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args(given[:at], argparse.Namespace(options=given[at + 1 :]))
     with one_line():
         parsed.run(parsed)
 
