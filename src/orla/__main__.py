@@ -4,16 +4,25 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from orla.command import cli as command
-from orla.errors import one_line
-from orla.gradients import cli as gradients
-from orla.prereg import cli as prereg
-from orla.study import cli as schema
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; an `OrlaError` ends it with one line and exit status 1."""
-    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    try:
+        _main([*(sys.argv[1:] if arguments is None else arguments)])
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+def _main(given: Sequence[str]) -> None:
+    from orla.command import cli as command
+    from orla.errors import one_line
+    from orla.gradients import cli as gradients
+    from orla.prereg import cli as prereg
+    from orla.study import cli as schema
+
     at = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(
         prog="orla",
@@ -21,10 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         epilog="What stands after -- is given to Snakemake as it is.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    command.add_commands(subparsers)
-    prereg.add_commands(subparsers)
-    gradients.add_commands(subparsers)
-    schema.add_commands(subparsers)
+    for room in (command, prereg, gradients, schema):
+        room.add_commands(subparsers)
     parsed = parser.parse_args(given[:at], argparse.Namespace(options=given[at + 1 :]))
     with one_line():
         parsed.run(parsed)

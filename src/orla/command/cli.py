@@ -76,10 +76,14 @@ def _new(arguments: argparse.Namespace) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     from orla.command import run
     from orla.command.watching import Watch
+    from orla.study import forecast
 
     study = _study(arguments)
     plan = study.plan()
-    watch = Watch(study.folder)
+    foreseen = forecast.Forecast(plan, forecast.lengths(plan))
+    results = plan.config["pathvars"]["results"]
+    costs = {f"{results}/{c.path}": foreseen.condition(c) for c in plan.conditions}
+    watch = Watch(study.folder, costs)
     status = run.run(study, arguments.targets or ["all"], watch)
     if not status:
         print(study.answer(), end="")

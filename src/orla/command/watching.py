@@ -17,7 +17,7 @@ _FORECAST = re.compile(r"^orla: .*\(CPU (\d+) s\)$")
 # Of what jobs write, lines that say how far they are, or that belong to a traceback.
 _PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, ")
 # Rules that gather others and make nothing.
-_GATHERING = {"all", "headline", "pairs", "choices", "controls", "prepared"}
+GATHERING = {"all", "headline", "pairs", "choices", "controls", "prepared"}
 # How Snakemake ends on a command line that it does not understand.
 _NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
 
@@ -90,7 +90,7 @@ class Watch:
             case "job_finished":
                 rule, message = self._messages.get(event["job_id"], ("", ""))
                 yield from self.finished()
-                if message and rule not in _GATHERING and rule != "adapt":
+                if message and rule not in GATHERING and rule != "adapt":
                     yield self._dated(message)
             case "progress":
                 self.done, self.total = event["done"], event["total"]

@@ -12,7 +12,7 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-MARK = "\x1e"
+MARK = "\x02"
 # A line up to this length is written to a pipe at once, so that no other cuts it in two.
 MOST = 3000
 # Event -> what is passed on of it, under the names that Snakemake gives.
