@@ -147,6 +147,8 @@ STATISTICS = sorted(PLAN.declared["statistic"])
 MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
 if CONTROLS in CHAPTERS:
     MADE.add("truth_controls")
+if any(c.domain in PAIRS and c.split != STATIONARY for c in CONDITIONS):
+    MADE.add("drift_report")
 
 
 def answered(kind):

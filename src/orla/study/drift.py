@@ -1,21 +1,24 @@
-"""How far the two sessions of a pair drift apart, told by a ridge decoder before anything is trained.
+"""How far the two sessions of a pair drift apart, told by a ridge decoder before any training.
 
-A decoder of the last inputs is fitted on session A's pretraining part or on session B's adapt part,
-and scored, fixed, on what the study scores: A's held-out tail, and B's held-out part. Scores are R2
+A decoder of the last inputs is fitted on session A's pretraining part or session B's adapt part, and
+scored, fixed, on what the study scores: A's held-out tail, and B's held-out part. Scores are R2
 (mean over outputs) of values, and accuracy of categories. The intervals are a jackknife over
 `BLOCKS` stretches of the scored part, because neighbouring steps are not independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import h5py
 import numpy as np
 import pandas as pd
 
+from orla.files import load_arrays
 from orla.sessions.binned import read as read_binned
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.streams import Streams
@@ -33,7 +36,15 @@ BLOCKS = 20
 SHIFTS = 0.3, 0.4, 0.5, 0.6, 0.7
 # Last share of a part by which the penalty is chosen.
 CHOOSING = 0.2
-COLUMNS = ("task", "pair", "measure", "at", "value", "low", "high", "words")
+# What files of recordings may say of them: single values of an .npz, and places in NWB.
+_ABOUT = ("subject", "date", "area", "day", "placement", "recording")
+_IN_NWB = {
+    "subject": "general/subject/subject_id",
+    "species": "general/subject/species",
+    "date": "session_start_time",
+    "laboratory": "general/lab",
+}
+COLUMNS = ("measure", "at", "value", "low", "high", "words")
 
 
 class Score(NamedTuple):
@@ -79,7 +90,7 @@ def differing(first: Scored, second: Scored | None = None) -> Score:
     others = [first.score(np.setdiff1d(steps, block)) for block in blocks]
     value = first.score()
     if second is not None:
-        others = [o - second.score(np.setdiff1d(steps, b)) for o, b in zip(others, blocks)]
+        others = [o - second.score(np.setdiff1d(steps, b)) for o, b in zip(others, blocks, strict=True)]
         value -= second.score()
     n = len(blocks)
     error = np.sqrt((n - 1) / n * ((np.array(others) - np.mean(others)) ** 2).sum())
@@ -163,7 +174,7 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Sco
             "a_to_b": on_a.on(heldout),
         }
         for name, scored in found.items():
-            yield name, str(lags), differing(scored), ""
+            yield name, str(lags), differing(scored), "R²" if n is None else "accuracy"
         yield "loss", str(lags), differing(found["within_b"], found["a_to_b"]), ""
         best = max(filter(None, [best, (found["within_a"].score(), found)]), key=lambda x: x[0])
     _, found = best
@@ -223,32 +234,69 @@ def made_by_components(task: Recordings, path_a: str | Path, split: str) -> Scor
 
 def table(
     task: Recordings,
-    name: str,
-    pair: str,
     streams: Streams,
     split: str,
-    path_a: str | Path | None,
-    facts: Iterable[tuple[str, str, float, str]] = (),
+    files: Sequence[str | Path] = (),
+    study: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """The rows of one pair, with `COLUMNS`; `facts` are further (measure, at, value, words)."""
-    rows = [(m, at, Score(value), words) for m, at, value, words in facts]
-    rows += measures(streams, task.cut(streams, split))
-    if path_a and (made := made_by_components(task, path_a, split)):
-        rows.append(("made", "", made, "components of its own"))
+    """The report of one pair, a row a measure (`COLUMNS`).
+
+    Args:
+        task: of the pair.
+        streams: of both sessions.
+        split: of session B, into what is adapted to and what is scored.
+        files: recordings of A and of B, where there are any.
+        study: ``session``, names of A and B; ``strides``, steps between two updates of each
+            learner; ``registrations``, why each cannot be answered, or "".
+    """
+    episode, study = task.cut(streams, split), study or {}
+    rows = [*session_facts(streams, study.get("session", "AB"), files)]
+    for learner, stride in study.get("strides", {}).items():
+        rows.append(("updates", learner, Score(len(episode.adapt) // stride), ""))
+    for name, refused in study.get("registrations", {}).items():
+        rows.append(("registration", name, Score(np.nan), refused))
+    rows += measures(streams, episode)
+    if files and (made := made_by_components(task, files[0], split)):
+        rows.append(("made", "", made, ""))
     return pd.DataFrame(
-        [(name, pair, measure, at, *score, words) for measure, at, score, words in rows],
-        columns=list(COLUMNS),
+        [(measure, at, *score, words) for measure, at, score, words in rows], columns=[*COLUMNS]
     )
 
 
 def session_facts(
-    dataset: Mapping[str, Any], sessions: Sequence[str], bin_s: float
-) -> Iterator[tuple[str, str, float, str]]:
-    """What a data set's record says of its two sessions, as rows for `table`."""
-    for side, session in zip("ab", sessions, strict=True):
+    streams: Streams, sessions: Sequence[str], files: Sequence[str | Path] = ()
+) -> Iterator[tuple[str, str, Score, str]]:
+    """What streams' record, and the recordings' own files, say of two sessions, for `table`."""
+    dataset = streams.dataset
+    for side, session, file in zip_longest("ab", sessions, files, fillvalue=""):
         kept = dataset["kept"][side]
-        yield "session", side, np.nan, session
-        yield "seconds", side, kept["steps"] * bin_s, ""
-        yield "scored", side, kept["scored"] / kept["steps"], ""
-        yield "inputs", side, kept["units"], f"of {kept['of_units']}"
-        yield "recording", side, np.nan, kept.get("recording", "")
+        yield "session", side, Score(np.nan), session
+        yield "seconds", side, Score(kept["steps"] * streams.bin_s), ""
+        yield "scored", side, Score(kept["scored"] / kept["steps"]), ""
+        yield "inputs", side, Score(kept["units"]), f"of {kept['of_units']}"
+        yield "recording", side, Score(np.nan), kept.get("recording", "")
+        yield "about", side, Score(np.nan), ", ".join(_said_by(Path(file))) if file else ""
+    features = dataset.get("features", {})
+    words = f"by their names, {len(names)} of both" if (names := features.get("channels")) else ""
+    if columns := features.get("columns"):
+        words = f"by their columns, {len(columns)} of both, as the config says"
+    yield "correspondence", "", Score(np.nan), words or "not: " + str(features.get("fitted_on", ""))
+
+
+def _said_by(path: Path) -> Iterator[str]:
+    """Subject, date and area that a recording's own file names."""
+    if path.suffix == ".npz":
+        arrays, names = load_arrays(path, ["bin_s"])
+        few = [name for name in names if name not in arrays and name in _ABOUT]
+        for name, value in load_arrays(path, few)[0].items() if few else ():
+            yield f"{name} {value}" if value.ndim == 0 else ""
+    elif path.suffix == ".nwb":
+        with h5py.File(path) as file:
+            for name, key in _IN_NWB.items():
+                if key in file and (value := file[key][()]) is not None:
+                    value = value.decode() if isinstance(value, bytes) else str(value)
+                    yield f"{name} {value[:10] if name == 'date' else value}"
+            where = "general/extracellular_ephys/electrodes/location"
+            if where in file:
+                areas = {a.decode() if isinstance(a, bytes) else str(a) for a in file[where][()]}
+                yield f"area {' and '.join(sorted(areas))}"
