@@ -104,6 +104,7 @@ OTHERWISE = {
     ("figure", "pairs"): {  # the key of a config and of a registration
         "study/config.py",
         "study/plan.py",
+        "study/forecast.py",
         "study/seeds.py",
         "prereg/binding.py",
         "prereg/agreement.py",
@@ -120,12 +121,14 @@ OTHERWISE = {
     ("figure", "power"): {"prereg/cli.py"},  # a command
     ("statistic", "estimates"): {"prereg/registration.py", "truth/verdicts.py"},
     ("statistic", "over_pairs"): {"prereg/registration.py", "truth/verdicts.py"},
+    ("table", "truth_controls"): {"study/forecast.py"},  # a rule of the workflow
     ("table", "heldout"): {  # a part of an episode, and the estimand that is about it
         "reports/estimates.py",
         "reports/beside.py",
         "reports/tables/breadth.py",
         "results/estimands.py",
         "study/config.py",
+        "study/forecast.py",
         "study/quantities.py",
         "results/frames.py",
         "study/measurement.py",
@@ -155,7 +158,7 @@ OTHERWISE = {
         "study/keys.py",
         "study/plan.py",
     },
-    ("table", "verdict"): {"reports/terminal.py"},  # a column's heading
+    ("table", "verdict"): {"reports/terminal.py", "study/forecast.py"},  # a heading; a rule
 }
 
 

@@ -1,6 +1,7 @@
 """``orla``, or ``python -m orla``: the command line. Each package adds its own commands."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -14,6 +15,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("\nStopped.", file=sys.stderr)
         sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # as of: orla show | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _main(given: Sequence[str]) -> None:
@@ -26,7 +29,7 @@ def _main(given: Sequence[str]) -> None:
     at = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(
         prog="orla",
-        description="A study from two recordings to a judged page: orla new, inspect, plan, run, show.",
+        description="From two recordings to a judged page: orla new, inspect, plan, run, show.",
         epilog="What stands after -- is given to Snakemake as it is.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -1,1 +1,1 @@
-"""The command ``orla``: a study's folder, its run, what it takes, and how far its sessions drift."""
+"""The command ``orla``: a study's folder, its sessions, what it takes, its run and its answer."""

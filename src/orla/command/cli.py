@@ -40,13 +40,22 @@ def add_commands(subparsers: _Parsers) -> None:
     for name, words in about.items():
         parser = subparsers.add_parser(name, help=words)
         parser.add_argument(
-            "where", nargs="?", metavar="CONFIG", help="a study's folder, or an overlay of its config"
+            "where",
+            nargs="?",
+            metavar="CONFIG",
+            help="a study's folder, or an overlay of its config",
         )
         parser.set_defaults(run={"inspect": _inspect, "plan": _plan, "show": _show}[name])
         _add_study(parser)
-    running = subparsers.add_parser("run", help="run what is missing; options after -- are Snakemake's")
+    running = subparsers.add_parser(
+        "run", help="run what is missing; options after -- are Snakemake's"
+    )
     running.add_argument(
-        "targets", nargs="*", default=[], metavar="TARGET", help="default: all; prepared, headline, ..."
+        "targets",
+        nargs="*",
+        default=[],
+        metavar="TARGET",
+        help="default: all; prepared, headline, ...",
     )
     running.set_defaults(run=_run)
     _add_study(running)
@@ -55,7 +64,12 @@ def add_commands(subparsers: _Parsers) -> None:
 def _add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--directory", type=Path, metavar="FOLDER", help="the study's folder")
     parser.add_argument(
-        "--configfile", type=Path, nargs="+", default=[], metavar="FILE", help="overlays of its config"
+        "--configfile",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="overlays of its config",
     )
 
 

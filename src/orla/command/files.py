@@ -167,9 +167,7 @@ def _of_bins(
         "kind": "categories" if categories else "values",
         "columns": columns or "different",
     }
-    source = binned.Source(
-        **options, boundaries=binned.Boundaries(**boundaries)
-    )
+    source = binned.Source(**options, boundaries=binned.Boundaries(**boundaries))
     a, b = (binned.read(path, source, transform=transform) for path in files)
     steps = (len(a.inputs), len(b.inputs))
     _require_long(steps, files)
@@ -204,4 +202,3 @@ def _require_long(steps: Sequence[int], files: Sequence[Path]) -> None:
                 f"{path}: {count} steps leave nothing to learn from; take a recording of "
                 f"{FEWEST_STEPS} steps or more"
             )
-

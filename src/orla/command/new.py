@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from orla.command.files import Pair
 from orla.errors import OrlaError
 
-# What a window learner has to make at least; the window is the longest of these that leaves so many.
+# Updates of a window learner, at least; the window is the longest of these that leaves so many.
 UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)
 SPLIT = 0.8
 # Most inputs of the first networks. Exact RTRL takes as long again for each 100.
@@ -120,7 +120,7 @@ def told(folder: Path, given: Mapping[str, Any]) -> str:
     if not pair.same:
         lines.append(
             "  columns  taken for different units in the two files, so that each session gets "
-            "components of its own,\n           a drift by itself; if column i is one unit in both: "
+            "components of its own,\n           a drift by itself; where column i is one unit: "
             "--columns same"
         )
     if given["updates"] < UPDATES:

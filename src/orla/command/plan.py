@@ -12,7 +12,7 @@ from typing import Any
 
 from orla.command.run import reason, start
 from orla.command.studies import Study
-from orla.command.watching import GATHERING, MARK, Watch, duration
+from orla.command.watching import MARK, Watch, duration
 from orla.errors import OrlaError
 from orla.study.condition import Condition
 from orla.study.forecast import OF_JOB, TORCH_MB, Forecast, lengths
@@ -79,7 +79,7 @@ def foreseen(study: Study, *targets: str) -> Foreseen:
             held.append(COMPILER_MB * min(cores, 2) if compiling_s else 0.0)
         wall_s += max(sum(cpu) / cores, max(cpu))
         memory_mb = max(memory_mb, SNAKEMAKE_MB + sum(held))
-    counted = Counter(rule for rule, *_ in each if rule not in GATHERING)
+    counted = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
     cpu_s = sum(cpu_s for _, cpu_s, _ in each) + compiling_s + SNAKEMAKE_S
     return Foreseen(
         dict(counted),

@@ -77,8 +77,8 @@ def reason(watch: Watch, status: int, log: Path) -> str:
         return watch.errors[-1].removeprefix("error: ")
     if watch.failed:
         return (
-            f"{watch.failed}, without a line that says why: a defect, or killed for memory; all that "
-            f"was said stands in {log}"
+            f"{watch.failed}, without a line that says why: a defect, or killed for memory; all "
+            f"that was said stands in {log}"
         )
     return f"Snakemake ended with status {status}; all that it said stands in {log}"
 

@@ -99,7 +99,7 @@ class Study:
 
     @staticmethod
     def environment() -> dict[str, str]:
-        """This process's environment, in which jobs import this package and Snakemake the logger."""
+        """This process's environment, with this package for jobs, and its logger for Snakemake."""
         paths = [str(Path(orla.__file__).parents[1]), *logger.__path__]
         if given := os.environ.get("PYTHONPATH"):
             paths.append(given)

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from orla.command.logger.snakemake_logger_plugin_orla import MARK
+from orla.provenance.account import PROGRAM_S
 
 _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
 _FORECAST = re.compile(r"^orla: .*\(CPU (\d+) s\)$")
+_COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
+_LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
 # Of what jobs write, lines that say how far they are, or that belong to a traceback.
 _PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, ")
-# Rules that gather others and make nothing.
-GATHERING = {"all", "headline", "pairs", "choices", "controls", "prepared"}
 # How Snakemake ends on a command line that it does not understand.
 _NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
 
@@ -31,7 +32,6 @@ class Watch:
         costs: predicted CPU seconds of each condition, by the path of its result.
         errors: lines that say why it failed, the last one last.
         done, total: jobs, of Snakemake.
-        stopped: whether it was interrupted; what jobs then write is not shown.
     """
 
     folder: Path
@@ -39,13 +39,11 @@ class Watch:
     errors: list[str] = field(default_factory=list)
     done: int = 0
     total: int = 0
-    stopped: bool = False
     began: float = field(default_factory=time.time)
     conditions: int = 0
     failed: str = ""
     _messages: dict[int, tuple[str, str]] = field(default_factory=dict)
     _open: dict[str, float] = field(default_factory=dict)
-    _adapting: float | None = None
     _to_do: float = 0.0
     _spent: float = 0.0
 
@@ -58,13 +56,15 @@ class Watch:
         elif _NEVER_BEGUN.match(line):
             self.errors.append(_NEVER_BEGUN.sub("error: ", line))
         elif started := _STARTED.match(line):
-            self._adapting = self._adapting or time.time()
             self._open[started[1]] = 0.0 if started[2] else time.time()
-        elif line.startswith("orla: ") and not self.stopped:
+        elif compiled := _COMPILED.match(line):
+            self._spent += PROGRAM_S
+            yield self._dated(compiled[1])
+        elif line.startswith("orla: ") and not _LOADED.match(line):
             if foreseen := _FORECAST.match(line):
                 self._to_do = float(foreseen[1])
             yield self._dated(line.removeprefix("orla: "))
-        elif _PROGRESS.search(line) and not self.stopped:
+        elif _PROGRESS.search(line):
             yield self._dated(line.strip())
 
     def finished(self) -> Iterator[str]:
@@ -90,7 +90,7 @@ class Watch:
             case "job_finished":
                 rule, message = self._messages.get(event["job_id"], ("", ""))
                 yield from self.finished()
-                if message and rule not in GATHERING and rule != "adapt":
+                if message and rule != "adapt":
                     yield self._dated(message)
             case "progress":
                 self.done, self.total = event["done"], event["total"]
@@ -120,18 +120,20 @@ class Watch:
 
     def _left(self) -> str:
         """How long the rest takes: by what the conditions so far took of what was foreseen."""
-        if not (self._to_do and self._spent and self._adapting):
+        if not (self._to_do and self._spent):
             return ""
         rest = max(self._to_do - self._spent, 0.0)
-        return f", about {duration(rest * (time.time() - self._adapting) / self._spent)} left"
+        return f", about {duration(rest * (time.time() - self.began) / self._spent)} left"
 
     def _dated(self, text: str) -> str:
         return f"[{duration(time.time() - self.began):>7}] {text}"
 
 
 def duration(seconds: float) -> str:
-    """As "40 s", "12 min" or "3 h 20 min"."""
+    """As "40 s", "2.4 min", "12 min" or "3 h 20 min"."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"
+    if seconds < 570:
+        return f"{seconds / 60:.1f} min"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -14,7 +14,9 @@ from orla.reports.words import phrase
 
 # A loss whose interval lies below this is no drift worth following.
 SMALL = 0.05
-DECODED = {"within_a": "within {a}", "within_b": "within {b}", "a_to_b": "{a} to {b}"}
+# More pairs than these are counted, not told one by one.
+MOST_TOLD = 3
+DECODED = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
 
 
 class Drift(NamedTuple):
@@ -75,10 +77,14 @@ class Drift(NamedTuple):
                 f"of its own (seen between the halves of {a})"
             )
         said += "."
-        learned = self.value("within_a", at) - max(self.value("constant"), self.value("chance"))
-        if learned < SMALL:
-            said = f"These inputs hardly tell the targets even within {a}. {said}"
-        elif self.value("a_to_b", at) < self.value("constant"):
+        chance = max(self.value("constant"), self.value("chance"))
+        if self.value("within_a", at) - chance < SMALL:
+            return (
+                f"Of a drift nothing can be said: even within {a} a ridge decoder has "
+                f"{self.score} {self.told('within_a', at)}, and chance is {number(chance, 2)}. "
+                "Other features may tell more."
+            )
+        if self.value("a_to_b", at) < self.value("constant"):
             said += f" On {b} it is worse than the mean: recovery has little meaning."
         return said
 
@@ -90,8 +96,22 @@ def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
         for row in rows.to_dict("records"):
             by_measure.setdefault(row["measure"], {})[row["at"]] = row
         named = [by_measure.get("session", {}).get(side, {}).get("words", side) for side in "ab"]
-        score = by_measure["within_a"][next(iter(by_measure["within_a"]))]["words"]
-        yield Drift(task, pair, *named, score, by_measure)
+        if decoded := by_measure.get("within_a"):
+            score = next(iter(decoded.values()))["words"]
+            yield Drift(task, pair, *named, score, by_measure)
+
+
+def sentences(frame: pd.DataFrame | None) -> list[str]:
+    """Whether there is a drift: of each pair, or of many how many have one."""
+    told = [] if frame is None else list(drifts(frame))
+    if len(told) <= MOST_TOLD:
+        named = len(told) > 1
+        return [
+            f"{drift.pair}: {drift.sentence()}" if named else drift.sentence() for drift in told
+        ]
+    heads = pd.Series([drift.sentence().partition(":")[0] for drift in told])
+    counts = heads.value_counts(sort=False)
+    return [f"{head}: {n} of {len(told)} pairs." for head, n in counts.items()]
 
 
 def text(frame: pd.DataFrame, width: int = 100) -> str:
@@ -99,7 +119,13 @@ def text(frame: pd.DataFrame, width: int = 100) -> str:
     lines: list[str] = []
     for drift in drifts(frame):
         lines += [f"{drift.a} to {drift.b} ({drift.task}, {drift.pair})", *_sessions(drift)]
-        lines += [*_decoders(drift), *_study(drift), "", *textwrap.wrap(drift.sentence(), width), ""]
+        lines += [
+            *_decoders(drift),
+            *_study(drift),
+            "",
+            *textwrap.wrap(drift.sentence(), width),
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -111,9 +137,9 @@ def _sessions(drift: Drift) -> Iterator[str]:
             f"{drift.value('inputs', side):.0f} {drift.words('inputs', side)}" for side in "ab"
         ],
     }
-    yield f"  {'':24}{drift.a:>20}{drift.b:>20}"
+    yield f"  {'':24}{'A: ' + drift.a:>24}{'B: ' + drift.b:>24}"
     for name, cells in rows.items():
-        yield f"  {name:24}" + "".join(f"{cell:>20}" for cell in cells)
+        yield f"  {name:24}" + "".join(f"{cell:>24}" for cell in cells)
     for measure, what in (("recording", "is"), ("about", "has")):
         for side, name in zip("ab", (drift.a, drift.b), strict=True):
             if said := drift.words(measure, side):
@@ -121,21 +147,20 @@ def _sessions(drift: Drift) -> Iterator[str]:
     if said := drift.words("correspondence"):
         yield from textwrap.wrap(f"inputs correspond: {said}", 96, initial_indent="  ")
     yield (
-        f"  inputs moved by {number(drift.value('inputs_moved'), 2)} SD (median; within {drift.a} "
+        f"  inputs moved by {number(drift.value('inputs_moved'), 2)} SD (median; within A "
         f"{number(drift.value('inputs_moved_within'), 2)}); their tuning correlates "
-        f"{number(drift.value('tuning'), 2)} (within {drift.a} "
+        f"{number(drift.value('tuning'), 2)} (within A "
         f"{number(drift.value('tuning_within'), 2)})"
     )
 
 
 def _decoders(drift: Drift) -> Iterator[str]:
     yield f"  {drift.score + ' by steps read':24}" + "".join(f"{at:>10}" for at in drift.lags)
-    named = {m: words.format(a=drift.a, b=drift.b) for m, words in DECODED.items()}
-    for measure, name in {**named, "loss": "lost"}.items():
+    for measure, name in {**DECODED, "loss": "lost"}.items():
         values = (number(drift.value(measure, at), 2) for at in drift.lags)
-        yield f"  {name[:24]:24}" + "".join(f"{value:>10}" for value in values)
+        yield f"  {name:24}" + "".join(f"{value:>10}" for value in values)
     ceiling = drift.value("ceiling")
-    best = "" if is_missing(ceiling) else f"; refitted on {drift.b} it recovers {ceiling:.0f} %"
+    best = "" if is_missing(ceiling) else f"; refitted on B it recovers {ceiling:.0f} %"
     yield (
         f"  the constant {number(drift.value('constant'), 2)}, chance "
         f"{number(drift.value('chance'), 2)}{best}"

@@ -1,7 +1,7 @@
 """How far the two sessions of a pair drift apart, told by a ridge decoder before any training.
 
-A decoder of the last inputs is fitted on session A's pretraining part or session B's adapt part, and
-scored, fixed, on what the study scores: A's held-out tail, and B's held-out part. Scores are R2
+A decoder of the last inputs is fitted on A's pretraining part or on B's adapt part, and scored,
+fixed, on what the study scores: A's held-out tail, and B's held-out part. Scores are R2
 (mean over outputs) of values, and accuracy of categories. The intervals are a jackknife over
 `BLOCKS` stretches of the scored part, because neighbouring steps are not independent.
 """
@@ -90,7 +90,9 @@ def differing(first: Scored, second: Scored | None = None) -> Score:
     others = [first.score(np.setdiff1d(steps, block)) for block in blocks]
     value = first.score()
     if second is not None:
-        others = [o - second.score(np.setdiff1d(steps, b)) for o, b in zip(others, blocks, strict=True)]
+        others = [
+            o - second.score(np.setdiff1d(steps, b)) for o, b in zip(others, blocks, strict=True)
+        ]
         value -= second.score()
     n = len(blocks)
     error = np.sqrt((n - 1) / n * ((np.array(others) - np.mean(others)) ** 2).sum())

@@ -18,8 +18,8 @@ from orla.study.plan import STATIONARY, Plan
 
 # Steps of a session that nobody has read yet: half an hour of 50 ms.
 USUAL_STEPS = 36_000
-# Of jobs that adapt nothing, as measured: CPU seconds with the start of their process, more for each
-# condition of the study, and the most memory in megabytes.
+# Of jobs that adapt nothing, as measured: CPU seconds with the start of their process, more for
+# each condition of the study, and the most memory in megabytes.
 TORCH_MB = 650.0
 OF_JOB = {
     "simulate": (8.0, 0.0, 370.0),
@@ -127,9 +127,10 @@ class Forecast:
 
     def programs(self, conditions: Iterable[Condition]) -> float:
         """CPU seconds to compile the loops of conditions, where none is kept."""
-        loops = {(c.task, c.architecture, c.learner, c.optimizer, c.precision) for c in conditions}
-        forward = {(c.task, c.architecture, c.precision) for c in conditions}
-        return PROGRAM_S * (len(loops) + 2 * len(forward))
+        of = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
+        forward = {key[:3] for key in of}
+        apart = {key[:4] for key in of if self.plan.cadence(key[4]) == "window"}
+        return PROGRAM_S * (len(set(of)) + len(apart) + 2 * len(forward))
 
     def megabytes(self, conditions: Iterable[Condition]) -> float:
         """Megabytes of all results and reports."""

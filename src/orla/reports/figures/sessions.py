@@ -29,7 +29,7 @@ class DriftReport(
     caption = (
         "Score of a ridge decoder (R², or accuracy of categories) against the steps that it reads: "
         "fitted and scored within session A, within B, and fitted on A and scored on B; bars: 95 % "
-        "jackknife intervals. What lies between the last two is the drift that adaptation can undo. "
+        "jackknife intervals. Between the last two lies the drift that adaptation can undo. "
         "Grey line: a decoder of shuffled time (chance). {more}"
     )
     by = ("pair", "measure")
@@ -51,25 +51,24 @@ class DriftReport(
         figure, axes = plots.facets(
             titles,
             row_in=1.8,
-            around_in=0.8,
+            around_in=1.0,
             xlabel="Steps read",
             ylabel=" or ".join(sorted(scores)),
             wrap=3,
         )
-        for key, drift in names.items():
-            task, pair = key
-            mine = plots.where(selection.rows, task=task, pair=pair)
+        for key in names:
+            mine = plots.where(selection.rows, task=key[0], pair=key[1])
             for measure, words in DECODED.items():
                 rows = plots.where(mine, measure=measure)
                 x, y = rows["at"].astype(float), rows["value"]
-                label = words.format(a="A", b="B")
                 bars = [y - rows["low"], rows["high"] - y]
-                axes[key].errorbar(x, y, yerr=bars, label=label, markersize=3, **_LOOKS[measure])
+                axes[key].errorbar(x, y, yerr=bars, label=words, markersize=3, **_LOOKS[measure])
             axes[key].axhline(selection.more["chance"][key], color=style.BAND, zorder=0)
             axes[key].set_xscale("log")
             axes[key].set_xticks(x, [f"{each:g}" for each in x])
             axes[key].minorticks_off()
-        next(iter(axes.values())).legend(frameon=False)
+        handles, labels = next(iter(axes.values())).get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
         return figure
 
     def seen(self, rows: pd.DataFrame) -> str:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import pandas as pd
 
 from orla.reports.cells import Line, Row, cell
 from orla.reports.numbers import MISSING, is_missing, number
-from orla.reports.sessions import Drift, drifts
+from orla.reports.sessions import MOST_TOLD, Drift, drifts, sentences
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
-
-# More pairs than these are counted in the caption, not told one by one.
-MOST_TOLD = 3
 
 
 def _of(line: Line) -> Drift:
     return line.row["drift"]
 
 
-def _sides(measure: str, digits: int = 0) -> str:
-    def both(line: Line) -> str:
-        return ", ".join(number(_of(line).value(measure, side), digits) for side in "ab")
+def _sessions(line: Line) -> str:
+    drift = _of(line)
+    names = {"a": drift.a, "b": drift.b}
+    return "\n".join(f"{n} ({drift.value('seconds', side):.0f} s)" for side, n in names.items())
 
-    return both
+
+def _within_a(line: Line) -> str:
+    return number(_of(line).value("within_a", _of(line).best), 2)
 
 
 def _inputs(line: Line) -> str:
@@ -32,22 +33,21 @@ def _inputs(line: Line) -> str:
     return f"{number(drift.value('inputs', 'a'), 0)} {drift.words('inputs', 'a')}"
 
 
-def _within(measure: str) -> str:
+def _within(measure: str) -> Callable[[Line], str]:
     def text(line: Line) -> str:
         drift = _of(line)
-        return (
-            f"{number(drift.value(measure), 2)}\n({number(drift.value(f'{measure}_within'), 2)})"
-        )
+        return f"{number(drift.value(measure), 2)}\n({number(drift.value(f'{measure}_within'), 2)})"
 
     return text
 
 
-def _decoded(measure: str) -> str:
-    return lambda line: _of(line).told(measure, _of(line).best)
+def _decoded(measure: str) -> Callable[[Line], str]:
+    return lambda line: _of(line).told(measure, _of(line).best).replace(" [", "\n[")
 
 
 def _made(line: Line) -> str:
-    return _of(line).told("made") if "made" in _of(line).rows else MISSING
+    told = _of(line).told("made") if "made" in _of(line).rows else MISSING
+    return told.replace(" [", "\n[")
 
 
 def _ceiling(line: Line) -> str:
@@ -70,25 +70,29 @@ class DriftReport(
         "steps (as many as decode A best) is fitted on A or on B, and scored, fixed, on steps that "
         "the study scores: R², or accuracy of categories. Lost: the score of a decoder fitted on B "
         "less that of A's, on the same steps; brackets: 95 % jackknife interval over stretches of "
-        "B. By us: what of the loss comes of components of each session's own. Recovered: by the "
-        "decoder refitted on B, in per cent of what was lost against A. Inputs: median shift of "
+        "B. By us: what of the loss comes of components of each session's own. Ceiling: what "
+        "the decoder refitted on B recovers. Inputs: median shift of "
         "their means in standard deviations, and correlation of their tuning; in parentheses the "
         "same within A."
     )
     empty = False
+    layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (
-        cell("Pair", lambda line: _of(line).pair or line.study.called("task", _of(line).task), align="l"),
-        cell("Sessions", lambda line: f"{_of(line).a}\n{_of(line).b}", align="l"),
-        cell("Seconds", _sides("seconds")),
+        cell(
+            "Pair",
+            lambda line: _of(line).pair or line.study.called("task", _of(line).task),
+            align="l",
+        ),
+        cell("Sessions", _sessions, align="l"),
         cell("Inputs", _inputs),
         cell("Shift (SD)", _within("inputs_moved"), "Inputs"),
         cell("Tuning r", _within("tuning"), "Inputs"),
-        cell("Within A", _decoded("within_a"), "Decoder"),
+        cell("Within A", _within_a, "Decoder"),
         cell("Within B", _decoded("within_b"), "Decoder"),
         cell("A to B", _decoded("a_to_b"), "Decoder"),
         cell("Lost", _decoded("loss"), "Decoder"),
         cell("By us", _made, "Decoder"),
-        cell("Recovered (%)", _ceiling, "Decoder"),
+        cell("Ceiling\n(%)", _ceiling, "Decoder"),
     )
     optional = ("By us",)
 
@@ -110,13 +114,8 @@ class DriftReport(
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """A sentence on each pair, or how many drift; what else the sessions' files say."""
-        told = list(drifts(needed[0]))
-        if len(told) > MOST_TOLD:
-            heads = pd.Series([drift.sentence().partition(":")[0] for drift in told])
-            counts = heads.value_counts(sort=False)
-            return [f"{n} of {len(told)} pairs: {head.lower()}." for head, n in counts.items()]
-        lines = [f"{drift.pair}: {drift.sentence()}" for drift in told]
-        for drift in told:
+        told, lines = list(drifts(needed[0])), sentences(needed[0])
+        for drift in told if len(told) <= MOST_TOLD else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
                 words = [drift.words(measure, side) for measure in ("recording", "about")]
                 lines += [f"{name}: {said}" for said in words if said]
