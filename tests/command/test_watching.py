@@ -19,8 +19,12 @@ def told(watch, *lines):
 def test_a_job_is_a_line_when_it_is_done(tmp_path):
     watch = Watch(tmp_path)
     lines = [event("run_info", stats={"streams": 1, "all": 1, "total": 2})]
-    for jobid, rule, words in ((1, "streams", "Making the streams"), (0, "pairs", None)):
-        lines.append(event("job_info", jobid=jobid, rule_name=rule, rule_msg=words))
+    for jobid, rule, words, mb in (
+        (1, "streams", "Making the streams", 9),
+        (0, "all", "All", None),
+    ):
+        job = {"jobid": jobid, "rule_name": rule, "rule_msg": words, "resources": {"mem_mb": mb}}
+        lines.append(event("job_info", **job))
     lines += [event("job_finished", job_id=1), event("job_finished", job_id=0)]
     assert told(watch, *lines, event("progress", done=2, total=2)) == ["Making the streams"]
     assert (watch.done, watch.total) == (2, 2)
@@ -39,10 +43,14 @@ def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
     assert [*watch.finished()] == [] and watch.conditions == 0
     (tmp_path / paths[0]).parent.mkdir(parents=True)
     (tmp_path / f"{paths[0]}.parquet").write_text("")
-    watch.began -= 20.0  # 10 of 40 CPU seconds in 20 s: 60 s are left
+    watch.began -= 20.0  # 10 of 29 CPU seconds, a program being kept, in 20 s
     [line] = watch.finished()
-    assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 60 s left"
+    assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 38 s left"
     assert [*watch.finished()] == [] and watch.conditions == 1
+    told(watch, f"orla: 2 of 2: {paths[1]}, kept")
+    (tmp_path / paths[1]).parent.mkdir(parents=True)
+    (tmp_path / f"{paths[1]}.parquet").write_text("")
+    assert "80-20, kept" in next(watch.finished())
 
 
 JOB_FAILED = event("job_error", jobid=1, rule_name="streams", log=["results/logs/streams.log"])

@@ -14,8 +14,8 @@ def forecast():
         return ""
     foreseen = Forecast(PLAN, lengths(PLAN))
     jobs = [foreseen.part(part.conditions, pretrains=False) for part in parts]
-    kept = not COMPUTE["compile"] or any(store.folder("programs").iterdir())
-    jobs.append(0.0 if kept else foreseen.programs(c for p in parts for c in p.conditions))
+    if COMPUTE["compile"] and not os.path.exists(f"{RESULTS}/programs.txt"):
+        jobs.append(foreseen.programs([c for part in parts for c in part.conditions]))
     adapted = sum(len(part.conditions) for part in parts)
     words = account.forecast(jobs, os.cpu_count())
     return f"{adapted} conditions to adapt in {len(parts)} jobs: {words}"

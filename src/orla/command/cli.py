@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from orla.command.studies import Study
+from orla.errors import OrlaError
 
 _Parsers = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -99,13 +100,15 @@ def _run(arguments: argparse.Namespace) -> None:
     costs = {f"{results}/{c.path}": foreseen.condition(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = run.run(study, arguments.targets or ["all"], watch)
-    if not status:
-        print(study.answer(), end="")
+    if not status and (answer := study.answer(since=watch.began if arguments.targets else 0.0)):
+        print(answer, end="")
     sys.exit(status)
 
 
 def _show(arguments: argparse.Namespace) -> None:
-    print(_study(arguments).answer(), end="")
+    if not (answer := _study(arguments).answer()):
+        raise OrlaError("there is no answer yet; make one with: orla run")
+    print(answer, end="")
 
 
 def _plan(arguments: argparse.Namespace) -> None:

@@ -44,9 +44,9 @@ def run(study: Study, targets: Sequence[str], watch: Watch) -> int:
                     print(told, file=sys.stderr, flush=True)
         except KeyboardInterrupt:
             _stop(process)
-            jobs = f"{watch.done} of {watch.total} jobs" if watch.total else "No job"
+            done = [f"{watch.done} of {watch.total} jobs", f"{watch.conditions} conditions"]
             print(
-                f"\nStopped. {jobs} and {watch.conditions} conditions are done and kept.\n"
+                f"\nStopped: {' and '.join(done)} are done and kept.\n"
                 "Go on with the same command: what is done is not done again.",
                 file=sys.stderr,
             )
@@ -74,7 +74,7 @@ def start(study: Study, *arguments: str) -> subprocess.Popen[str]:
 def reason(watch: Watch, status: int, log: Path) -> str:
     """Why a run failed, in one line without ``error:``."""
     if watch.errors:
-        return watch.errors[-1].removeprefix("error: ")
+        return watch.errors[0]
     if watch.failed:
         return (
             f"{watch.failed}, without a line that says why: a defect, or killed for memory; all "

@@ -74,16 +74,15 @@ class Study:
         os.chdir(self.folder)
         return plan_of(self.overlays)
 
-    def answer(self) -> str:
-        """The answer and verdicts of the last run that wrote a page.
+    def answer(self, since: float = 0.0) -> str:
+        """The answer and verdicts of the last run that wrote a page; "" where none did `since`.
 
-        Raises:
-            OrlaError: there is none.
+        Args:
+            since: Unix time, in seconds.
         """
         path = self.folder / self.plan().config["pathvars"]["reports"] / "answer.txt"
-        if not path.is_file():
-            raise OrlaError(f"{path}: there is no answer yet; make one with: orla run")
-        return path.read_text(encoding="utf-8")
+        there = path.is_file() and path.stat().st_mtime >= since
+        return path.read_text(encoding="utf-8") if there else ""
 
     def command(self, *arguments: str) -> list[str]:
         """Snakemake's command line; its working directory is to be `folder`.

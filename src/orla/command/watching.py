@@ -17,6 +17,8 @@ _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
 _FORECAST = re.compile(r"^orla: .*\(CPU (\d+) s\)$")
 _COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
 _LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
+# Of Snakemake's errors, those that only say that a job had one.
+_SAID_BEFORE = ("At least one job did not complete", "Error in rule", "Look above for error")
 # Of what jobs write, lines that say how far they are, or that belong to a traceback.
 _PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, ")
 # How Snakemake ends on a command line that it does not understand.
@@ -30,7 +32,7 @@ class Watch:
     Attributes:
         folder: the study's, below which results lie.
         costs: predicted CPU seconds of each condition, by the path of its result.
-        errors: lines that say why it failed, the last one last.
+        errors: why it failed, the first reason first.
         done, total: jobs, of Snakemake.
     """
 
@@ -52,15 +54,17 @@ class Watch:
         if line.startswith(MARK):
             yield from self._of_event(json.loads(line[len(MARK) :]))
         elif line.startswith("error: "):
-            self.errors.append(line)
+            self.errors.append(line.removeprefix("error: "))
         elif _NEVER_BEGUN.match(line):
-            self.errors.append(_NEVER_BEGUN.sub("error: ", line))
+            self.errors.append(_NEVER_BEGUN.sub("", line))
         elif started := _STARTED.match(line):
             self._open[started[1]] = 0.0 if started[2] else time.time()
         elif compiled := _COMPILED.match(line):
             self._spent += PROGRAM_S
             yield self._dated(compiled[1])
-        elif line.startswith("orla: ") and not _LOADED.match(line):
+        elif _LOADED.match(line):
+            self._to_do -= PROGRAM_S
+        elif line.startswith("orla: "):
             if foreseen := _FORECAST.match(line):
                 self._to_do = float(foreseen[1])
             yield self._dated(line.removeprefix("orla: "))
@@ -75,7 +79,7 @@ class Watch:
                 continue
             del self._open[path]
             self.conditions += 1
-            self._spent += self.costs.get(path, 0.0)
+            self._spent += self.costs.get(path, 0.0) if began else 0.0
             name = path.partition("/sweeps/")[2].replace("/", ", ") or path
             domain = path.partition("/sweeps/")[0].rpartition("results/")[2]
             kept = ", kept" if not began else ""
@@ -86,7 +90,9 @@ class Watch:
             case "run_info":
                 self.total = event["stats"].get("total", 0)
             case "job_info":
-                self._messages[event["jobid"]] = (event["rule_name"], event["rule_msg"] or "")
+                makes = event["resources"]["mem_mb"]  # which targets that gather others have not
+                words = event["rule_msg"] if makes else ""
+                self._messages[event["jobid"]] = (event["rule_name"], words or "")
             case "job_finished":
                 rule, message = self._messages.get(event["job_id"], ("", ""))
                 yield from self.finished()
@@ -103,26 +109,26 @@ class Watch:
     def _own(self, event: Mapping[str, Any]) -> str:
         """Snakemake's own message in one line; "" where a job has said why it failed."""
         text = event.get("message") or ""
-        if "At least one job did not complete" in text or "Error in rule" in text:
+        if any(words in text for words in _SAID_BEFORE):
             return ""
         if event.get("exception") in ("RuleException", "CalledProcessError", "SystemExit"):
             return ""
         if event.get("exception") == "LockException" or "could not be locked" in text.lower():
             return (
-                "error: the folder is locked: another run of this study goes on, or one was "
+                "the folder is locked: another run of this study goes on, or one was "
                 "killed; in that case: orla run -- --unlock"
             )
         if event.get("exception") == "MissingInputException":
             missing = text.rpartition("affected files:")[2].split()
-            return f"error: {', '.join(missing[:3])}: there is no such file; mend the path"
+            return f"{', '.join(missing[:3])}: there is no such file; mend the path"
         words = " ".join(text.split())
-        return f"error: {words[:400]}" if words else ""
+        return words[:400]
 
     def _left(self) -> str:
         """How long the rest takes: by what the conditions so far took of what was foreseen."""
         if not (self._to_do and self._spent):
             return ""
-        rest = max(self._to_do - self._spent, 0.0)
+        rest = max(self._to_do - self._spent, sum(self.costs.get(path, 0.0) for path in self._open))
         return f", about {duration(rest * (time.time() - self.began) / self._spent)} left"
 
     def _dated(self, text: str) -> str:
