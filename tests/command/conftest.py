@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from orla.__main__ import main
 from orla.sessions.nwb import write_session
 from orla.sessions.session import Session
 
 
-def made(name, seconds=30.0, channels=6, seed=0):
+def session(name, seconds=30.0, channels=6, seed=0):
     """A session whose channels fire the faster, the faster the cursor moves."""
     rng, time_s = np.random.default_rng(seed), np.arange(0.0, seconds, 0.01)
     position = 0.1 * np.stack([np.sin(time_s), np.cos(1.3 * time_s)], axis=1)
@@ -25,7 +26,7 @@ def recordings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("my recordings")
     rng = np.random.default_rng(0)
     for seed, name in enumerate(("day 1", "day 2")):
-        write_session(made(name, seed=seed), folder / f"{name}.nwb")
+        write_session(session(name, seed=seed), folder / f"{name}.nwb")
     for name, steps in (("a", 700), ("b", 500)):
         counts = rng.poisson(2.0, (steps, 5))
         np.savez(folder / f"{name}.npz", counts=counts, vel=counts[:, :2] + 0.1, bin_s=0.1)
@@ -33,3 +34,15 @@ def recordings(tmp_path_factory):
     np.savez(folder / "labels.npz", **names, trial=np.arange(600) // 300, bin_s=0.01)
     np.savez(folder / "odd.npz", signal=np.ones((600, 4)), bin_s=0.01)
     return folder
+
+
+@pytest.fixture(scope="session")
+def made(recordings):
+    """Makes a study in a folder, as `orla new FOLDER --from ...` does, and answers the folder."""
+
+    def make(folder, *given):
+        named = (str(recordings / name) if "." in name else name for name in given)
+        main(["new", str(folder), "--from", *named])
+        return folder
+
+    return make

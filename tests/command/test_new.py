@@ -5,16 +5,9 @@ import shutil
 import pytest
 import yaml
 
-from orla.__main__ import main
 from orla.command import files, new
 from orla.command.studies import Study
 from orla.prereg import lock, reader
-
-
-def made(recordings, folder, *given):
-    main(["new", str(folder), "--from", *(str(recordings / g) if "." in g else g for g in given)])
-    return folder
-
 
 SOURCES = {
     "nwb": ("nwb", "day 1.nwb", "day 2.nwb"),
@@ -27,9 +20,9 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_the_config_is_one_that_the_study_takes(recordings, tmp_path, source, monkeypatch):
+def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, source, monkeypatch):
     shutil.copy(recordings / "labels.npz", recordings / "copy.npz")
-    folder = made(recordings, tmp_path / "my study", *SOURCES[source])
+    folder = made(tmp_path / "my study", *SOURCES[source])
     monkeypatch.chdir(folder)
     plan = Study(folder).plan()
     config = plan.config
@@ -50,13 +43,13 @@ def test_the_config_is_one_that_the_study_takes(recordings, tmp_path, source, mo
     assert len((folder / "README.md").read_text().splitlines()) <= 10
 
 
-def test_what_it_writes_fits_the_recordings(recordings, tmp_path):
-    folder = made(recordings, tmp_path / "study", *SOURCES["binned"])
+def test_what_it_writes_fits_the_recordings(made, recordings, tmp_path):
+    folder = made(tmp_path / "study", *SOURCES["binned"])
     spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]
     assert spec["preparation"]["bin_s"] == 0.1 and spec["preparation"]["transform"] == "sqrt"
     assert spec["preparation"]["features"] == {"method": "pca", "count": 5, "own_fit": 0.2}
     assert spec["binned"]["files"]["a"] == str(recordings / "a.npz")
-    folder = made(recordings, tmp_path / "other", *SOURCES["categories"])
+    folder = made(tmp_path / "other", *SOURCES["categories"])
     spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
     assert (spec["kind"], spec["inputs"], spec["boundaries"]) == (
         "categories",
@@ -93,19 +86,19 @@ def test_windows_leave_forty_updates(steps, own, cut, updates):
         (("nwb", "day 1.nwb", "day 2.nwb", "--target", "vel"), "--target says nothing about nwb"),
     ],
 )
-def test_mistakes_are_one_line_and_leave_nothing(recordings, tmp_path, capsys, given, words):
+def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, given, words):
     with pytest.raises(SystemExit):
-        made(recordings, tmp_path / "study", *given)
+        made(tmp_path / "study", *given)
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1 and words in said, said
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_is_there_is_kept(recordings, tmp_path, capsys):
+def test_a_folder_that_is_there_is_kept(made, tmp_path, capsys):
     folder = tmp_path / "study"
     folder.mkdir()
     (folder / "mine").write_text("x")
     with pytest.raises(SystemExit):
-        made(recordings, folder, "simulated")
+        made(folder, "simulated")
     assert "is there already" in capsys.readouterr().err
     assert [path.name for path in tmp_path.rglob("*")] == ["study", "mine"]
