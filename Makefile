@@ -16,8 +16,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 
-# The figures that README shows.
-IMAGES := two_by_two tost_interval horizon_gap
+# The figure of the default study that README shows.
+IMAGES := two_by_two
 
 .PHONY: help env run test test-full test-cluster mutants archive bench lint findings images reference
 .DEFAULT_GOAL := help
@@ -33,7 +33,7 @@ help:
 	@echo "make bench      measure speed and memory on this machine into benchmarks/results (half an hour, quiet)"
 	@echo "make lint       check style and workflow"
 	@echo "make findings   write docs/findings.md from the results of the default study"
-	@echo "make images     copy the figures that README shows from the default study"
+	@echo "make images     copy the figure that README shows from the default study"
 	@echo "make reference  write docs/reference.md and the schema of the config, from what the code declares"
 
 env: $(STAMP)
@@ -52,8 +52,7 @@ $(STAMP): pyproject.toml requirements.lock
 	@echo "The environment is made."
 
 run: $(STAMP)
-	@$(BIN)/snakemake --cores $(CORES) headline
-	@cat reports/answer.txt
+	@$(BIN)/python -m orla run headline -- --cores $(CORES)
 
 test: $(STAMP)
 	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "$(MARK)"

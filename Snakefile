@@ -29,6 +29,7 @@ include: "workflow/rules/adaptation.smk"
 include: "workflow/rules/statistics.smk"
 include: "workflow/rules/truth.smk"
 include: "workflow/rules/reports.smk"
+include: "workflow/rules/drift.smk"
 include: "workflow/rules/account.smk"
 
 

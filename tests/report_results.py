@@ -8,6 +8,7 @@ from inference_results import interval, make_inference
 
 from orla import catalogue
 from orla.reports.study import Comparison, StudyFacts
+from orla.study.drift import COLUMNS
 
 OPTIMIZERS = ("sgd", "adafactor", "adam", "lars")
 LEARNERS = ("immediate", "immediate-200", "tbptt-200-200", "rtrl", "last-layer")
@@ -96,6 +97,7 @@ def make_results(
         "learners": _learners(heldout),
         "measured": measured(heldout),
         "profile": profile(heldout),
+        "drift_report": _drift_report(pairs),
         **make_inference(heldout, SETTING, COMPARISONS, horizon_gaps),
     }
 
@@ -402,3 +404,27 @@ def _verdicts() -> pd.DataFrame:
     ]  # fmt: skip
     found = pd.DataFrame(rows, columns=columns)
     return found.assign(registered_on="2026-11-20", lock_sha256="3f" * 32)
+
+
+def _drift_report(pairs: tuple[str, ...]) -> pd.DataFrame:
+    """Two sessions a pair, which decoders of 1, 5 and 10 steps read."""
+    nan, rows = np.nan, []
+    for side, session in zip("ab", ("first", "second"), strict=True):
+        rows += [
+            ("session", side, nan, nan, nan, session),
+            ("seconds", side, 1335.0, nan, nan, ""),
+            ("scored", side, 1.0, nan, nan, ""),
+            ("inputs", side, 40.0, nan, nan, "of 96"),
+            ("about", side, nan, nan, nan, "subject indy, area M1"),
+        ]
+    for at, within_a, within_b, a_to_b in (("1", 0.4, 0.35, 0.2), ("10", 0.6, 0.55, 0.3)):
+        scores = {"within_a": within_a, "within_b": within_b, "a_to_b": a_to_b}
+        scores["loss"] = within_b - a_to_b
+        rows += [(m, at, v, v - 0.05, v + 0.05, "R²") for m, v in scores.items()]
+    for measure, value in (("constant", 0.0), ("chance", 0.01), ("ceiling", 83.0)):
+        rows.append((measure, "", value, value, value, ""))
+    for measure in ("inputs_moved", "inputs_moved_within", "tuning", "tuning_within"):
+        rows.append((measure, "", 0.5, nan, nan, ""))
+    frame = pd.DataFrame(rows, columns=[*COLUMNS])
+    keys = [{"task": "recordings", "pair": pair} for pair in pairs]
+    return pd.concat([frame.assign(**key) for key in keys], ignore_index=True)

@@ -1,24 +1,42 @@
-"""``python -m orla``: the command line. Each package adds its own commands."""
+"""``orla``, or ``python -m orla``: the command line. Each package adds its own commands."""
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
-from orla.errors import one_line
-from orla.gradients import cli as gradients
-from orla.prereg import cli as prereg
-from orla.provenance import archive
-from orla.study import cli as schema
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; an `OrlaError` ends it with one line and exit status 1."""
-    parser = argparse.ArgumentParser(prog="orla", description="Tools beside the workflow.")
+    try:
+        _main([*(sys.argv[1:] if arguments is None else arguments)])
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # as of: orla show | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _main(given: Sequence[str]) -> None:
+    from orla.command import cli as command
+    from orla.errors import one_line
+    from orla.gradients import cli as gradients
+    from orla.prereg import cli as prereg
+    from orla.provenance import archive
+    from orla.study import cli as schema
+
+    at = given.index("--") if "--" in given else len(given)
+    parser = argparse.ArgumentParser(
+        prog="orla",
+        description="From two recordings to a judged page: orla new, inspect, plan, run, show.",
+        epilog="What stands after -- is given to Snakemake as it is.",
+    )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    prereg.add_commands(subparsers)
-    gradients.add_commands(subparsers)
-    schema.add_commands(subparsers)
-    archive.add_commands(subparsers)
-    parsed = parser.parse_args(arguments)
+    for room in (command, prereg, gradients, schema, archive):
+        room.add_commands(subparsers)
+    parsed = parser.parse_args(given[:at], argparse.Namespace(options=given[at + 1 :]))
     with one_line():
         parsed.run(parsed)
 

@@ -105,7 +105,8 @@ def test_nothing_was_estimated(results, simulated, empty):
 
 
 def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(results, simulated):
-    asked, over, trust = Report(results, simulated).opening.background.values()
+    drift, asked, over, trust = Report(results, simulated).opening.background.values()
+    assert drift.startswith("There is a drift: a ridge decoder fitted on first has R² 0.30")
     assert "Whether immediate derivatives" in asked and "how often the weights" in asked
     assert "20 networks (RNN) on 1 pair of sessions" in over
     assert "by 5 learners with SGD, Adafactor, Adam and LARS" in over

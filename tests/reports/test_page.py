@@ -261,7 +261,7 @@ def test_the_same_cause_is_said_once(results, pictures, simulated):
 def test_nothing_and_one_condition(results, simulated):
     nothing = {name: frame.iloc[:0] for name, frame in results.items()}
     text = Outline(write(nothing, {}, simulated)).text
-    assert "No model was run." in text and "No table or figure has been made" in text
+    assert "No model was run." in text and "No table or figure of learners has been made" in text
     query = "optimizer == 'adam' and split == '80-20'"
     one = {n: f.query(query) if "optimizer" in f else f.iloc[:1] for n, f in results.items()}
     text = Outline(write(one, {}, simulated)).text

@@ -70,7 +70,7 @@ def test_a_trial_begins_at_zero():
 def test_lags_stop_where_a_trial_begins():
     starts = np.zeros(300, bool)
     starts[[0, 7]] = True
-    features = refits._lagged(Stream(X, Y, starts=starts))
+    features = refits.lagged(Stream(X, Y, starts=starts))
     for lags, wide in features.items():
         for t in (0, 5, 7, 8, 30):
             begins = 7 if t >= 7 else 0
@@ -115,7 +115,7 @@ def test_nothing_held_out_is_read(study):
 def test_settings_are_chosen_on_the_selection_part(study):
     """The ridge of each setting by a plain solve; the best on the selection part is taken."""
     stream, episode = study.episode.whole, study.episode
-    lagged, scored = refits._lagged(stream), {}
+    lagged, scored = refits.lagged(stream), {}
     for lags in refits.LAGS:
         for penalty in refits.PENALTIES:
 

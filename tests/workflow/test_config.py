@@ -34,18 +34,6 @@ def merged(overlay=None):
     return settled(config)
 
 
-def test_the_example_of_the_readme_is_a_study(tmp_path):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = tmp_path / "mine.yaml"
-    example.write_text(text.split("```yaml\n")[1].split("```")[0], encoding="utf-8")
-    plan = checked(merged(example))
-    assert {(c.task, c.pair) for c in plan.conditions} == {("recordings", "mine")}
-    judged = merged(example)
-    judged["registrations"]["folders"] = ["prereg"]
-    with pytest.raises(OrlaError, match=r'"registrations.assume.pair" cannot be "indy"'):
-        checked(judged)
-
-
 def walk(schema, path=""):
     """Yield (path, schema) of every key that the schema names, a name of ours as ``*``."""
     for key, child in schema.get("properties", {}).items():

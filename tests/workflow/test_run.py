@@ -112,7 +112,7 @@ def test_a_run_says_what_it_does_and_how_far_it_is(study):
     assert max(map(len, said)) < 200
     assert any(line.endswith("Adapting rnn to recordings, 80-20-headline-0") for line in said)
     assert f"orla: 1 of 4: {RESULTS}/{SWEEP}" in said
-    assert any(line.startswith("orla: 1 jobs of adaptation to do: about ") for line in said)
+    assert any(line.startswith("orla: 4 conditions to adapt in 1 jobs: about ") for line in said)
     assert any(line.startswith("orla: CPU ") and "learners" in line for line in said)
     assert any("steps (100%) done" in line for line in said)
 

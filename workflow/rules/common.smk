@@ -10,7 +10,7 @@ from orla.programs import store
 from orla.provenance.code import code_hash, files_of
 from orla.study.config import checked
 from orla.study.keys import DEFAULTS
-from orla.study.plan import SECTIONS, parts_of
+from orla.study.plan import SECTIONS, STATIONARY, parts_of
 
 with one_line():
     for file in workflow.configfiles:

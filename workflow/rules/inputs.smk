@@ -150,9 +150,53 @@ STATISTICS = sorted(PLAN.declared["statistic"])
 MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
 if CONTROLS in CHAPTERS:
     MADE.add("truth_controls")
+if any(c.domain in PAIRS and c.split != STATIONARY for c in CONDITIONS):
+    MADE.add("drift_report")
 
 
 def answered(kind):
     """Tables or figures whose results this run makes."""
     parts = PLAN.declared[kind].items()
     return [name for name, part in parts if MADE.issuperset(part["more"]["needs"])]
+
+
+# Folder of the streams -> the conditions whose part to adapt to drifts.
+DRIFTING = {}
+for condition in CONDITIONS:
+    if condition.domain in PAIRS and condition.split != STATIONARY:
+        DRIFTING.setdefault(condition.domain, []).append(condition)
+
+
+def recorded(domain):
+    """The files that a pair's sessions were recorded in; none where they are made or downloaded."""
+    pair = PAIRS[domain]
+    known = SOURCES[pair["task"]] in ("nwb", "binned")
+    return [file_of(pair["task"], pair[side]) for side in "ab"] if known else []
+
+
+def drift_of(domain):
+    """What the drift report is given of a pair: its settings, and what the study would do on it."""
+    pair, here = PAIRS[domain], DRIFTING[domain]
+    return {
+        "domain": domain,
+        "task": pair["task"],
+        "pair": pair["pair"],
+        "sessions": [pair["a"], pair["b"]],
+        "split": max({c.split for c in here}, key=splits_of(domain).get),
+        "settings": settings_of(domain),
+        "strides": {c.learner: PLAN.stride(c.learner) for c in here},
+        # Registration -> why the config does not answer it; "" where it does.
+        "registrations": {
+            each.name: BINDINGS[each.name].get("refused", "")
+            for each in REGISTERED
+            if each.name in BINDINGS
+            and {c.task for c in binding.conditions(PLAN, each)} == {pair["task"]}
+        },
+    }
+
+
+def splits_of(domain):
+    """The splits of a pair's session B: the share of it that each adapts to."""
+    task, _ = PLAN.domains[domain]
+    given = PLAN.option("task", task, "parts") or {}
+    return (PLAN.declaration("task", task)["defaults"]["parts"] | given)["splits"]

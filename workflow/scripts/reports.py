@@ -6,21 +6,22 @@ from orla import catalogue
 from orla.files import atomic
 from orla.jobs import job
 from orla.provenance.tables import read_table
-from orla.reports import findings, page, terminal
+from orla.reports import findings, page, sessions, terminal
 from orla.reports.report import Report
 from orla.reports.study import StudyFacts
 
 params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output[0], "reports", params.plugins):
     results = {Path(path).stem: read_table(path) for path in snakemake.input.results}
-    origin = results["verdicts"].attrs["provenance"]
+    origin = results["verdicts" if "verdicts" in results else "drift_report"].attrs["provenance"]
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     if snakemake.rule == "findings":
         texts = {output.findings: findings.findings(report)}
     else:
         folder, pictures = Path(output.html).parent, {}
-        report.write_tables(folder)
+        if snakemake.rule == "reports":
+            report.write_tables(folder)
         for name in params.figures:
             figure = catalogue.part("figure", name)
             paths = [folder / f"figure_{name}.{form}" for form in ("pdf", "png")]
@@ -28,7 +29,9 @@ with job(snakemake.log[0], output[0], "reports", params.plugins):
             pictures[name] = paths[1]
         texts = {
             output.html: page.page(report, pictures),
-            output.text: terminal.terminal(report, 100, output.html),
+            output.text: terminal.terminal(report, 100, output.html)
+            if snakemake.rule == "reports"
+            else sessions.text(results["drift_report"]),
         }
     for path, text in texts.items():
         with atomic(path) as partial:

@@ -11,7 +11,7 @@ from typing import Any
 
 # CPU microseconds of a step of one model, on a core of a busy AMD EPYC (Zen 4): a vanilla RNN of
 # 64 units and 40 inputs in float64.
-STEP_US = {"exact": 239.0, "step": 12.0, "window": 7.8}
+STEP_US = {"exact": 239.0, "step": 12.0, "window": 7.8, "pretraining": 5.5, "scoring": 2.2}
 START_S = 2.5  # of a process that imports PyTorch
 PROGRAM_S = 11.0  # of one compilation
 _UNITS, _INPUTS = 64, 40
@@ -92,17 +92,15 @@ class Planned:
         return 1e-6 * self.steps * STEP_US[self.kind] * (size / usual) ** _GROWTH
 
 
-def forecast(jobs: Iterable[Iterable[Planned]], cores: int = 1, programs: int = 0) -> str:
+def forecast(jobs: Iterable[float], cores: int = 1) -> str:
     """About what jobs take, a core each: "about 6 min on 2 cores (CPU 640 s)".
 
     Args:
-        jobs: Parts of each job, which is one process.
+        jobs: CPU seconds of each.
         cores: How many jobs run beside each other.
-        programs: Programs that are not compiled yet.
     """
-    each = [START_S + sum(part.cpu_s for part in job) for job in jobs]
-    each += [PROGRAM_S] * programs
+    each = [0.0, *jobs]
     cpu_s = sum(each)
-    wall_s = max([cpu_s / cores, *each])
+    wall_s = max(cpu_s / cores, *each)
     wall = f"{wall_s:.0f} s" if wall_s < 100 else f"{wall_s / 60:.0f} min"
     return f"about {wall} on {cores} core{'s' * (cores > 1)} (CPU {cpu_s:.0f} s)"

@@ -16,6 +16,10 @@ class Chapter(NamedTuple):
 CARDS = "verdicts"
 # In the order of the page.
 CHAPTERS = {
+    "sessions": Chapter(
+        "The sessions",
+        "What is in the two recordings, and whether there is a drift to follow at all.",
+    ),
     "cadence": Chapter(
         "Gradient or cadence?",
         "What the full gradient adds at one cadence, and what updating once a window adds.",

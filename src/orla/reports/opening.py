@@ -10,6 +10,7 @@ import pandas as pd
 from orla.reports.answer import FEWEST_PAIRS, answer
 from orla.reports.numbers import number
 from orla.reports.paper import load
+from orla.reports.sessions import sentences
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
 from orla.reports.verdicts import VerdictLine
@@ -35,7 +36,10 @@ class Opening(NamedTuple):
 def opening(results: Results, verdicts: list[VerdictLine], study: StudyFacts) -> Opening:
     """The opening, from results by file stem and the verdicts, the weightiest first."""
     title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
-    background = {
+    drift = sentences(results.get("drift_report"))
+    if drift and results.get("heldout") is None:  # nothing has been trained
+        return Opening(title, drift, "", False, {"Asked": _asked(study)})
+    background = ({"The drift": " ".join(drift)} if drift else {}) | {
         "Asked": _asked(study),
         "Over what": _over(results.get("heldout"), study),
         "How far to trust it": " ".join(_trust(results, study)),

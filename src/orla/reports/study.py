@@ -232,13 +232,13 @@ class StudyFacts(PartNames):
     def paper(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
         """The paper, where its numbers apply to a condition; else None.
 
-        They apply to recordings and networks of the paper's size, without intervention or another
-        start; and to a comparison only where its learners are the paper's.
+        They apply to the paper's recordings, or their simulation, and networks of its size, without
+        intervention or another start; and to a comparison only where its learners are the paper's.
         """
         paper = load()
         given = self.instances.get("architecture", {}).get(keys["architecture"], {})
         size = given.get("hidden", HIDDEN) if isinstance(given, Mapping) else HIDDEN
-        fits = keys["task"] in self.recordings and size == HIDDEN
+        fits = self.reproduces and keys["task"] in self.recordings and size == HIDDEN
         fits = fits and self.papers_task in ("", keys["task"])
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:

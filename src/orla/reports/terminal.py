@@ -27,6 +27,8 @@ def terminal(report: Report, width: int | None = None, page: Path | str | None =
     width = width or shutil.get_terminal_size((100, 24)).columns
     lines = [f"data: {report.study.data}"]
     lines += textwrap.wrap(_SIMULATED, width) if report.study.simulated else []
+    if drift := report.opening.background.get("The drift"):
+        lines += textwrap.wrap(f"drift: {drift}", width)
     lines += ["", *textwrap.wrap(" ".join(report.opening.sentences), width)]
     for sentence in report.opening.further:
         lines += textwrap.wrap(f"- {sentence}", width, subsequent_indent="  ")

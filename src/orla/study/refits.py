@@ -173,11 +173,11 @@ def heldout_outputs(
     streams = list(_streams(whole))
     of_stream = []
     for stream in streams:
-        lagged = _lagged(stream)
+        features = lagged(stream)
         of_stream.append(
             {
-                "ridge": _least_squares(stream, episode, lagged, _RIDGE),
-                "recursive": _least_squares(stream, episode, lagged, _RECURSIVE),
+                "ridge": _least_squares(stream, episode, features, _RIDGE),
+                "recursive": _least_squares(stream, episode, features, _RECURSIVE),
                 "kalman": _kalman(stream, episode),
             }
         )
@@ -225,19 +225,19 @@ def _starts(stream: Stream) -> np.ndarray:
     return np.zeros(stream.X.shape[:-1], bool) if stream.starts is None else stream.starts
 
 
-def _lagged(stream: Stream) -> dict[int, np.ndarray]:
+def lagged(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarray]:
     """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
     starts = _starts(stream)
     since = np.arange(len(stream)) - np.maximum.accumulate(
         np.where(starts, np.arange(len(stream)), 0)
     )
-    most = max(LAGS)
+    most = max(numbers)
     padded = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
     columns = [
         np.where((since >= lag)[:, None], padded[most - 1 - lag : len(padded) - lag], 0.0)
         for lag in range(most)
     ]
-    return {lags: np.hstack(columns[:lags]) for lags in LAGS}
+    return {lags: np.hstack(columns[:lags]) for lags in numbers}
 
 
 def _spans(stream: Stream, episode: Episode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,123 @@
+"""``orla new``, ``inspect``, ``plan``, ``run`` and ``show``."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from orla.command.studies import Study
+from orla.errors import OrlaError
+
+_Parsers = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_commands(subparsers: _Parsers) -> None:
+    """Add the commands of a study to a program's subcommands."""
+    from orla.command.files import SOURCES
+
+    new = subparsers.add_parser("new", help="write the folder of a study of two recordings")
+    new.add_argument("folder", type=Path, metavar="FOLDER")
+    new.add_argument(
+        "--from",
+        dest="source",
+        nargs="+",
+        required=True,
+        metavar=("SOURCE", "FILE"),
+        help=f"{', '.join(SOURCES)}; then session A, to pretrain on, and B, to adapt to",
+    )
+    new.add_argument("--cursor", help="nwb: the SpatialSeries to decode")
+    new.add_argument("--inputs", help="binned: the array of inputs")
+    new.add_argument("--target", help="binned: the array of targets")
+    new.add_argument(
+        "--columns",
+        choices=("same", "different"),
+        help="binned: whether column i is one unit in both files; default: different",
+    )
+    new.set_defaults(run=_new)
+    about = {
+        "inspect": "the sessions of a study, and whether there is a drift to follow",
+        "plan": "jobs, time, memory and disk of what is to run",
+        "show": "the answer and verdicts of the last run",
+    }
+    for name, words in about.items():
+        parser = subparsers.add_parser(name, help=words)
+        parser.add_argument(
+            "where",
+            nargs="?",
+            metavar="CONFIG",
+            help="a study's folder, or an overlay of its config",
+        )
+        parser.set_defaults(run={"inspect": _inspect, "plan": _plan, "show": _show}[name])
+        _add_study(parser)
+    running = subparsers.add_parser(
+        "run", help="run what is missing; options after -- are Snakemake's"
+    )
+    running.add_argument(
+        "targets",
+        nargs="*",
+        default=[],
+        metavar="TARGET",
+        help="default: all; prepared, headline, ...",
+    )
+    running.set_defaults(run=_run)
+    _add_study(running)
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--directory", type=Path, metavar="FOLDER", help="the study's folder")
+    parser.add_argument(
+        "--configfile",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="overlays of its config",
+    )
+
+
+def _study(arguments: argparse.Namespace) -> Study:
+    where = getattr(arguments, "where", None)
+    return Study.at(where, arguments.directory, arguments.configfile, arguments.options)
+
+
+def _new(arguments: argparse.Namespace) -> None:
+    from orla.command import files, new
+
+    options = {name: getattr(arguments, name) for name in ("cursor", "inputs", "target", "columns")}
+    pair = files.read(*arguments.source[:1], arguments.source[1:], **options)
+    given = new.write(arguments.folder, pair)
+    print(new.told(arguments.folder, given))
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from orla.command import run
+    from orla.command.watching import Watch
+    from orla.study import forecast
+
+    study = _study(arguments)
+    plan = study.plan()
+    foreseen = forecast.Forecast(plan, forecast.lengths(plan))
+    results = plan.config["pathvars"]["results"]
+    costs = {f"{results}/{c.path}": foreseen.condition(c) for c in plan.conditions}
+    watch = Watch(study.folder, costs)
+    status = run.run(study, arguments.targets or ["all"], watch)
+    if not status and (answer := study.answer(since=watch.began if arguments.targets else 0.0)):
+        print(answer, end="")
+    sys.exit(status)
+
+
+def _show(arguments: argparse.Namespace) -> None:
+    if not (answer := _study(arguments).answer()):
+        raise OrlaError("there is no answer yet; make one with: orla run")
+    print(answer, end="")
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    from orla.command import plan
+
+    print(plan.told(plan.foreseen(_study(arguments))))
+
+
+def _inspect(arguments: argparse.Namespace) -> None:
+    from orla.command import inspection
+
+    sys.exit(inspection.inspect(_study(arguments)))

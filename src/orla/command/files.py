@@ -1,0 +1,204 @@
+"""What a pair of recordings holds, read before a study of it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from orla.errors import OrlaError
+from orla.files import load_arrays
+from orla.schema import nearest
+from orla.sessions import binned, nwb
+from orla.sessions.simulator import Settings
+
+SOURCES = ("nwb", "binned", "odoherty", "simulated")
+PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
+# Names under which arrays of inputs and of targets are looked for, the first ones first.
+INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
+TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
+BIN_S = 0.05
+# Steps of a session of O'Doherty et al. that is not here yet: half an hour, of 50 ms.
+USUAL_STEPS = 36_000
+# Fewer steps than these leave no windows to adapt by.
+FEWEST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two recordings, as the template of a config needs them.
+
+    Attributes:
+        source: one of `SOURCES`.
+        names: of sessions A and B.
+        files: of both, absolute; none of a source without files.
+        steps: of both.
+        inputs: columns that both have.
+        live: of them, those that vary in session A.
+        bin_s: seconds a step.
+        categories: whether targets are categories.
+        options: further settings of the source, by their names in a config.
+        transform: of inputs, as in `sessions.preparation.Preparation`.
+    """
+
+    source: str
+    names: tuple[str, str]
+    steps: tuple[int, int]
+    inputs: int
+    live: int
+    files: tuple[Path, ...] = ()
+    bin_s: float = BIN_S
+    categories: bool = False
+    options: dict[str, object] = field(default_factory=dict)
+    transform: str = "sqrt"
+
+    @property
+    def same(self) -> bool:
+        """Whether input i is the same unit in both sessions."""
+        return self.source != "binned" or self.options["columns"] == "same"
+
+
+def read(source: str, given: Sequence[str], **options: str | None) -> Pair:
+    """Read what a study of two recordings has to know of them.
+
+    Args:
+        source: one of `SOURCES`.
+        given: two files (nwb, binned), two sessions (odoherty, by default the paper's), or nothing.
+        options: ``cursor`` of NWB files; ``inputs``, ``target`` and ``columns`` of binned ones;
+            None where it is not given.
+
+    Raises:
+        OrlaError: there are not two, a file is missing or of another kind, or it cannot be used.
+    """
+    if source not in SOURCES:
+        raise OrlaError(f"--from {source} is no source of recordings; {nearest(source, SOURCES)}")
+    wanted = {"nwb": ("cursor",), "binned": ("inputs", "target", "columns")}.get(source, ())
+    for name, value in options.items():
+        if value and name not in wanted:
+            raise OrlaError(f"--{name} says nothing about {source} recordings; leave it out")
+    chosen = {name: options.get(name) for name in wanted}
+    if source == "simulated":
+        if given:
+            raise OrlaError(f"simulated sessions are made, not read; leave {given[0]} out")
+        task = Settings().task
+        seconds = (task.duration_a_s, task.duration_b_s)
+        return Pair(source, ("day_1", "day_2"), tuple(int(s / BIN_S) for s in seconds), 96, 96)
+    if source == "odoherty":
+        names = tuple(given) or PAPERS_PAIR
+        _require_two(names, "sessions, such as " + " ".join(PAPERS_PAIR))
+        return Pair(source, names, (USUAL_STEPS, USUAL_STEPS), 96, 96)
+    _require_two(given, f"files, session A and session B: --from {source} A B")
+    files = tuple(Path(name).expanduser().resolve() for name in given)
+    for path in files:
+        _require_file(path, source)
+    names = _names(files)
+    return _of_nwb(files, names, **chosen) if source == "nwb" else _of_bins(files, names, **chosen)
+
+
+def _require_two(given: Sequence[str], what: str) -> None:
+    if len(given) != 2 or given[0] == given[1]:
+        raise OrlaError(f"a study takes two {what} (you gave {len(set(given))})")
+
+
+def _require_file(path: Path, source: str) -> None:
+    ending = {"nwb": ".nwb", "binned": ".npz"}[source]
+    if not path.is_file():
+        raise OrlaError(f"{path}: there is no such file; mend the path")
+    if path.suffix != ending:
+        other = {".nwb": "nwb", ".npz": "binned", ".mat": "odoherty"}.get(path.suffix)
+        hint = f"take --from {other}" if other else f"convert it to {ending}"
+        raise OrlaError(f"{path}: --from {source} reads {ending} files; {hint}")
+    if "{" in str(path) or "}" in str(path):
+        raise OrlaError(f"{path}: braces in a path mean something to Snakemake; rename it")
+
+
+def _names(files: tuple[Path, ...]) -> tuple[str, str]:
+    """Names of sessions, which become parts of paths: the files', or else day_1 and day_2."""
+    stems = [re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem).strip("_.") for path in files]
+    return (stems[0], stems[1]) if all(stems) and stems[0] != stems[1] else ("day_1", "day_2")
+
+
+def _of_nwb(files: tuple[Path, ...], names: tuple[str, str], cursor: str | None) -> Pair:
+    sessions = [nwb.read_session(path, cursor=cursor, trim=True) for path in files]
+    shared = set(sessions[0].channels) & set(sessions[1].channels)
+    spikes = dict.fromkeys(shared, 0)
+    for train, channel in zip(sessions[0].unit_spikes, sessions[0].unit_channel, strict=True):
+        if (name := sessions[0].channels[channel]) in shared:
+            spikes[name] += len(train)
+    steps = tuple(int((s.time_s[-1] - s.time_s[0]) / BIN_S) for s in sessions)
+    _require_long(steps, files)
+    return Pair(
+        "nwb",
+        names,
+        steps,
+        len(shared),
+        sum(count > 0 for count in spikes.values()),
+        files,
+        options={"cursor": cursor} if cursor else {},
+    )
+
+
+def _of_bins(
+    files: tuple[Path, ...],
+    names: tuple[str, str],
+    inputs: str | None,
+    target: str | None,
+    columns: str | None,
+) -> Pair:
+    _, present = load_arrays(files[0], [])
+    inputs = inputs or _first(INPUTS, present, "inputs", files[0])
+    target = target or _first(TARGETS, present, "target", files[0])
+    arrays, _ = load_arrays(files[0], [inputs, target])
+    if missing := [name for name in (inputs, target) if name not in arrays]:
+        raise OrlaError(f"{files[0]}: no array {missing[0]}; there are {', '.join(present)}")
+    values, wanted = arrays[inputs], arrays[target]
+    categories = wanted.dtype.kind in "iub" and wanted.ndim == 1
+    counts = values.dtype.kind in "iub" or bool((values == np.floor(values)).all())
+    transform = "sqrt" if counts and values.size and values.min() >= 0 else "none"
+    boundaries: dict[str, object] = {"changes": ["trial"]} if "trial" in present else {}
+    if boundaries and "timestep" in present:
+        boundaries["counter"] = "timestep"
+    options = {
+        "inputs": inputs,
+        "target": target,
+        "kind": "categories" if categories else "values",
+        "columns": columns or "different",
+    }
+    source = binned.Source(**options, boundaries=binned.Boundaries(**boundaries))
+    a, b = (binned.read(path, source, transform=transform) for path in files)
+    steps = (len(a.inputs), len(b.inputs))
+    _require_long(steps, files)
+    return Pair(
+        "binned",
+        names,
+        steps,
+        min(a.inputs.shape[1], b.inputs.shape[1]),
+        int((a.inputs.std(axis=0) > 0).sum()),
+        files,
+        a.bin_s,
+        categories,
+        options | ({"boundaries": boundaries} if boundaries else {}),
+        transform,
+    )
+
+
+def _first(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
+    for name in names:
+        if name in present:
+            return name
+    raise OrlaError(
+        f"{path}: which array holds the {what}? There are {', '.join(present)}; name one with "
+        f"--{what}"
+    )
+
+
+def _require_long(steps: Sequence[int], files: Sequence[Path]) -> None:
+    for count, path in zip(steps, files, strict=True):
+        if count < FEWEST_STEPS:
+            raise OrlaError(
+                f"{path}: {count} steps leave nothing to learn from; take a recording of "
+                f"{FEWEST_STEPS} steps or more"
+            )

@@ -1,0 +1,1 @@
+"""The folder from which Snakemake loads its logger plugin `snakemake_logger_plugin_orla`."""

@@ -1,0 +1,128 @@
+"""``orla new``: the folder of a study, with a config that fits two recordings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Mapping
+from math import floor
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from orla.command.files import Pair
+from orla.errors import OrlaError
+
+# Updates of a window learner, at least; the window is the longest of these that leaves so many.
+UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)
+SPLIT = 0.8
+# Most inputs of the first networks. Exact RTRL takes as long again for each 100.
+MOST_INPUTS = 40
+SEEDS = 3
+# The part of session B that its own components are fitted on.
+OWN_FIT = 0.2
+_WRITTEN = ("config.yaml", "README.md", "prereg/example.yaml.txt")
+
+
+def settings(pair: Pair, name: str) -> dict[str, Any]:
+    """What the templates of a study are filled with."""
+    own = not pair.same
+    steps_b = pair.steps[1] - (int(OWN_FIT * pair.steps[1]) if own else 0)
+    adapt = SPLIT * steps_b
+    cut = next((cut for cut in WINDOWS if adapt // cut >= UPDATES), WINDOWS[-1])
+    quarters = {max(2, round(share * adapt / cut)) * cut for share in (0.25, 0.5, 0.75)}
+    count = min(pair.live, MOST_INPUTS)
+    return {
+        "name": name,
+        "pair": pair,
+        "files": dict(zip(pair.names, map(str, pair.files), strict=False)),
+        "cut": cut,
+        "updates": floor(adapt / cut),
+        "horizons": sorted(quarters),
+        "method": "pca" if own else "top_channels",
+        "count": count,
+        "own_fit": OWN_FIT,
+        "seeds": SEEDS,
+    }
+
+
+def slug(name: str) -> str:
+    """A study's name, which becomes part of paths, from that of its folder."""
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", name).strip("-.") or "study"
+
+
+def write(folder: Path, pair: Pair) -> dict[str, Any]:
+    """Write the folder of a study; nothing is left of it where that fails.
+
+    Returns:
+        The settings that its config was made with.
+
+    Raises:
+        OrlaError: the folder is there and not empty, or cannot be made.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OrlaError(f"{folder}: is there already; name another folder, or remove it")
+    if "{" in str(folder.resolve()) or "}" in str(folder.resolve()):
+        raise OrlaError(f"{folder}: braces in a path mean something to Snakemake; rename it")
+    given = settings(pair, slug(folder.resolve().name))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise OrlaError(f"{folder}: {error.strerror}; name a folder that you may write") from None
+    try:
+        for path, text in rendered(given).items():
+            (made / path).parent.mkdir(parents=True, exist_ok=True)
+            (made / path).write_text(text, encoding="utf-8")
+        (made / "prereg/LOCK").touch()
+        (made / "plugins").mkdir()
+        made.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return given
+
+
+def rendered(given: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of a study's folder by their paths."""
+    environment = Environment(
+        loader=PackageLoader("orla.command", "template"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return {
+        path: environment.get_template(f"{Path(path).name}.jinja").render(given)
+        for path in _WRITTEN
+    }
+
+
+def told(folder: Path, given: Mapping[str, Any]) -> str:
+    """What was written, and what comes next."""
+    pair = given["pair"]
+    sessions = " and ".join(
+        f"{name} ({steps:,} steps of {1000 * pair.bin_s:g} ms)"
+        for name, steps in zip(pair.names, pair.steps, strict=True)
+    )
+    lines = [
+        f"{folder}: a study of {sessions}",
+        f"  inputs   {given['count']} of {pair.inputs} columns"
+        + (f", of which {pair.live} vary in session A" if pair.live < pair.inputs else ""),
+        f"  windows  {given['cut']} steps: a window learner makes {given['updates']} updates",
+        f"  networks {given['seeds']} of each condition; 20 for a result",
+    ]
+    if not pair.same:
+        lines.append(
+            "  columns  taken for different units in the two files, so that each session gets "
+            "components of its own,\n           a drift by itself; where column i is one unit: "
+            "--columns same"
+        )
+    if given["updates"] < UPDATES:
+        lines.append(f"  few      fewer than {UPDATES} updates tell learners apart badly")
+    return "\n".join([*lines, f"next: cd {shlex.quote(str(folder))} && orla inspect"])

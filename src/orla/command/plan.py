@@ -1,0 +1,157 @@
+"""``orla plan``: jobs, time, memory and disk of what is to run, told before anything runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orla.command.run import reason, start
+from orla.command.studies import Study
+from orla.command.watching import MARK, Watch, duration
+from orla.errors import OrlaError
+from orla.study.condition import Condition
+from orla.study.forecast import OF_JOB, TORCH_MB, Forecast, lengths
+from orla.study.plan import Plan
+
+# Rules whose jobs run beside each other, stage after stage; all others come last, one by one.
+STAGES = (
+    ("simulate", "download", "convert"),
+    ("streams",),
+    ("programs", "pretrain", "adapt", "truth_studies", "drift", "inspection"),
+)
+# CPU seconds and memory of Snakemake itself, and memory of the C++ compiler.
+SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a run is going to take.
+
+    Attributes:
+        jobs: how many of each rule.
+        conditions: how many are adapted.
+        cpu_s: CPU seconds of all jobs; compiling_s: of them, for loops that are not compiled yet.
+        wall_s: on `cores` that have nothing else to do.
+        memory_mb: most that jobs beside each other may take.
+        disk_mb: of all results and reports.
+    """
+
+    jobs: Mapping[str, int]
+    conditions: int
+    cpu_s: float
+    compiling_s: float
+    wall_s: float
+    cores: int
+    memory_mb: float
+    disk_mb: float
+
+
+def foreseen(study: Study, *targets: str) -> Foreseen:
+    """What a run of targets takes, by a dry run of the workflow and the plan.
+
+    Raises:
+        OrlaError: the config has a mistake, or a file is missing.
+    """
+    plan = study.plan()
+    jobs = list(_dry_run(study, *(targets or ("all",))))
+    foresight = _Foresight(plan, Forecast(plan, lengths(plan)), jobs)
+    adapted = [c for job in jobs for c in foresight.conditions(job)]
+    each = [(job["rule_name"], *foresight.job(job)) for job in jobs]
+    compiles = any(rule == "programs" for rule, *_ in each)
+    compiling_s = foresight.forecast.programs(adapted) if compiles else 0.0
+    cores = os.cpu_count() or 1
+    wall_s, memory_mb = SNAKEMAKE_S, 0.0
+    for stage in (*STAGES, None):
+        here = [
+            (cpu_s, mb)
+            for rule, cpu_s, mb in each
+            if (rule in stage if stage else not any(rule in known for known in STAGES))
+        ]
+        cpu = [cpu_s for cpu_s, _ in here] or [0.0]
+        held = sorted((mb for _, mb in here), reverse=True)[:cores]
+        if stage and "adapt" in stage:  # whose loops two jobs at most compile beside each other
+            wall_s += compiling_s / min(cores, 2)
+            held.append(COMPILER_MB * min(cores, 2) if compiling_s else 0.0)
+        wall_s += max(sum(cpu) / cores, max(cpu))
+        memory_mb = max(memory_mb, SNAKEMAKE_MB + sum(held))
+    counted = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
+    cpu_s = sum(cpu_s for _, cpu_s, _ in each) + compiling_s + SNAKEMAKE_S
+    return Foreseen(
+        dict(counted),
+        *(len(adapted), cpu_s, compiling_s, wall_s, cores, memory_mb),
+        foresight.forecast.megabytes(plan.conditions),
+    )
+
+
+class _Foresight:
+    """CPU seconds and memory of the jobs of a dry run."""
+
+    def __init__(self, plan: Plan, forecast: Forecast, jobs: list[Mapping[str, Any]]) -> None:
+        self.plan, self.forecast = plan, forecast
+        self.parts = {part.path: part for part in plan.parts}
+        results = Path(plan.config["pathvars"]["results"])
+        networks = {c.networks for c in plan.conditions}
+        self.pretrained = {n for n in networks if (results / f"{n}.safetensors").is_file()}
+        self.pretrained |= {_networks(job) for job in jobs if job["rule_name"] == "pretrain"}
+
+    def conditions(self, job: Mapping[str, Any]) -> tuple[Condition, ...]:
+        """What a job adapts."""
+        if job["rule_name"] != "adapt":
+            return ()
+        path = "{domain}/adaptation/{network}/{precision}/{part}".format(**job["wildcards"])
+        return self.parts[path].conditions
+
+    def job(self, job: Mapping[str, Any]) -> tuple[float, float]:
+        """CPU seconds and megabytes."""
+        rule, count = job["rule_name"], len(self.plan.conditions)
+        if rule == "adapt":
+            part = self.conditions(job)
+            pretrains = _networks(job) not in self.pretrained
+            return self.forecast.part(part, pretrains), self.forecast.part_mb(part)
+        if rule == "pretrain":
+            same = [c for c in self.plan.conditions if c.networks == _networks(job)]
+            return self.forecast.networks(same[0], max(c.seeds for c in same)), TORCH_MB
+        base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
+        return base + more * count, megabytes
+
+
+def told(what: Foreseen) -> str:
+    """The table of a plan as text."""
+    if not what.jobs:
+        return "Nothing is left to do: everything has been made of this config. orla show"
+    rules = ", ".join(f"{n} {rule}" for rule, n in what.jobs.items())
+    compiling = (
+        f", {duration(what.compiling_s)} of it to compile; less where loops are kept from before"
+        if what.compiling_s
+        else ""
+    )
+    lines = {
+        "jobs": f"{sum(what.jobs.values())} ({rules}); {what.conditions} conditions to adapt",
+        "CPU": f"{what.cpu_s / 3600:.2f} core-hours ({duration(what.cpu_s)}{compiling})",
+        "time": f"about {duration(what.wall_s)} on {what.cores} cores that have nothing else to do",
+        "memory": f"about {what.memory_mb / 1000:.1f} GB at its peak",
+        "disk": f"about {what.disk_mb:.0f} MB",
+    }
+    return "\n".join(f"{name:7} {line}" for name, line in lines.items())
+
+
+def _networks(job: Mapping[str, Any]) -> str:
+    return "{domain}/pretraining/{network}/{precision}".format(**job["wildcards"])
+
+
+def _dry_run(study: Study, *targets: str) -> Iterator[Mapping[str, Any]]:
+    """The jobs that Snakemake would run: rule_name, wildcards and resources."""
+    watch, process = Watch(study.folder), start(study, "--dry-run", *targets)
+    said = process.communicate()[0].split("\n")
+    if process.returncode:
+        for line in said:
+            list(watch.lines(line))
+        raise OrlaError(reason(watch, process.returncode, "\n".join(said[-3:])))
+    for line in said:
+        if line.startswith(MARK) and (event := json.loads(line[1:]))["event"] == "job_info":
+            yield event

@@ -1,0 +1,120 @@
+"""A study's folder, and Snakemake in it: the same workflow that ``snakemake`` itself runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orla
+from orla.command import logger
+from orla.errors import OrlaError
+from orla.prereg.binding import plan_of
+from orla.study.plan import Plan
+
+CONFIG = "config.yaml"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A folder with a config.yaml, overlays of it, and further options of Snakemake.
+
+    Raises:
+        OrlaError: it is no folder of a study, or an overlay is missing.
+    """
+
+    folder: Path
+    overlays: tuple[Path, ...] = ()
+    options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.folder / CONFIG).is_file():
+            raise OrlaError(
+                f"{self.folder} is no study: it has no {CONFIG}; go into a study's folder, name it "
+                "with --directory, or make one: orla new NAME --from nwb A.nwb B.nwb"
+            )
+        for path in self.overlays:
+            if not path.is_file():
+                raise OrlaError(f"{path}: there is no such file; mend the path of --configfile")
+
+    @classmethod
+    def at(
+        cls,
+        where: str | None,
+        directory: Path | None = None,
+        overlays: Sequence[Path] = (),
+        options: Sequence[str] = (),
+    ) -> Study:
+        """The study that a command line means.
+
+        Args:
+            where: a folder with a config.yaml, such a file, or an overlay; None for none of them.
+            directory: the study's folder; the working directory where none is named.
+            overlays: as given with --configfile.
+            options: what stood after ``--``.
+        """
+        folder, path = directory or Path(), Path(where or "")
+        if where and path.is_dir():
+            folder = path
+        elif where and path.name == CONFIG:
+            folder = path.parent
+        elif where:
+            overlays = [path, *overlays]
+        files = tuple(each.resolve() for each in overlays)
+        return cls(folder.resolve(), files, tuple(options))
+
+    def plan(self) -> Plan:
+        """The plan of the study's config, from now on with its folder as working directory.
+
+        Raises:
+            OrlaError: the config has a mistake.
+        """
+        os.chdir(self.folder)
+        return plan_of(self.overlays)
+
+    def answer(self, since: float = 0.0) -> str:
+        """The answer and verdicts of the last run that wrote a page; "" where none did `since`.
+
+        Args:
+            since: Unix time, in seconds.
+        """
+        path = self.folder / self.plan().config["pathvars"]["reports"] / "answer.txt"
+        there = path.is_file() and path.stat().st_mtime >= since
+        return path.read_text(encoding="utf-8") if there else ""
+
+    def command(self, *arguments: str) -> list[str]:
+        """Snakemake's command line; its working directory is to be `folder`.
+
+        Raises:
+            OrlaError: the workflow, or Snakemake, is not installed.
+        """
+        overlays = ["--configfile", *map(str, self.overlays)] if self.overlays else []
+        return [
+            *(sys.executable, "-m", "snakemake", "--logger", "orla"),
+            *("--snakefile", str(snakefile()), *arguments, *self.options, *overlays),
+        ]
+
+    @staticmethod
+    def environment() -> dict[str, str]:
+        """This process's environment, with this package for jobs, and its logger for Snakemake."""
+        paths = [str(Path(orla.__file__).parents[1]), *logger.__path__]
+        if given := os.environ.get("PYTHONPATH"):
+            paths.append(given)
+        return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def snakefile() -> Path:
+    """The workflow beside the package.
+
+    Raises:
+        OrlaError: it is not there, as where the package alone was installed.
+    """
+    path = Path(orla.__file__).parents[2] / "Snakefile"
+    if not path.is_file():
+        raise OrlaError(
+            f"the workflow is not beside the package ({path} is missing); install orla from its "
+            "checkout: pip install --editable '.[workflow]'"
+        )
+    return path

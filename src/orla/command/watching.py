@@ -1,0 +1,145 @@
+"""What a run of the workflow says, line by line, in words for whoever waits for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orla.command.logger.snakemake_logger_plugin_orla import MARK
+from orla.provenance.account import PROGRAM_S
+
+_STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
+_FORECAST = re.compile(r"^orla: .*\(CPU (\d+) s\)$")
+_COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
+_LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
+# Of Snakemake's errors, those that only say that a job had one.
+_SAID_BEFORE = ("At least one job did not complete", "Error in rule", "Look above for error")
+# Of what jobs write, lines that say how far they are, or that belong to a traceback.
+_PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, ")
+# How Snakemake ends on a command line that it does not understand.
+_NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
+
+
+@dataclass
+class Watch:
+    """What a run has done, from its lines, and the lines to show of it.
+
+    Attributes:
+        folder: the study's, below which results lie.
+        costs: predicted CPU seconds of each condition, by the path of its result.
+        errors: why it failed, the first reason first.
+        done, total: jobs, of Snakemake.
+    """
+
+    folder: Path
+    costs: Mapping[str, float] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    done: int = 0
+    total: int = 0
+    began: float = field(default_factory=time.time)
+    conditions: int = 0
+    failed: str = ""
+    _messages: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _open: dict[str, float] = field(default_factory=dict)
+    _to_do: float = 0.0
+    _spent: float = 0.0
+
+    def lines(self, line: str) -> Iterator[str]:
+        """What is shown of a line that the run wrote."""
+        if line.startswith(MARK):
+            yield from self._of_event(json.loads(line[len(MARK) :]))
+        elif line.startswith("error: "):
+            self.errors.append(line.removeprefix("error: "))
+        elif _NEVER_BEGUN.match(line):
+            self.errors.append(_NEVER_BEGUN.sub("", line))
+        elif started := _STARTED.match(line):
+            self._open[started[1]] = 0.0 if started[2] else time.time()
+        elif compiled := _COMPILED.match(line):
+            self._spent += PROGRAM_S
+            yield self._dated(compiled[1])
+        elif _LOADED.match(line):
+            self._to_do -= PROGRAM_S
+        elif line.startswith("orla: "):
+            if foreseen := _FORECAST.match(line):
+                self._to_do = float(foreseen[1])
+            yield self._dated(line.removeprefix("orla: "))
+        elif _PROGRESS.search(line):
+            yield self._dated(line.strip())
+
+    def finished(self) -> Iterator[str]:
+        """A line for each condition whose result has appeared since the last call."""
+        for path, began in list(self._open.items()):
+            file = self.folder / f"{path}.parquet"
+            if not file.is_file() or file.stat().st_mtime < began - 1:
+                continue
+            del self._open[path]
+            self.conditions += 1
+            self._spent += self.costs.get(path, 0.0) if began else 0.0
+            name = path.partition("/sweeps/")[2].replace("/", ", ") or path
+            domain = path.partition("/sweeps/")[0].rpartition("results/")[2]
+            kept = ", kept" if not began else ""
+            yield self._dated(f"{domain}: {name}{kept}{self._left()}")
+
+    def _of_event(self, event: Mapping[str, Any]) -> Iterator[str]:
+        match event["event"]:
+            case "run_info":
+                self.total = event["stats"].get("total", 0)
+            case "job_info":
+                makes = event["resources"]["mem_mb"]  # which targets that gather others have not
+                words = event["rule_msg"] if makes else ""
+                self._messages[event["jobid"]] = (event["rule_name"], words or "")
+            case "job_finished":
+                rule, message = self._messages.get(event["job_id"], ("", ""))
+                yield from self.finished()
+                if message and rule != "adapt":
+                    yield self._dated(message)
+            case "progress":
+                self.done, self.total = event["done"], event["total"]
+            case "job_error":
+                log = ", ".join(event["log"] or [])
+                self.failed = f"the job {event['rule_name']} failed ({log})"
+            case "error":
+                self.errors += [e for e in [self._own(event)] if e]
+
+    def _own(self, event: Mapping[str, Any]) -> str:
+        """Snakemake's own message in one line; "" where a job has said why it failed."""
+        text = event.get("message") or ""
+        if any(words in text for words in _SAID_BEFORE):
+            return ""
+        if event.get("exception") in ("RuleException", "CalledProcessError", "SystemExit"):
+            return ""
+        if event.get("exception") == "LockException" or "could not be locked" in text.lower():
+            return (
+                "the folder is locked: another run of this study goes on, or one was "
+                "killed; in that case: orla run -- --unlock"
+            )
+        if event.get("exception") == "MissingInputException":
+            missing = text.rpartition("affected files:")[2].split()
+            return f"{', '.join(missing[:3])}: there is no such file; mend the path"
+        words = " ".join(text.split())
+        return words[:400]
+
+    def _left(self) -> str:
+        """How long the rest takes: by what the conditions so far took of what was foreseen."""
+        if not (self._to_do and self._spent):
+            return ""
+        rest = max(self._to_do - self._spent, sum(self.costs.get(path, 0.0) for path in self._open))
+        return f", about {duration(rest * (time.time() - self.began) / self._spent)} left"
+
+    def _dated(self, text: str) -> str:
+        return f"[{duration(time.time() - self.began):>7}] {text}"
+
+
+def duration(seconds: float) -> str:
+    """As "40 s", "2.4 min", "12 min" or "3 h 20 min"."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    if seconds < 570:
+        return f"{seconds / 60:.1f} min"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

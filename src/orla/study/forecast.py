@@ -1,0 +1,198 @@
+"""What the jobs of a study take: CPU seconds and disk, foreseen from its plan and its lengths."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from orla.engine.asked_memory import BESIDE, job_mb
+from orla.provenance.account import PROGRAM_S, START_S, Planned
+from orla.study.condition import Condition
+from orla.study.plan import STATIONARY, Plan
+
+# Steps of a session that nobody has read yet: half an hour of 50 ms.
+USUAL_STEPS = 36_000
+# Of jobs that adapt nothing, as measured: CPU seconds with the start of their process, more for
+# each condition of the study, and the most memory in megabytes.
+TORCH_MB = 650.0
+OF_JOB = {
+    "simulate": (8.0, 0.0, 370.0),
+    "download": (5.0, 0.0, 100.0),
+    "convert": (2.5, 0.0, 370.0),
+    "streams": (2.5, 0.0, 410.0),
+    "programs": (START_S, 0.0, TORCH_MB),
+    "drift": (6.0, 0.0, TORCH_MB),
+    "inspection": (4.0, 0.0, 400.0),
+    "truth_studies": (80.0, 0.0, 3800.0),
+    "truth_controls": (70.0, 0.0, 600.0),
+    "statistics": (3.0, 0.03, 510.0),
+    "verdict": (2.0, 0.0, 490.0),
+    "reports": (9.0, 0.05, 410.0),
+    "findings": (8.0, 0.0, 400.0),
+}
+# Of a job of adaptation, beside what `asked_memory` counts: what the allocator keeps.
+_KEPT_MB = 150.0
+# Rates by which a grid grows, usually.
+_GROWN = 1.0
+# Share of all epochs after which networks stop early, usually.
+_EPOCHS = 0.6
+# Megabytes of a condition's table and traces, of a network, and of reports.
+MB_CONDITION, MB_NETWORK, MB_REPORTS = 0.15, 0.06, 3.0
+# Of a step of a session that is converted to NWB, with some hundred units.
+MB_CONVERTED, CONVERTED = 0.001, ("nwb", "odoherty")
+_BYTES, _INPUTS = 8, 40
+
+
+class Forecast:
+    """What the jobs of a plan take, given how long its sessions are.
+
+    Args:
+        plan: the study's.
+        lengths: (steps of A, steps of B) by the folder of the streams; of one that is not there
+            the config's, or else `USUAL_STEPS`.
+    """
+
+    def __init__(self, plan: Plan, lengths: Mapping[str, tuple[int, int]] | None = None) -> None:
+        self.plan, self.lengths = plan, lengths or {}
+
+    def sessions(self, domain: str) -> tuple[int, int]:
+        """Steps of both sessions of a domain that has sessions."""
+        if domain in self.lengths:
+            return self.lengths[domain]
+        spec = self.plan.config["tasks"][self.plan.domains[domain][0]]
+        task = spec.get("simulated", {}).get("task", {})
+        bin_s = spec.get("preparation", {}).get("bin_s", 0.05)
+        seconds = (task.get(f"duration_{side}_s") for side in "ab")
+        return tuple(int(s / bin_s) if s else USUAL_STEPS for s in seconds)
+
+    def parts(self, c: Condition) -> tuple[int, int, int]:
+        """Steps of a condition's pretraining, adapt and held-out part."""
+        if not self.plan.declaration("task", c.task)["needs_files"]:
+            names = ("pretraining", "adapt", "heldout")
+            return tuple(self.plan.option("task", c.task, name) or 0 for name in names)
+        a, b = self.sessions(c.domain)
+        sizes = self.plan.config["tasks"][c.task].get("parts", {})
+        tail = sizes.get("tail_steps", 6250)
+        tail = tail if isinstance(tail, int) else int(tail * a)
+        if c.split == STATIONARY:
+            stream = sizes.get("tail_stream_steps", 5000)
+            stream = stream if isinstance(stream, int) else int(stream * tail)
+            return a - tail, stream, tail - stream
+        adapt = int(sizes.get("splits", {}).get(c.split, 0.5) * b)
+        return a - tail, adapt, b - adapt
+
+    def condition(self, c: Condition) -> float:
+        """CPU seconds of a condition's sweep, compiling apart."""
+        _, adapt, heldout = self.parts(c)
+        rates, hidden = len(self.plan.grid(c)), self._hidden(c.architecture)
+        stable, horizons = self.plan.config["stable_windows"], len(self.plan.horizons(c))
+        kind = "exact" if self.plan.exact(c.learner) else self.plan.cadence(c.learner)
+        models = c.seeds * (rates + _GROWN)
+        scored = (stable + horizons) * (0.2 * adapt + heldout)
+        planned = (
+            Planned(kind, steps=models * adapt, hidden=hidden),
+            Planned("scoring", steps=models * scored, hidden=hidden),
+        )
+        return sum(each.cpu_s for each in planned)
+
+    def networks(self, c: Condition, seeds: int) -> float:
+        """CPU seconds of the pretraining of so many networks of a condition."""
+        if not self.plan.takes_pretrained(c):
+            return 0.0
+        settings = self.plan.pretraining(c.architecture)
+        steps = self.parts(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"]) * seeds
+        kind = "pretraining" if settings["window"] > 1 else "step"
+        return Planned(kind, steps=steps, hidden=self._hidden(c.architecture)).cpu_s
+
+    def part(self, conditions: Sequence[Condition], pretrains: bool) -> float:
+        """CPU seconds of a job of adaptation, which may pretrain its networks itself."""
+        seeds = max(c.seeds for c in conditions)
+        first = self.networks(conditions[0], seeds) if pretrains else 0.0
+        return START_S + first + sum(map(self.condition, conditions))
+
+    def part_mb(self, conditions: Sequence[Condition]) -> float:
+        """Megabytes of a job of adaptation, without the compiler that runs beside it."""
+        most = self.plan.config["compute"]["batch_models"]
+        asked = (
+            job_mb(self.plan.job(c), n_in=_INPUTS, n_out=2, most=most, steps=max(self.parts(c)))
+            for c in conditions
+        )
+        return max(asked) / 1.1 - BESIDE / 1e6 + _KEPT_MB
+
+    def programs(self, conditions: Iterable[Condition]) -> float:
+        """CPU seconds to compile the loops of conditions, where none is kept."""
+        of = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
+        forward = {key[:3] for key in of}
+        apart = {key[:4] for key in of if self.plan.cadence(key[4]) == "window"}
+        return PROGRAM_S * (len(set(of)) + len(apart) + 2 * len(forward))
+
+    def megabytes(self, conditions: Iterable[Condition]) -> float:
+        """Megabytes of all results and reports."""
+        conditions, size = list(conditions), MB_REPORTS
+        for domain in {c.domain for c in conditions}:
+            task, _ = self.plan.domains[domain]
+            if self.plan.declaration("task", task)["needs_files"]:
+                spec, steps = self.plan.config["tasks"][task], sum(self.sessions(domain))
+                count = spec.get("preparation", {}).get("features", {}).get("count", 40)
+                converted = spec.get("source") in CONVERTED
+                size += steps * (count + 2) * _BYTES / 1e6 + converted * steps * MB_CONVERTED
+        size += MB_NETWORK * sum({c.networks: c.seeds for c in conditions}.values())
+        return size + MB_CONDITION * len(conditions)
+
+    def _hidden(self, network: str) -> int:
+        return self.plan.spec("architecture", network).get("hidden", 64)
+
+
+def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
+    """Steps of both sessions by the folder of their streams, where a file tells them quickly.
+
+    That is the streams' own, or else the recordings'; what cannot be read is left out.
+    """
+    results, found = Path(folder) / plan.config["pathvars"]["results"], {}
+    for domain, (task, pair) in plan.domains.items():
+        spec = plan.config["tasks"][task]
+        streams = results / domain / "streams.npz"
+        with suppress(OSError, KeyError, ValueError, zipfile.BadZipFile):
+            if streams.is_file():
+                found[domain] = tuple(_rows(streams, f"{side}_X") for side in "ab")
+            elif pair and spec.get("source") in ("binned", "nwb"):
+                source = spec[spec["source"]]
+                files = [Path(folder, source["files"][spec["pairs"][pair][side]]) for side in "ab"]
+                if spec["source"] == "binned":
+                    array = source.get("inputs", "counts")
+                    found[domain] = tuple(_rows(file, array) for file in files)
+                else:
+                    bin_s = spec.get("preparation", {}).get("bin_s", 0.05)
+                    found[domain] = tuple(int(_seconds(file) / bin_s) for file in files)
+    return found
+
+
+def _rows(path: Path, array: str) -> int:
+    """Rows of an array of an .npz, by its header alone."""
+    with zipfile.ZipFile(path) as file, file.open(f"{array}.npy") as one:
+        version = np.lib.format.read_magic(one)
+        reader = {(1, 0): np.lib.format.read_array_header_1_0}
+        return reader.get(version, np.lib.format.read_array_header_2_0)(one)[0][0]
+
+
+def _seconds(path: Path) -> float:
+    """Seconds of the longest SpatialSeries of an NWB file."""
+    spans = [0.0]
+
+    def look(_: str, item: Any) -> None:
+        if item.attrs.get("neurodata_type") != "SpatialSeries":
+            return
+        if "timestamps" in item:
+            spans.append(float(item["timestamps"][-1] - item["timestamps"][0]))
+        elif "starting_time" in item:
+            spans.append(len(item["data"]) / float(item["starting_time"].attrs["rate"]))
+
+    with h5py.File(path) as file:
+        file.visititems(look)
+    return max(spans)

@@ -1,0 +1,104 @@
+"""`orla new`: the folder of a study fits its recordings, and a mistake leaves nothing behind."""
+
+import shutil
+
+import pytest
+import yaml
+
+from orla.command import files, new
+from orla.command.studies import Study
+from orla.prereg import lock, reader
+
+SOURCES = {
+    "nwb": ("nwb", "day 1.nwb", "day 2.nwb"),
+    "binned": ("binned", "a.npz", "b.npz"),
+    "same": ("binned", "a.npz", "b.npz", "--columns", "same"),
+    "categories": ("binned", "labels.npz", "copy.npz"),
+    "odoherty": ("odoherty",),
+    "simulated": ("simulated",),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, source, monkeypatch):
+    shutil.copy(recordings / "labels.npz", recordings / "copy.npz")
+    folder = made(tmp_path / "my study", *SOURCES[source])
+    monkeypatch.chdir(folder)
+    plan = Study(folder).plan()
+    config = plan.config
+    assert config["name"] == "my-study" and config["plugins"] == ["plugins"]
+    spec = config["tasks"]["recordings"]
+    assert spec["source"] == SOURCES[source][0]
+    assert {c.learner for c in plan.conditions} >= {"immediate", "rtrl"} and len(
+        plan.conditions
+    ) == 4
+    assert config["statistics"]["main"] == "per_step"
+    # What a registration needs is written: the worked example can be read and is for this study.
+    example = folder / "prereg/gradient.yaml"
+    shutil.copy(folder / "prereg/example.yaml.txt", example)
+    known = reader.read(example)
+    assert known.studies == ("my-study",) and known.minus == ("rtrl", "immediate")
+    example.unlink()
+    lock.require([folder / "prereg"])
+    assert len((folder / "README.md").read_text().splitlines()) <= 10
+
+
+def test_what_it_writes_fits_the_recordings(made, recordings, tmp_path):
+    folder = made(tmp_path / "study", *SOURCES["binned"])
+    spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]
+    assert spec["preparation"]["bin_s"] == 0.1 and spec["preparation"]["transform"] == "sqrt"
+    assert spec["preparation"]["features"] == {"method": "pca", "count": 5, "own_fit": 0.2}
+    assert spec["binned"]["files"]["a"] == str(recordings / "a.npz")
+    folder = made(tmp_path / "other", *SOURCES["categories"])
+    spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
+    assert (spec["kind"], spec["inputs"], spec["boundaries"]) == (
+        "categories",
+        "emg",
+        {"changes": ["trial"]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "own", "cut", "updates"),
+    [(36_000, False, 200, 144), (7_768, False, 100, 62), (835, True, 10, 53), (200, True, 2, 64)],
+)
+def test_windows_leave_forty_updates(steps, own, cut, updates):
+    options = {"columns": "different"} if own else {"columns": "same"}
+    pair = files.Pair("binned", ("a", "b"), (steps, steps), 90, 80, options=options)
+    given = new.settings(pair, "study")
+    assert (given["cut"], given["updates"], given["count"]) == (cut, updates, new.MOST_INPUTS)
+    assert updates >= new.UPDATES
+    assert all(step % cut == 0 for step in given["horizons"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("nwb", "day 1.nwb"), "a study takes two files"),
+        (("nwb", "day 1.nwb", "day 1.nwb"), "you gave 1"),
+        (("nwb", "day 1.nwb", "gone.nwb"), "gone.nwb: there is no such file; mend the path"),
+        (("nwb", "day 1.nwb", "a.npz"), "a.npz: --from nwb reads .nwb files; take --from binned"),
+        (("nbw", "day 1.nwb", "day 2.nwb"), 'the nearest is "nwb"'),
+        (("simulated", "a.npz"), "are made, not read"),
+        (("binned", "odd.npz", "odd.npz"), "you gave 1"),
+        (("binned", "odd.npz", "a.npz"), "which array holds the inputs? There are signal, bin_s"),
+        (("binned", "a.npz", "b.npz", "--target", "gone"), "no array gone; there are counts"),
+        (("nwb", "day 1.nwb", "day 2.nwb", "--target", "vel"), "--target says nothing about nwb"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, given, words):
+    with pytest.raises(SystemExit):
+        made(tmp_path / "study", *given)
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1 and words in said, said
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_is_there_is_kept(made, tmp_path, capsys):
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "mine").write_text("x")
+    with pytest.raises(SystemExit):
+        made(folder, "simulated")
+    assert "is there already" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["study", "mine"]

@@ -1,0 +1,106 @@
+"""The commands of a study's folder with the real Snakemake, before anything is trained."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from orla.__main__ import main
+from orla.command import logger
+from orla.command.studies import Study
+
+
+@pytest.fixture(scope="module")
+def study(made, tmp_path_factory):
+    """A study of two NWB files, in a folder with a space in its name."""
+    folder = tmp_path_factory.mktemp("of mine") / "my study"
+    return made(folder, "nwb", "day 1.nwb", "day 2.nwb")
+
+
+def refused(capsys, *arguments):
+    with pytest.raises(SystemExit) as ended:
+        main([*map(str, arguments)])
+    said = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 1 and said[-1].startswith("error: "), said
+    return said[-1]
+
+
+def test_a_failure_is_one_line_and_the_last(study, capsys):
+    config, text = study / "config.yaml", (study / "config.yaml").read_text()
+    for old, new, words in (
+        ("day 1.nwb", "gone.nwb", "gone.nwb: there is no such file; mend the path"),
+        ("optimizers: [adam]", "optimizers: [adma]", 'the nearest is "adam"'),
+        ("count: 6", "count: 60", "fewer than the 60 inputs asked for"),
+    ):
+        config.write_text(text.replace(old, new))
+        assert words in refused(capsys, "run", "prepared", "--directory", study)
+    config.write_text(text)
+    assert "unrecognized" in refused(capsys, "run", "--directory", study, "--", "--nonsense")
+
+
+def test_plan_inspect_and_what_is_there_after(study, capsys, monkeypatch):
+    monkeypatch.chdir(study.parent)
+    main(["plan", str(study)])
+    told = capsys.readouterr().out
+    assert "1 streams" in told and "4 conditions to adapt" in told
+    assert [line.split()[0] for line in told.splitlines()] == [
+        "jobs",
+        "CPU",
+        "time",
+        "memory",
+        "disk",
+    ]
+    with pytest.raises(SystemExit) as ended:
+        main(["inspect", "--directory", str(study)])
+    told = capsys.readouterr()
+    assert ended.value.code == 0
+    assert "A: day_1" in told.out and "a ridge decoder" in told.out
+    assert [line.partition("] ")[2] for line in told.err.splitlines()][-3:-1] == [
+        "Decoding each session by the other",
+        "Writing the drift report reports/sessions/index.html",
+    ]
+    page = (study / "reports/sessions/index.html").read_text()
+    assert "a ridge decoder" in page and "No difference between learners" not in page
+    main(["plan", str(study)])
+    assert "1 streams" not in capsys.readouterr().out
+    assert "there is no answer yet; make one with: orla run" in refused(capsys, "show", study)
+
+
+def test_outside_of_a_study_the_way_in_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in ("run", "plan", "inspect", "show"):
+        assert "has no config.yaml" in (said := refused(capsys, command)) and "orla new" in said
+    monkeypatch.setattr("orla.__file__", str(tmp_path / "site-packages/orla/__init__.py"))
+    (tmp_path / "config.yaml").write_text("")
+    assert "gone.yaml: there is no such file" in refused(capsys, "plan", "gone.yaml")
+    with pytest.raises(Exception, match="install orla from its checkout"):
+        Study(tmp_path).command("all")
+
+
+def test_ctrl_c_takes_two_lines_and_leaves_no_lock(study):
+    environment = os.environ | {"PYTHONPATH": Study.environment()["PYTHONPATH"]}
+    command = [sys.executable, "-m", "orla", "run", "--directory", str(study)]
+    begun = subprocess.Popen(
+        command,
+        env=environment | {"ORLA_CACHE": str(study / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    first = begun.stderr.readline()  # Snakemake has read the workflow by then
+    time.sleep(1.0)
+    begun.send_signal(signal.SIGINT)
+    said = begun.stderr.read()
+    assert begun.wait() == 130 and "conditions to adapt" in first
+    assert "Traceback" not in said
+    last = said.rstrip().splitlines()[-2:]
+    assert last[0].startswith("Stopped: ") and last[1].startswith("Go on with the same command")
+    assert not [*(study / ".snakemake/locks").glob("*")]
+
+
+def test_the_logger_is_found_where_the_environment_says():
+    paths = Study.environment()["PYTHONPATH"].split(os.pathsep)
+    assert {*logger.__path__} <= {*paths}

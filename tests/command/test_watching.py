@@ -1,0 +1,96 @@
+"""What a run is told as, from lines that Snakemake's events and jobs write."""
+
+import json
+
+import pytest
+
+from orla.command.run import reason
+from orla.command.watching import MARK, Watch, duration
+
+
+def event(name, **fields):
+    return MARK + json.dumps({"event": name, **fields})
+
+
+def told(watch, *lines):
+    return [said.partition("] ")[2] for line in lines for said in watch.lines(line)]
+
+
+def test_a_job_is_a_line_when_it_is_done(tmp_path):
+    watch = Watch(tmp_path)
+    lines = [event("run_info", stats={"streams": 1, "all": 1, "total": 2})]
+    for jobid, rule, words, mb in (
+        (1, "streams", "Making the streams", 9),
+        (0, "all", "All", None),
+    ):
+        job = {"jobid": jobid, "rule_name": rule, "rule_msg": words, "resources": {"mem_mb": mb}}
+        lines.append(event("job_info", **job))
+    lines += [event("job_finished", job_id=1), event("job_finished", job_id=0)]
+    assert told(watch, *lines, event("progress", done=2, total=2)) == ["Making the streams"]
+    assert (watch.done, watch.total) == (2, 2)
+
+
+def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
+    paths = [f"results/task/sweeps/rnn/{name}/adam/80-20" for name in ("immediate", "rtrl")]
+    watch = Watch(tmp_path, {paths[0]: 10.0, paths[1]: 30.0})
+    said = [
+        "orla: 2 conditions to adapt in 1 jobs: about 40 s on 1 core (CPU 40 s)",
+        f"orla: 1 of 2: {paths[0]}",
+        "rtrl + adam, 80-20: 26800 of 55800, 00:10 gone, 00:10 left",
+        "orla: RNN, forward: compiled before, loaded in 1.4 s",
+    ]
+    assert told(watch, *said) == [said[0].removeprefix("orla: "), said[2]]
+    assert [*watch.finished()] == [] and watch.conditions == 0
+    (tmp_path / paths[0]).parent.mkdir(parents=True)
+    (tmp_path / f"{paths[0]}.parquet").write_text("")
+    watch.began -= 20.0  # 10 of 29 CPU seconds, a program being kept, in 20 s
+    [line] = watch.finished()
+    assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 38 s left"
+    assert [*watch.finished()] == [] and watch.conditions == 1
+    told(watch, f"orla: 2 of 2: {paths[1]}, kept")
+    (tmp_path / paths[1]).parent.mkdir(parents=True)
+    (tmp_path / f"{paths[1]}.parquet").write_text("")
+    assert "80-20, kept" in next(watch.finished())
+
+
+JOB_FAILED = event("job_error", jobid=1, rule_name="streams", log=["results/logs/streams.log"])
+AT_LEAST = "WorkflowError: At least one job did not complete successfully."
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            ["error: day_2: too short", JOB_FAILED, event("error", message=AT_LEAST)],
+            "day_2: too short",
+        ),
+        (
+            [JOB_FAILED, event("error", message=AT_LEAST)],
+            "the job streams failed (results/logs/str",
+        ),
+        (
+            [
+                event(
+                    "error",
+                    exception="MissingInputException",
+                    message="Missing input files:\n    affected files:\n        a.nwb",
+                )
+            ],
+            "a.nwb: there is no such file; mend the path",
+        ),
+        ([event("error", exception="LockException", message="Error: Directory")], "-- --unlock"),
+        (["__main__.py: error: unrecognized arguments: --x"], "unrecognized arguments: --x"),
+        (["usage: snakemake"], "Snakemake ended with status 1"),
+    ],
+)
+def test_the_reason_is_one_line(tmp_path, lines, words):
+    watch = Watch(tmp_path)
+    assert told(watch, *lines) == []
+    assert reason(watch, 1, tmp_path / "log").startswith(words) or words in reason(watch, 1, "log")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(4.4, "4 s"), (130, "2.2 min"), (1800, "30 min"), (9000, "2 h 30 min")]
+)
+def test_durations_are_read_at_a_glance(seconds, words):
+    assert duration(seconds) == words

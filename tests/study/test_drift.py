@@ -1,0 +1,124 @@
+"""The drift report against decoders written out, on sessions whose drift is known."""
+
+import numpy as np
+import pytest
+
+from orla import catalogue
+from orla.sessions.streams import Streams
+from orla.study import drift
+from orla.tasks.stream import Stream
+
+STEPS, INPUTS = 1500, 12
+
+
+def stream(seed, order=None, categories=False, scored=None):
+    """Inputs that tell the targets of two steps ago, in another order of columns."""
+    rng = np.random.default_rng(seed)
+    hidden = np.cumsum(rng.normal(size=(STEPS + 2, 2)), axis=0)
+    hidden = hidden - np.convolve(hidden[:, 0], np.ones(50) / 50, "same")[:, None] * [1, 0]
+    hidden = (hidden - hidden.mean(0)) / hidden.std(0)
+    mixing = np.random.default_rng(0).normal(size=(2, INPUTS))
+    X = hidden[2:] @ mixing + rng.normal(size=(STEPS, INPUTS))
+    X = X if order is None else X[:, order]
+    Y = (hidden[:-2, 0] > 0).astype(np.int64) if categories else hidden[:-2]
+    return Stream(X, Y, scored)
+
+
+def streams(order=None, **how):
+    dataset = {
+        "kept": {
+            side: {"steps": STEPS, "scored": STEPS, "units": 12, "of_units": 20} for side in "ab"
+        }
+    }
+    categories = 2 if how.get("categories") else None
+    return Streams(stream(1, **how), stream(2, order, **how), 0.05, dataset, categories)
+
+
+def task(**source):
+    pairs, parts = (
+        {"one": {"a": "a", "b": "b"}},
+        {"cut": 20, "tail_steps": 0.3, "tail_stream_steps": 0.5},
+    )
+
+    return catalogue.make("task", {"kind": "recordings", "pairs": pairs, "parts": parts, **source})
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["values", "categories"])
+def reports(request):
+    """The report without drift, and with the inputs in the reverse order: {measure, at: row}."""
+    made = {}
+    for name, order in (("same", None), ("reversed", np.arange(INPUTS)[::-1])):
+        frame = drift.table(task(), streams(order, categories=request.param), "80-20")
+        made[name] = {(r["measure"], r["at"]): r for r in frame.to_dict("records")}
+    return made
+
+
+def test_a_drift_that_was_made_is_seen_and_none_where_there_is_none(reports):
+    same, other = reports["same"], reports["reversed"]
+    assert abs(same["loss", "5"]["value"]) < 0.1 and other["loss", "5"]["low"] > 0.2
+    assert same["a_to_b", "5"]["value"] > other["a_to_b", "5"]["value"] + 0.2
+    assert same["tuning", ""]["value"] > 0.9 > other["tuning", ""]["value"]
+    # Reordered inputs are as good to a decoder that is fitted on them.
+    assert other["within_b", "5"]["value"] == pytest.approx(
+        same["within_b", "5"]["value"], abs=0.02
+    )
+    for report in reports.values():
+        assert report["within_a", "5"]["value"] > report["within_a", "1"]["value"]
+        assert report["chance", ""]["value"] < report["within_b", "5"]["value"] - 0.2
+    assert 60 < other["ceiling", ""]["value"] < 140
+
+
+def test_a_decoder_is_ridge_regression_on_what_was_read():
+    part = drift.Part(stream(1, scored=np.arange(STEPS) % 7 > 0))
+    decoder = drift.Decoder(part, 2)
+    X, Y, steps = part.stream.X, part.stream.Y, np.flatnonzero(part.stream.scored)
+    rows = np.hstack(
+        [X[steps], np.where(steps[:, None] > 0, X[steps - 1], 0.0), np.ones((len(steps), 1))]
+    )
+    penalty = decoder.penalty * np.diag([1.0] * 24 + [0.0])
+    weights = np.linalg.solve(rows.T @ rows + penalty, rows.T @ Y[steps])
+    np.testing.assert_allclose(decoder.weights, weights, rtol=1e-8)
+    scored = decoder.on(part)
+    np.testing.assert_allclose(scored.outputs, rows @ weights, rtol=1e-6, atol=1e-9)
+    left = ((rows @ weights - Y[steps]) ** 2).sum(0) / ((Y[steps] - Y[steps].mean(0)) ** 2).sum(0)
+    assert scored.score() == pytest.approx(1 - left.mean())
+
+
+def test_the_interval_of_a_mean_is_the_usual_one_of_its_blocks():
+    hits = np.random.default_rng(0).integers(0, 2, 400)
+    scored = drift.Scored(np.eye(2)[hits], np.eye(2)[np.ones(400, int)], True)
+    blocks = hits.reshape(drift.BLOCKS, -1).mean(1)
+    half = 2.093 * blocks.std(ddof=1) / np.sqrt(drift.BLOCKS)
+    found = drift.differing(scored)
+    assert found == pytest.approx((hits.mean(), hits.mean() - half, hits.mean() + half), abs=1e-3)
+    assert drift.differing(scored, scored) == pytest.approx((0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("columns", ["different", "same"])
+def test_what_own_components_make_is_told_apart(tmp_path, columns):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(4.0, (STEPS, INPUTS))  # whose components are no more than chance
+    np.savez(tmp_path / "a.npz", counts=counts, vel=counts[:, :2].astype(float), bin_s=0.05)
+    source = {"files": {"a": "a.npz", "b": "b.npz"}, "columns": columns}
+    features = {"method": "pca", "count": INPUTS}
+    chosen = task(source="binned", binned=source, preparation={"features": features})
+    made = drift.made_by_components(chosen, tmp_path / "a.npz", "80-20")
+    if columns == "same":
+        assert made is None
+    else:
+        assert made.low > 0.3
+
+
+def test_what_files_say_of_themselves_is_told(tmp_path):
+    np.savez(tmp_path / "a.npz", counts=np.ones((3, 2)), bin_s=0.1, date="2015-07-21")
+    rows = [*drift.session_facts(streams(), ("first", "second"), [tmp_path / "a.npz"])]
+    assert ("about", "a", "date 2015-07-21") in [(m, at, words) for m, at, _, words in rows]
+    assert [at for m, at, *_ in rows if m == "session"] == ["a", "b"]
+
+
+def test_updates_and_registrations_are_the_studys():
+    study = {"session": "AB", "strides": {"x": 1, "y": 20}, "registrations": {"claim": "too few"}}
+    frame = drift.table(task(), streams(), "80-20", study=study)
+    updates = frame[frame["measure"] == "updates"].set_index("at")["value"].to_dict()
+    assert updates == {"x": 1200, "y": 60}
+    assert frame[frame["measure"] == "registration"]["words"].tolist() == ["too few"]

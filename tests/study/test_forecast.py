@@ -1,0 +1,77 @@
+"""What a study takes, foreseen: in proportion to its work, from lengths that files tell."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from running import ROOT
+
+from orla.engine.asked_memory import job_mb
+from orla.provenance.account import PROGRAM_S, START_S, STEP_US
+from orla.study.config import checked
+from orla.study.forecast import Forecast, lengths
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+
+
+def of(plan, learner, **keys):
+    keys = {
+        "domain": "recordings",
+        "architecture": "rnn",
+        "split": "80-20",
+        "optimizer": "adam",
+    } | keys
+    return next(
+        c
+        for c in plan.conditions
+        if c.learner == learner and all(getattr(c, k) == v for k, v in keys.items())
+    )
+
+
+def test_time_follows_the_work(plan):
+    forecast = Forecast(plan, {"recordings": (20_000, 10_000)})
+    rtrl = of(plan, "rtrl")
+    assert forecast.parts(rtrl) == (13_750, 8_000, 2_000)
+    # Three rates and one more of each seed; frozen weights scored on a fifth and what follows.
+    learned = rtrl.seeds * 4 * 8_000 * STEP_US["exact"] * 1e-6
+    scored = rtrl.seeds * 4 * 10 * (1_600 + 2_000) * STEP_US["scoring"] * 1e-6
+    assert forecast.condition(rtrl) == pytest.approx(learned + scored)
+    longer = Forecast(plan, {"recordings": (20_000, 20_000)})
+    assert longer.condition(rtrl) == pytest.approx(2 * forecast.condition(rtrl), rel=1e-6)
+    alone = forecast.part([rtrl], pretrains=False)
+    assert alone == pytest.approx(START_S + forecast.condition(rtrl))
+    assert forecast.part([rtrl], pretrains=True) > alone
+    assert forecast.condition(of(plan, "immediate")) < 0.2 * forecast.condition(rtrl)
+
+
+def test_programs_memory_and_disk(plan):
+    forecast = Forecast(plan)
+    two = [of(plan, "immediate"), of(plan, "tbptt-200-200")]
+    # A loop each, the update of a window, and a network's pretraining and forward pass.
+    assert forecast.programs(iter(two)) == PROGRAM_S * 5
+    asked = job_mb(plan.job(two[0]), n_in=40, n_out=2, most=5)
+    assert 0.3 * asked < forecast.part_mb(two) < asked
+    assert forecast.megabytes(two) < forecast.megabytes(plan.conditions)
+
+
+def test_lengths_are_those_of_the_files(plan, tmp_path):
+    config = plan.config | {"pathvars": {**plan.config["pathvars"], "results": "results"}}
+    spec = {
+        **config["tasks"]["recordings"],
+        "source": "binned",
+        "binned": {"files": {"indy_20160630_01": "a.npz", "indy_20170131_02": "b.npz"}},
+    }
+    binned = type(plan)(config | {"tasks": {**config["tasks"], "recordings": spec}}, plan.declared)
+    assert "recordings" not in lengths(binned, tmp_path)
+    for name, steps in (("a", 30), ("b", 20)):
+        np.savez(tmp_path / f"{name}.npz", counts=np.ones((steps, 3)))
+    assert lengths(binned, tmp_path)["recordings"] == (30, 20)
+    streams = Path(tmp_path / "results/recordings/streams.npz")
+    streams.parent.mkdir(parents=True)
+    np.savez(streams, a_X=np.ones((7, 2)), b_X=np.ones((6, 2)))
+    assert lengths(binned, tmp_path)["recordings"] == (7, 6)
+    assert Forecast(plan).sessions("recordings") == (26_700, 16_500)  # as the config simulates

@@ -1,0 +1,31 @@
+"""Tell how far the sessions of each pair drift apart."""
+
+import pandas as pd
+
+from orla import catalogue
+from orla.jobs import job
+from orla.provenance import collect
+from orla.provenance.tables import write_table
+from orla.sessions.streams import Streams
+from orla.study import drift
+
+params, output = snakemake.params, snakemake.output.table
+with job(snakemake.log[0], output, "statistics", params.plugins):
+    tables, datasets = [], {}
+    given = zip(snakemake.input.streams, params.pairs, params.files, strict=True)
+    for path, pair, files in given:
+        streams, task = Streams.load(path), catalogue.make("task", pair["settings"])
+        datasets[pair["domain"]] = streams.dataset
+        tables.append(
+            drift.table(
+                task,
+                streams,
+                pair["split"],
+                files,
+                {"session": pair["sessions"], **{k: pair[k] for k in ("strides", "registrations")}},
+            ).assign(task=pair["task"], pair=pair["pair"])
+        )
+    config = {"pairs": params.pairs}
+    source = collect.collect("orla.study.drift", config=config, datasets=datasets)
+    frame = pd.concat(tables, ignore_index=True)
+    write_table(frame, output, source, snakemake.input)
