@@ -68,3 +68,30 @@ def test_a_file_of_other_things_is_named(tmp_path):
     write_arrays({"a_X": np.ones((3, 2))}, tmp_path / "sweep.npz", {})
     with pytest.raises(OrlaError, match=r"sweep\.npz: no streams \("):
         Streams.load(tmp_path / "sweep.npz")
+
+
+TASK = {"kind": "recordings", "pairs": {"indy": {"a": "a", "b": "b", "seed": 1}}}
+TASK |= {"parts": {"tail_steps": 9, "cut": 5}, "preparation": {"features": {"count": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"pairs": {"indy": {"a": "a", "b": "b", "seed": 2}}}, "pairs.indy.seed is 1, not 2"),
+        ({"pairs": {"indy": {"a": "b", "b": "a", "seed": 1}}}, "pairs.indy.a is 'a', not 'b'"),
+        ({"parts": {"tail_steps": 8}}, "parts.tail_steps is 9, not 8"),
+        ({"simulated": {"seed": 0}}, "simulated.seed is None, not 0"),
+        ({"parts": {"tail_steps": 9, "cut": 50}}, ""),
+    ],
+)
+def test_streams_of_other_settings_are_refused_by_name(tmp_path, change, told):
+    path = tmp_path / "streams.npz"
+    streams().write(path, TASK)
+    if told:
+        with pytest.raises(OrlaError, match=rf"{path}: made of other settings \({told}\); delete"):
+            Streams.read(path, TASK | change)
+    else:
+        assert Streams.read(path, TASK | change).bin_s == streams().bin_s
+    streams().save(path)
+    with pytest.raises(OrlaError, match=r"kind is None, not 'recordings'"):
+        Streams.read(path, TASK)

@@ -8,6 +8,7 @@ from orla.errors import OrlaError, one_line
 from orla.prereg import documents
 from orla.programs import store
 from orla.provenance.code import code_hash, files_of
+from orla.sessions.streams import stream_settings
 from orla.study.config import checked
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, STATIONARY, parts_of

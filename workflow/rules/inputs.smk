@@ -15,14 +15,6 @@ def settings_of(domain):
     return recording(task, pair, *keys) if pair else STUDY["tasks"][task]
 
 
-def stream_settings(w):
-    """What the streams depend on: of the parts on session A's tail alone."""
-    spec = settings_of(w.domain)
-    if "parts" in spec:
-        spec["parts"] = {k: v for k, v in spec["parts"].items() if k == "tail_steps"}
-    return spec
-
-
 def splits_of(w):
     """The splits of a stream that are run, and the horizons at which models of each are scored."""
     horizons = {}

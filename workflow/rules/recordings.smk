@@ -52,7 +52,7 @@ rule streams:
     resources:
         mem_mb=2000,
     params:
-        task=stream_settings,
+        task=lambda w: stream_settings(settings_of(w.domain)),
         parts=lambda w: {k: v for k, v in settings_of(w.domain).items() if k == "parts"},
         splits=splits_of,
         pair=lambda w: PAIRS[w.domain]["pair"],

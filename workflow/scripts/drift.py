@@ -14,7 +14,10 @@ with job(snakemake.log[0], output, "statistics", params.plugins):
     tables, datasets = [], {}
     given = zip(snakemake.input.streams, params.pairs, params.files, strict=True)
     for path, pair, files in given:
-        streams, task = Streams.load(path), catalogue.make("task", pair["settings"])
+        streams, task = (
+            Streams.read(path, pair["settings"]),
+            catalogue.make("task", pair["settings"]),
+        )
         datasets[pair["domain"]] = streams.dataset
         tables.append(
             drift.table(

@@ -16,4 +16,4 @@ with job(snakemake.log[0], snakemake.output.streams, "simulating"):
     for split, horizons in params.splits.items():
         episode = whole.cut(streams, split)
         require_horizons(horizons, episode.window, len(episode.adapt), split)
-    streams.save(snakemake.output.streams)
+    streams.write(snakemake.output.streams, params.task)

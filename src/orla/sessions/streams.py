@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
+from orla.errors import OrlaError
 from orla.tasks.stream import Sealed, Stream
+
+_SETTINGS = "settings"
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,7 @@ class Streams(Sealed):
         a: the session to pretrain on, X (steps, n_in).
         b: the session to adapt to, with the same inputs and outputs.
         bin_s: seconds a step.
-        dataset: name, source, simulated (bool), label, features, and how much was kept.
+        dataset: name, source, simulated (bool), label, features, and an account of each session.
         categories: number of categories where targets are categories; None for values.
     """
 
@@ -30,3 +35,43 @@ class Streams(Sealed):
     def n_out(self) -> int:
         """Outputs of a network: columns of Y, or the number of categories."""
         return self.a.Y.shape[1] if self.categories is None else self.categories
+
+    def write(self, path: Path | str, task: Mapping[str, Any]) -> None:
+        """`save`, with the settings of the task's specification that streams depend on."""
+        settings = {_SETTINGS: stream_settings(task)}
+        type(self)(**{**vars(self), "dataset": self.dataset | settings}).save(path)
+
+    @classmethod
+    def read(cls, path: Path | str, task: Mapping[str, Any]) -> Self:
+        """`load`, of a pair of a task as it is specified.
+
+        Raises:
+            OrlaError: As in `load`, or the streams are of other settings, such as another seed.
+        """
+        streams = cls.load(path)
+        held = dict(_leaves(streams.dataset.get(_SETTINGS, {})))
+        asked = dict(_leaves(stream_settings(task)))
+        for name in sorted({*held, *asked}):
+            if (has := held.get(name)) != (wanted := asked.get(name)):
+                raise OrlaError(
+                    f"{path}: made of other settings ({name} is {has!r}, not {wanted!r}); delete "
+                    "it and run again"
+                )
+        return streams
+
+
+def stream_settings(task: Mapping[str, Any]) -> dict[str, Any]:
+    """What the streams of a pair depend on: of the parts, session A's tail alone."""
+    if "parts" not in task:
+        return dict(task)
+    tail = {name: value for name, value in task["parts"].items() if name == "tail_steps"}
+    return {**task, "parts": tail}
+
+
+def _leaves(settings: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Path and value of everything in nested settings."""
+    if isinstance(settings, Mapping):
+        for key, value in settings.items():
+            yield from _leaves(value, f"{name}.{key}".removeprefix("."))
+    else:
+        yield name, list(settings) if isinstance(settings, tuple) else settings

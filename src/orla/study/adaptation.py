@@ -63,7 +63,7 @@ class Episodes(dict[str, Episode]):
     def __missing__(self, split: str) -> Episode:
         task = catalogue.make("task", self.task)
         if self.files:
-            self[split] = task.cut(Streams.load(*self.files), split)
+            self[split] = task.cut(Streams.read(*self.files, self.task), split)
         else:
             self[split] = task.episode(split, range(self.seeds))
         return self[split]
