@@ -138,8 +138,9 @@ def test_another_source_file_touches_what_depends_on_it(folder, monkeypatch, cha
 
 def test_other_data_arithmetic_or_machines_touch_every_condition(folder, monkeypatch):
     one = {"last-layer sgd": JOBS["last-layer sgd"]}
-    assert folder.adapted(one, task=TASK | {"frequency": 0.03}) == set(one)
-    assert folder.adapted(one) == set(one)
+    for change in ({"frequency": 0.03}, {"adapt": 2 * TASK["adapt"]}):
+        assert folder.adapted(one, task=TASK | change) == set(one)
+        assert folder.adapted(one) == set(one)
     assert folder.adapted(one, compute=COMPUTE | {"batch_models": 3}) == set(one)
     monkeypatch.setattr(collect.platform, "platform", lambda: "another")
     assert folder.adapted(one, compute=COMPUTE | {"batch_models": 3}) == set(one)
@@ -165,7 +166,17 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
     adaptation.write_networks(asked, episodes, str(path), COMPUTE)
     assert networks.provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
     assert read_table(path.with_suffix(".parquet"))["epoch"].max() == 1
+    longer = adaptation.Episodes(TASK | {"pretraining": 2 * TASK["pretraining"]}, None, 2)
+    adaptation.write_networks(PRETRAINED, longer, str(path), COMPUTE)
+    assert path.read_bytes() != before
     path.write_bytes(before[:-1])
     adaptation.write_networks(PRETRAINED, episodes, str(path), COMPUTE)
     assert path.read_bytes() == before
     assert "pretrained again: " in capsys.readouterr().err
+
+
+def test_of_recordings_a_condition_depends_on_its_own_split_and_networks_on_none():
+    parts = {"cut": 5, "tail_steps": 9, "splits": {"80-20": 0.8, "50-50": 0.5}}
+    episodes = adaptation.Episodes({"kind": "recordings", "parts": parts}, "streams.npz", 2)
+    assert episodes.settings("80-20")["parts"] == parts | {"splits": {"80-20": 0.8}}
+    assert episodes.settings()["parts"] == {"tail_steps": 9}
