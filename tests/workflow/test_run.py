@@ -1,6 +1,7 @@
 """The real Snakemake on config/tiny.yaml: one run, and what follows from a change."""
 
 import hashlib
+import os
 import re
 import shutil
 import zipfile
@@ -15,6 +16,7 @@ import pytest
 import yaml
 from running import ROOT, Study, merged
 
+from orla import __main__ as program
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.provenance.arrays import read_arrays
@@ -228,6 +230,58 @@ def test_one_flipped_byte_is_one_line(finished, tmp_path, damaged, read, target)
         (copy.folder / RESULTS / target).unlink()
         line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
         assert damaged in line and "delete it and run" in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, {}),
+        (
+            {"tasks": {"recordings": {"simulated": {"seed": 7}}}},
+            {"recordings/streams.npz": "made of other settings (simulated.seed is 1, not 7)"},
+        ),
+        (
+            {"pretraining": {"max_epochs": 9}},
+            {f"recordings/pretraining/rnn/float64.{end}": "(pretraining.max_epochs is 3, not 9)"
+             for end in ("parquet", "safetensors")},
+        ),
+        (
+            {"tasks": {"recordings": {"parts": {"splits": {"80-20": 0.7}}}}},
+            {f"recordings/sweeps/rnn/{learner}/{optimizer}/80-20.{end}": "(task.parts.splits.80-20"
+             for learner in ("immediate", "tbptt-200-200") for optimizer in ("adam", "sgd")
+             for end in ("npz", "parquet")},
+        ),
+    ],
+    ids=["as it is", "seed", "pretraining", "split"],
+)  # fmt: skip
+def test_every_result_of_another_study_is_named(study, monkeypatch, capsys, changes, told):
+    study.changed(**changes)
+    monkeypatch.chdir(study.folder)
+    command = ["verify", "--configfile", "overlay.yaml"]
+    if not told:
+        program.main(command)
+        assert "results are whole and what is asked for" in capsys.readouterr().out
+        return
+    with pytest.raises(SystemExit):
+        program.main(command)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(told)
+    for line, (name, words) in zip(lines, sorted(told.items()), strict=True):
+        assert line.startswith(f"{RESULTS}/{name}: ") and words in line, line
+
+
+def test_a_result_that_was_changed_with_its_old_time_is_found(copy, monkeypatch, capsys):
+    path = copy.folder / RESULTS / "recordings/pretraining/rnn/float64.safetensors"
+    held, time = bytearray(path.read_bytes()), path.stat()
+    held[-1] ^= 1
+    path.write_bytes(held)
+    os.utime(path, ns=(time.st_atime_ns, time.st_mtime_ns))
+    monkeypatch.chdir(copy.folder)
+    with pytest.raises(SystemExit):
+        program.main(["verify", "--configfile", "overlay.yaml"])
+    assert "float64.safetensors: differs from its own digest" in capsys.readouterr().out
+    line = copy.refused(f"{RESULTS}/verdicts.parquet", "--forcerun", "verdict")
+    assert "float64.safetensors: differs from its own digest" in line
 
 
 def simulated(study, folder):

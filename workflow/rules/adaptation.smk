@@ -21,7 +21,7 @@ rule programs:
         # Task, folder of the streams or "", and job of one condition for each program.
         conditions=[
             (
-                settings_of(c.domain),
+                PLAN.task_settings(c.domain),
                 f"{RESULTS}/{c.domain}/streams.npz" if c.domain in PAIRS else "",
                 PLAN.job(c) | {"seeds": 1},
             )
@@ -47,7 +47,7 @@ rule pretrain:
     resources:
         mem_mb=4000,
     params:
-        task=lambda w: settings_of(w.domain),
+        task=lambda w: PLAN.task_settings(w.domain),
         episodes=seeds_of,
         pretraining=pretraining_of,
         networks=lambda w, output: output.networks,
@@ -76,7 +76,7 @@ rule adapt:
     resources:
         mem_mb=adaptation_mb,
     params:
-        task=lambda w: settings_of(w.domain),
+        task=lambda w: PLAN.task_settings(w.domain),
         episodes=seeds_of,
         pretraining=pretraining_of,
         networks=lambda w: f"{RESULTS}/{w.domain}/pretraining/{w.network}/{w.precision}.safetensors",

@@ -1,20 +1,6 @@
 # What each job is given: files, settings, code and memory. Rules stand in the other files.
 
 
-def recording(task, pair, *keys):
-    """A task's specification with one pair, its source and the settings under `keys`."""
-    spec = STUDY["tasks"][task]
-    shared = {k: spec[k] for k in ("kind", "source", spec["source"], *keys) if k in spec}
-    return shared | {"pairs": {pair: spec["pairs"][pair]}}
-
-
-def settings_of(domain):
-    """The specification of a stream's task; of a recording, with its own pair alone."""
-    task, pair = PLAN.domains[domain]
-    keys = ("recording", "step", "pool", "preparation", "parts")
-    return recording(task, pair, *keys) if pair else STUDY["tasks"][task]
-
-
 def splits_of(w):
     """The splits of a stream that are run, and the horizons at which models of each are scored."""
     horizons = {}
@@ -104,7 +90,7 @@ def seeds_of(w):
 def code_on(w, module, parts):
     """A hash of a module, and of parts with a stream's task and the losses, one of which it names."""
     losses = [("loss", name) for name in PLAN.declared["loss"]]
-    task = ("task", settings_of(w.domain)["kind"])
+    task = ("task", PLAN.task_settings(w.domain)["kind"])
     return code(module, parts=sorted({*parts, *losses, task}))
 
 
@@ -120,7 +106,7 @@ def adaptation_code(w):
 
 def adaptation_mb(w, attempt):
     """What the memory model predicts of the largest condition, doubled after a killed job."""
-    preparation = settings_of(w.domain).get("preparation", {})
+    preparation = PLAN.task_settings(w.domain).get("preparation", {})
     inputs = preparation.get("features", {}).get("count", MOST_INPUTS)
     with one_line():
         return attempt * max(
@@ -174,8 +160,8 @@ def drift_of(domain):
         "task": pair["task"],
         "pair": pair["pair"],
         "sessions": [pair["a"], pair["b"]],
-        "split": max({c.split for c in here}, key=splits_of(domain).get),
-        "settings": settings_of(domain),
+        "split": max({c.split for c in here}, key=shares_of(domain).get),
+        "settings": PLAN.task_settings(domain),
         "strides": {c.learner: PLAN.stride(c.learner) for c in here},
         # Registration -> why the config does not answer it; "" where it does.
         "registrations": {
@@ -187,7 +173,7 @@ def drift_of(domain):
     }
 
 
-def splits_of(domain):
+def shares_of(domain):
     """The splits of a pair's session B: the share of it that each adapts to."""
     task, _ = PLAN.domains[domain]
     given = PLAN.option("task", task, "parts") or {}

@@ -52,12 +52,12 @@ rule streams:
     resources:
         mem_mb=2000,
     params:
-        task=lambda w: stream_settings(settings_of(w.domain)),
-        parts=lambda w: {k: v for k, v in settings_of(w.domain).items() if k == "parts"},
+        task=lambda w: stream_settings(PLAN.task_settings(w.domain)),
+        parts=lambda w: {k: v for k, v in PLAN.task_settings(w.domain).items() if k == "parts"},
         splits=splits_of,
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],
-        code=lambda w: code("orla.study.simulated", parts=[("task", settings_of(w.domain)["kind"])]),
+        code=lambda w: code("orla.study.simulated", parts=[("task", PLAN.task_settings(w.domain)["kind"])]),
     message:
         "Making the streams of {wildcards.domain}"
     script:

@@ -9,6 +9,7 @@ from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
 from orla.study.config import checked
+from orla.study.verification import problems
 
 params = snakemake.params
 with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
@@ -44,6 +45,11 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     plan = checked(snakemake.config) if tested else None
     if plan:
         catalogue.use_plugins(plan.config.get("plugins", []))
+    # A table is not written from results that were exchanged since they were made.
+    if plan and (
+        wrong := list(problems(plan, Path(snakemake.output.verdicts).parent, left_over=False))
+    ):
+        raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
     answers = {}  # of the parts that several registrations depend on
     for each in tested:
         bindings[each.name] |= binding.behaviour(plan, each, answers)

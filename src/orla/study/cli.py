@@ -1,14 +1,16 @@
-"""``python -m orla schema``: what parts declare and the schema of the config, for all to read."""
+"""``orla schema``, ``verify`` and ``provenance``: what parts declare, and what results are."""
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from orla.catalogue.written import FILE, written
-from orla.files import atomic
+from orla.errors import OrlaError
+from orla.files import atomic, sha256
 from orla.study import fitting
 from orla.study.config_schema import config_schema
 from orla.study.declared import described
@@ -17,12 +19,58 @@ _HEAD = "# Made of what parts declare, by: python -m orla schema\n"
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add ``schema`` to a program's subcommands."""
+    """Add ``schema``, ``verify`` and ``provenance`` to a program's subcommands."""
     parser = subparsers.add_parser("schema", help="write declarations and the config's schema")
     files = {"file": Path("workflow/schemas/config.schema.yaml"), "declarations": FILE}
     for name, path in files.items():
         parser.add_argument(name, nargs="?", type=Path, default=path, help="default: %(default)s")
     parser.set_defaults(run=_schema)
+    parser = subparsers.add_parser("verify", help="look at every result of a study")
+    parser.add_argument("--configfile", type=Path, nargs="+", default=[], help="of the study")
+    parser.set_defaults(run=_verify)
+    parser = subparsers.add_parser("provenance", help="what a result was made from, and that")
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.set_defaults(run=_provenance)
+
+
+def _verify(arguments: argparse.Namespace) -> None:
+    from orla.prereg.binding import plan_of
+    from orla.study.verification import problems, sealed
+
+    plan = plan_of(arguments.configfile)
+    results = Path(plan.config["pathvars"]["results"])
+    if not (count := len(sealed(results))):
+        raise OrlaError(f"{results}: nothing has been run yet; snakemake all")
+    lines = list(problems(plan, results))
+    for line in lines:
+        print(line)
+    if lines:
+        raise OrlaError(f"{len(lines)} of {count} results in {results} are not what is asked for")
+    print(f"{results}: {count} results are whole and what is asked for")
+
+
+def _provenance(arguments: argparse.Namespace) -> None:
+    from orla.study.verification import SEALED, provenance_of
+
+    waiting, seen = [(arguments.file, 0)], set()
+    while waiting:
+        path, depth = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        if path.suffix not in SEALED:
+            print(f"{'  ' * depth}{path}: {sha256(path)[:16]}")
+            continue
+        source = provenance_of(path)
+        code, data = source.get("code", {}), source.get("dataset", {})
+        facts = [str(code.get("commit", ""))[:12], str(data.get("label", ""))]
+        for key, value in source.get("keys", {}).items():
+            several = value["mixed"] if isinstance(value, dict) else [value]
+            facts += [f"{key} {' and '.join(map(str, several))}"] * bool(value)
+        print(f"{'  ' * depth}{path}: {', '.join(filter(None, facts))}")
+        inputs = [path.parent / name for name in source.get("inputs", {})]
+        there = [Path(os.path.relpath(each)) for each in inputs if each.is_file()]
+        waiting += [(each, depth + 1) for each in reversed(there)]
 
 
 def _schema(arguments: argparse.Namespace) -> None:

@@ -134,6 +134,16 @@ class Plan:
         names = list(self.config["tasks"][task]["pairs"])
         return {names[0]: task} if len(names) == 1 else {name: f"{task}/{name}" for name in names}
 
+    def task_settings(self, domain: str) -> dict[str, Any]:
+        """The specification of a folder's task; of recordings, with the folder's pair alone."""
+        task, pair = self.domains[domain]
+        spec = self.config["tasks"][task]
+        if not pair:
+            return dict(spec)
+        shared = ("kind", "source", spec["source"], "recording", "step", "pool")
+        settings = {k: spec[k] for k in (*shared, "preparation", "parts") if k in spec}
+        return settings | {"pairs": {pair: spec["pairs"][pair]}}
+
     @cached_property
     def domains(self) -> dict[str, tuple[str, str]]:
         """Folder -> (task, pair), of every task that a condition runs on."""

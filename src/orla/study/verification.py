@@ -1,0 +1,107 @@
+"""Every result of a study against its own digest, what it was made from, and what is asked for.
+
+A job looks at what it reads. This looks at all that stands there, older files too, which no job of
+a finished study reads again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from orla.errors import OrlaError
+from orla.provenance import digest
+from orla.provenance.arrays import read_arrays
+from orla.provenance.networks import provenance as of_networks
+from orla.provenance.tables import read_table
+from orla.sessions.streams import Streams
+from orla.study.adaptation import Episodes
+from orla.study.plan import Plan
+
+SEALED = (".parquet", ".npz", ".safetensors")
+_STREAMS = "streams.npz"
+
+
+def provenance_of(path: Path) -> dict[str, Any]:
+    """The provenance of a result, which is refused where it is damaged or an input has changed.
+
+    Raises:
+        OrlaError: As in `orla.provenance.digest.check`.
+    """
+    if path.suffix == ".parquet":
+        return read_table(path).attrs["provenance"]
+    if path.suffix == ".safetensors":
+        source = of_networks(path)
+        digest.check(path, source, {})
+        return source
+    return read_arrays(path)[1]
+
+
+def sealed(results: Path) -> list[Path]:
+    """Every result below a folder that holds a digest; none of studies that lie in it."""
+    others = {path.parent for path in results.glob("*/verdicts.parquet")}
+    return [
+        path
+        for path in sorted(results.rglob("*"))
+        if path.suffix in SEALED
+        and path.is_file()
+        and not path.name.startswith(".")
+        and not others & {*path.parents}
+    ]
+
+
+def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
+    """One line for each result that is damaged, of another study, seed or setting, or outdated.
+
+    Args:
+        plan: The study's.
+        results: Its folder of results.
+        left_over: Whether to look at results that the config does not ask for, too.
+    """
+    asked = {results / name: entries for name, entries in _asked(plan).items()}
+    for path in sealed(results):
+        if not left_over and path not in asked:
+            continue
+        try:
+            if path.name == _STREAMS:
+                if path in asked:
+                    Streams.read(path, asked[path])
+                continue
+            config = provenance_of(path).get("config", {})
+            for name, value in asked.get(path, {}).items():
+                for key, (has, wanted) in _differing(config.get(name), value).items():
+                    digest.refuse_other(path, f"{name}{key}", has, wanted)
+        except OrlaError as error:
+            yield str(error)
+
+
+def _asked(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Result below the folder of results -> what the config asks it to be made of."""
+    asked: dict[str, dict[str, Any]] = {}
+    for c in plan.conditions:
+        recorded = plan.declaration("task", c.task)["needs_files"]
+        settings = plan.task_settings(c.domain)
+        episodes = Episodes(settings, _STREAMS if recorded else None, 0)
+        if recorded:
+            asked[f"{c.domain}/{_STREAMS}"] = settings
+        job = {"job": plan.job(c), "task": episodes.settings(c.split)}
+        asked |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
+        if plan.takes_pretrained(c):
+            entries = {"network": plan.spec("architecture", c.architecture)}
+            entries |= {"pretraining": plan.pretraining(c.architecture)}
+            entries |= {"task": episodes.settings()}
+            asked |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
+    return asked
+
+
+def _differing(held: Any, wanted: Any, key: str = "") -> dict[str, tuple[Any, Any]]:
+    """Where two nested settings differ, with both values."""
+    wanted = json.loads(json.dumps(wanted))
+    if isinstance(held, Mapping) and isinstance(wanted, Mapping):
+        found: dict[str, tuple[Any, Any]] = {}
+        for name in sorted({*held, *wanted}):
+            found |= _differing(held.get(name), wanted.get(name), f"{key}.{name}")
+        return found
+    return {} if held == wanted else {key: (held, wanted)}
