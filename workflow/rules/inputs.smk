@@ -182,7 +182,7 @@ def drift_of(domain):
         "task": pair["task"],
         "pair": pair["pair"],
         "sessions": [pair["a"], pair["b"]],
-        "split": max({c.split for c in here}, key=splits_of(domain).get),
+        "split": max({c.split for c in here}, key=shares_of(domain).get),
         "settings": settings_of(domain),
         "strides": {c.learner: PLAN.stride(c.learner) for c in here},
         # Registration -> why the config does not answer it; "" where it does.
@@ -195,7 +195,7 @@ def drift_of(domain):
     }
 
 
-def splits_of(domain):
+def shares_of(domain):
     """The splits of a pair's session B: the share of it that each adapts to."""
     task, _ = PLAN.domains[domain]
     given = PLAN.option("task", task, "parts") or {}
