@@ -1,5 +1,7 @@
 """Two small recordings, in the kinds of files that a study is made from."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,12 @@ def session(name, seconds=30.0, channels=6, seed=0):
     spikes = [train[train < time_s[-1]] for train in spikes]
     names, ones = [f"M1 {i:03d}" for i in range(channels)], np.ones(channels, bool)
     return Session(name, names, spikes, np.arange(channels), ones, time_s, {"cursor_pos": position})
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """The working folder, to which a command's change of it is undone."""
+    monkeypatch.chdir(Path.cwd())
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(apart, tmp_
     plugins = Path(__file__).parents[1] / "plugins"
     folder = shutil.copytree(plugins / "registrations", tmp_path / "own")
     (folder / "LOCK").unlink()
-    given = ["lock", folder / "clip-holds.yaml", "--folder", folder]
+    given = ["lock", folder / "clip-holds.yaml"]
     refused = apart(*given)
     assert refused.returncode == 1 and 'no result "gradient_norms"' in refused.stderr
     assert not (folder / "LOCK").exists()

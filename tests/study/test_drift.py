@@ -1,11 +1,14 @@
 """The drift report against decoders written out, on sessions whose drift is known."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
 from orla import catalogue
+from orla.sessions.account import Account
 from orla.sessions.streams import Streams
-from orla.study import drift
+from orla.study import drift, pair_facts
 from orla.tasks.stream import Stream
 
 STEPS, INPUTS = 1500, 12
@@ -25,11 +28,8 @@ def stream(seed, order=None, categories=False, scored=None):
 
 
 def streams(order=None, **how):
-    dataset = {
-        "kept": {
-            side: {"steps": STEPS, "scored": STEPS, "units": 12, "of_units": 20} for side in "ab"
-        }
-    }
+    account = asdict(Account(STEPS, STEPS, channels=12, of_channels=20, because="made so"))
+    dataset = {"account": {"a": account, "b": account}}
     categories = 2 if how.get("categories") else None
     return Streams(stream(1, **how), stream(2, order, **how), 0.05, dataset, categories)
 
@@ -94,26 +94,26 @@ def test_the_interval_of_a_mean_is_the_usual_one_of_its_blocks():
     assert drift.differing(scored, scored) == pytest.approx((0.0, 0.0, 0.0))
 
 
-@pytest.mark.parametrize("columns", ["different", "same"])
-def test_what_own_components_make_is_told_apart(tmp_path, columns):
+def test_what_own_components_make_is_told_apart(tmp_path):
     rng = np.random.default_rng(0)
     counts = rng.poisson(4.0, (STEPS, INPUTS))  # whose components are no more than chance
     np.savez(tmp_path / "a.npz", counts=counts, vel=counts[:, :2].astype(float), bin_s=0.05)
-    source = {"files": {"a": "a.npz", "b": "b.npz"}, "columns": columns}
+    source = {"files": {"a": "a.npz", "b": "b.npz"}, "columns": "different"}
     features = {"method": "pca", "count": INPUTS}
     chosen = task(source="binned", binned=source, preparation={"features": features})
-    made = drift.made_by_components(chosen, tmp_path / "a.npz", "80-20")
-    if columns == "same":
-        assert made is None
-    else:
-        assert made.low > 0.3
+    assert drift.made_by_components(chosen, tmp_path / "a.npz", "80-20").low > 0.3
 
 
 def test_what_files_say_of_themselves_is_told(tmp_path):
     np.savez(tmp_path / "a.npz", counts=np.ones((3, 2)), bin_s=0.1, date="2015-07-21")
-    rows = [*drift.session_facts(streams(), ("first", "second"), [tmp_path / "a.npz"])]
+    np.savez(tmp_path / "b.npz", counts=np.ones((3, 2)), bin_s=0.1)
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    rows = [*pair_facts.session_facts(streams(), ("first", "second"), files)]
     assert ("about", "a", "date 2015-07-21") in [(m, at, words) for m, at, _, words in rows]
     assert [at for m, at, *_ in rows if m == "session"] == ["a", "b"]
+    assert ("correspondence", "", "same inputs in both: made so") in [
+        (m, at, words) for m, at, _, words in rows
+    ]
 
 
 def test_updates_and_registrations_are_the_studys():

@@ -131,7 +131,7 @@ CHANGES = [
     ({"registrations": {"folders": []}}, JUDGED),
     ("src/orla/engine/loop.py", ADAPTED),
     ("src/orla/reports/page.py", REPORTED),
-    ("src/orla/sessions/from_spikes.py", {"Making", *ADAPTED}),
+    ("src/orla/sessions/from_spikes.py", {"Making", "Decoding", *ADAPTED}),
 ]
 FURTHER = [
     ({"horizons": {"learners": ["immediate"]}}, ADAPTED),

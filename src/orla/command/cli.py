@@ -30,7 +30,7 @@ def add_commands(subparsers: _Parsers) -> None:
     new.add_argument(
         "--columns",
         choices=("same", "different"),
-        help="binned: whether column i is one unit in both files; default: different",
+        help="whether input i is one unit in both files; default: what the files prove",
     )
     new.set_defaults(run=_new)
     about = {

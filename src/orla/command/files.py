@@ -12,8 +12,11 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.schema import nearest
-from orla.sessions import binned, nwb
+from orla.sessions import binned, from_spikes, nwb
+from orla.sessions.channels import correspondence
+from orla.sessions.preparation import Preparation
 from orla.sessions.simulator import Settings
+from orla.study.forecast import USUAL_STEPS
 
 SOURCES = ("nwb", "binned", "odoherty", "simulated")
 PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
@@ -21,8 +24,6 @@ PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
 INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
 TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
 BIN_S = 0.05
-# Steps of a session of O'Doherty et al. that is not here yet: half an hour, of 50 ms.
-USUAL_STEPS = 36_000
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
 
@@ -42,6 +43,7 @@ class Pair:
         categories: whether targets are categories.
         options: further settings of the source, by their names in a config.
         transform: of inputs, as in `sessions.preparation.Preparation`.
+        same: whether input i is the same unit in both sessions, and `because` of what.
     """
 
     source: str
@@ -54,11 +56,8 @@ class Pair:
     categories: bool = False
     options: dict[str, object] = field(default_factory=dict)
     transform: str = "sqrt"
-
-    @property
-    def same(self) -> bool:
-        """Whether input i is the same unit in both sessions."""
-        return self.source != "binned" or self.options["columns"] == "same"
+    same: bool = True
+    because: str = ""
 
 
 def read(source: str, given: Sequence[str], **options: str | None) -> Pair:
@@ -67,15 +66,17 @@ def read(source: str, given: Sequence[str], **options: str | None) -> Pair:
     Args:
         source: one of `SOURCES`.
         given: two files (nwb, binned), two sessions (odoherty, by default the paper's), or nothing.
-        options: ``cursor`` of NWB files; ``inputs``, ``target`` and ``columns`` of binned ones;
-            None where it is not given.
+        options: ``cursor`` of NWB files; ``inputs`` and ``target`` of binned ones; ``columns``,
+            "same" or "different", of both; None where it is not given.
 
     Raises:
         OrlaError: there are not two, a file is missing or of another kind, or it cannot be used.
     """
     if source not in SOURCES:
         raise OrlaError(f"--from {source} is no source of recordings; {nearest(source, SOURCES)}")
-    wanted = {"nwb": ("cursor",), "binned": ("inputs", "target", "columns")}.get(source, ())
+    wanted = {"nwb": ("cursor", "columns"), "binned": ("inputs", "target", "columns")}.get(
+        source, ()
+    )
     for name, value in options.items():
         if value and name not in wanted:
             raise OrlaError(f"--{name} says nothing about {source} recordings; leave it out")
@@ -121,23 +122,27 @@ def _names(files: tuple[Path, ...]) -> tuple[str, str]:
     return (stems[0], stems[1]) if all(stems) and stems[0] != stems[1] else ("day_1", "day_2")
 
 
-def _of_nwb(files: tuple[Path, ...], names: tuple[str, str], cursor: str | None) -> Pair:
-    sessions = [nwb.read_session(path, cursor=cursor, trim=True) for path in files]
-    shared = set(sessions[0].channels) & set(sessions[1].channels)
-    spikes = dict.fromkeys(shared, 0)
-    for train, channel in zip(sessions[0].unit_spikes, sessions[0].unit_channel, strict=True):
-        if (name := sessions[0].channels[channel]) in shared:
-            spikes[name] += len(train)
-    steps = tuple(int((s.time_s[-1] - s.time_s[0]) / BIN_S) for s in sessions)
+def _of_nwb(
+    files: tuple[Path, ...], names: tuple[str, str], cursor: str | None, columns: str | None
+) -> Pair:
+    sessions = [nwb.read_session(path, nwb.Source(cursor=cursor)) for path in files]
+    a, b = (from_spikes.binned(session, Preparation(bin_s=BIN_S)) for session in sessions)
+    steps = (len(a.inputs), len(b.inputs))
     _require_long(steps, files)
+    known = correspondence(*sessions, columns)
+    shared = [key in {*b.keys} for key in a.keys]
+    here = np.array(shared) if known.columns == "same" else np.ones(len(a.keys), bool)
+    options = {"cursor": cursor} | ({"channels": columns} if columns else {})
     return Pair(
         "nwb",
         names,
         steps,
-        len(shared),
-        sum(count > 0 for count in spikes.values()),
+        int(here.sum()),
+        int((a.inputs[:, here].std(axis=0) > 0).sum()),
         files,
-        options={"cursor": cursor} if cursor else {},
+        options={key: value for key, value in options.items() if value},
+        same=known.columns == "same",
+        because=known.because,
     )
 
 
@@ -182,6 +187,7 @@ def _of_bins(
         categories,
         options | ({"boundaries": boundaries} if boundaries else {}),
         transform,
+        options["columns"] == "same",
     )
 
 

@@ -118,9 +118,10 @@ def told(folder: Path, given: Mapping[str, Any]) -> str:
         f"  networks {given['seeds']} of each condition; 20 for a result",
     ]
     if not pair.same:
+        why = f" ({pair.because})" if pair.because else ""
         lines.append(
-            "  columns  taken for different units in the two files, so that each session gets "
-            "components of its own,\n           a drift by itself; where column i is one unit: "
+            f"  columns  taken for different units in the two files{why}, so that each session\n"
+            "           gets components of its own, a drift by itself; where column i is one unit: "
             "--columns same"
         )
     if given["updates"] < UPDATES:

@@ -20,7 +20,7 @@ from orla.study.plan import Plan
 
 # Rules whose jobs run beside each other, stage after stage; all others come last, one by one.
 STAGES = (
-    ("simulate", "download", "convert"),
+    ("download", "convert"),
     ("streams",),
     ("programs", "pretrain", "adapt", "truth_studies", "drift", "inspection"),
 )

@@ -77,8 +77,8 @@ def reason(watch: Watch, status: int, log: Path) -> str:
         return watch.errors[0]
     if watch.failed:
         return (
-            f"{watch.failed}, without a line that says why: a defect, or killed for memory; all "
-            f"that was said stands in {log}"
+            f"{watch.failed}: {watch.raised or 'killed, perhaps for memory'}; all that was said "
+            f"stands in {log}"
         )
     return f"Snakemake ended with status {status}; all that it said stands in {log}"
 

@@ -17,6 +17,8 @@ _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
 _FORECAST = re.compile(r"^orla: .*\(CPU (\d+) s\)$")
 _COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
 _LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
+# The last line of a traceback.
+_RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt): ")
 # Of Snakemake's errors, those that only say that a job had one.
 _SAID_BEFORE = ("At least one job did not complete", "Error in rule", "Look above for error")
 # Of what jobs write, lines that say how far they are, or that belong to a traceback.
@@ -33,6 +35,7 @@ class Watch:
         folder: the study's, below which results lie.
         costs: predicted CPU seconds of each condition, by the path of its result.
         errors: why it failed, the first reason first.
+        failed, raised: the job that failed, and how its traceback ended.
         done, total: jobs, of Snakemake.
     """
 
@@ -44,6 +47,7 @@ class Watch:
     began: float = field(default_factory=time.time)
     conditions: int = 0
     failed: str = ""
+    raised: str = ""
     _messages: dict[int, tuple[str, str]] = field(default_factory=dict)
     _open: dict[str, float] = field(default_factory=dict)
     _to_do: float = 0.0
@@ -68,7 +72,9 @@ class Watch:
             if foreseen := _FORECAST.match(line):
                 self._to_do = float(foreseen[1])
             yield self._dated(line.removeprefix("orla: "))
-        elif _PROGRESS.search(line):
+        elif _RAISED.match(line):
+            self.raised = line
+        elif _PROGRESS.search(line) or line.startswith("warning: "):
             yield self._dated(line.strip())
 
     def finished(self) -> Iterator[str]:

@@ -44,8 +44,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         command.add_argument(
             "--results", type=Path, default=Path("results"), help="default: results"
         )
+    locking.add_argument("--folder", type=Path, help="default: that of the first file")
+    verifying.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
     for command in (locking, verifying):
-        command.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
         command.add_argument(
             "--plugins", type=Path, nargs="+", default=[], help="folders of further statistics"
         )
@@ -68,6 +69,9 @@ def _bind(arguments: argparse.Namespace) -> None:
 
 
 def _lock(arguments: argparse.Namespace) -> None:
+    if arguments.folder is None:
+        first = arguments.files[0].parent
+        arguments.folder = first.parent if first.name == amendments.AMENDMENTS else first
     columns, locked = _columns(arguments), lock.read(arguments.folder)
     for path in arguments.files:
         if path.parent.name == amendments.AMENDMENTS:

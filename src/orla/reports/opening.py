@@ -38,7 +38,7 @@ def opening(results: Results, verdicts: list[VerdictLine], study: StudyFacts) ->
     title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
     if drift and results.get("heldout") is None:  # nothing has been trained
-        return Opening(title, drift, "", False, {"Asked": _asked(study)})
+        return Opening(title, drift, [], "", False, {"Asked": _asked(study)})
     background = ({"The drift": " ".join(drift)} if drift else {}) | {
         "Asked": _asked(study),
         "Over what": _over(results.get("heldout"), study),

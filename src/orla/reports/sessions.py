@@ -140,12 +140,12 @@ def _sessions(drift: Drift) -> Iterator[str]:
     yield f"  {'':24}{'A: ' + drift.a:>24}{'B: ' + drift.b:>24}"
     for name, cells in rows.items():
         yield f"  {name:24}" + "".join(f"{cell:>24}" for cell in cells)
-    for measure, what in (("recording", "is"), ("about", "has")):
-        for side, name in zip("ab", (drift.a, drift.b), strict=True):
-            if said := drift.words(measure, side):
-                yield from textwrap.wrap(f"{name} {what} {said}", 96, initial_indent="  ")
+    for measure, what in (("recording", "is"), ("about", "has"), ("kept", "kept")):
+        for side in "AB":
+            if said := drift.words(measure, side.lower()):
+                yield from _wrapped(f"{side} {what} {said}")
     if said := drift.words("correspondence"):
-        yield from textwrap.wrap(f"inputs correspond: {said}", 96, initial_indent="  ")
+        yield from _wrapped(said)
     yield (
         f"  inputs moved by {number(drift.value('inputs_moved'), 2)} SD (median; within A "
         f"{number(drift.value('inputs_moved_within'), 2)}); their tuning correlates "
@@ -171,15 +171,14 @@ def _study(drift: Drift) -> Iterator[str]:
     if updates := drift.rows.get("updates"):
         each = [f"{name} {row['value']:,.0f}" for name, row in updates.items()]
         few = [name for name, row in updates.items() if row["value"] < FEW_UPDATES]
-        yield from textwrap.wrap(
+        yield from _wrapped(
             f"updates of one model: {', '.join(each)}"
-            + (f"; too few to tell: {phrase(few)}" if few else ""),
-            *(96,),
-            initial_indent="  ",
-            subsequent_indent="    ",
+            + (f"; too few to tell: {phrase(few)}" if few else "")
         )
     for name, row in drift.rows.get("registration", {}).items():
         how = f"cannot be answered: {row['words']}" if row["words"] else "can be answered"
-        yield from textwrap.wrap(
-            f"registration {name}: {how}", 96, initial_indent="  ", subsequent_indent="    "
-        )
+        yield from _wrapped(f"registration {name}: {how}")
+
+
+def _wrapped(words: str) -> list[str]:
+    return textwrap.wrap(words, 96, initial_indent="  ", subsequent_indent="    ")

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 import pandas as pd
 
-from orla.files import load_arrays
-from orla.sessions.binned import read as read_binned
-from orla.sessions.from_bins import prepare_binned
 from orla.sessions.streams import Streams
 from orla.statistics.means import upper_t
+from orla.study import pair_facts
 from orla.study.refits import PENALTIES, LeastSquares, lagged
 from orla.tasks.episode import Episode
 from orla.tasks.recordings import Recordings
@@ -36,14 +32,6 @@ BLOCKS = 20
 SHIFTS = 0.3, 0.4, 0.5, 0.6, 0.7
 # Last share of a part by which the penalty is chosen.
 CHOOSING = 0.2
-# What files of recordings may say of them: single values of an .npz, and places in NWB.
-_ABOUT = ("subject", "date", "area", "day", "placement", "recording")
-_IN_NWB = {
-    "subject": "general/subject/subject_id",
-    "species": "general/subject/species",
-    "date": "session_start_time",
-    "laboratory": "general/lab",
-}
 COLUMNS = ("measure", "at", "value", "low", "high", "words")
 
 
@@ -201,28 +189,16 @@ def _alike(first: Part, second: Part) -> float:
     return float(np.corrcoef(*tunings)[0, 1])
 
 
-def made_by_components(task: Recordings, path_a: str | Path, split: str) -> Score | None:
-    """What components of its own cost a session that has not drifted; None where there are none.
+def made_by_components(task: Recordings, path_a: str | Path, split: str) -> Score:
+    """What components of its own cost a session that has not drifted.
 
-    Session A is cut into halves and prepared as the pair is, and once more with shared components.
-    The second score less the first, of a decoder from half to half, is drift of our own making.
+    Session A's halves are prepared with components of each half's own, and with shared ones. The
+    score of a decoder from half to half with shared ones, less that with own ones, is drift of our
+    making.
     """
-    features, source = task.preparation.features, task.binned
-    own = features.of == "own" or (features.of is None and source.columns == "different")
-    if task.source != "binned" or features.method != "pca" or not own:
-        return None
-    whole = read_binned(path_a, source, transform=task.preparation.transform)
-    half, parts = len(whole.inputs) // 2, []
-    for span in (slice(0, half), slice(half, 2 * half)):
-        begins = None if whole.begins is None else whole.begins[span].copy()
-        if begins is not None:
-            begins[0] = True
-        inputs, targets = whole.inputs[span], whole.targets[span]
-        parts.append(replace(whole, inputs=inputs, targets=targets, begins=begins))
-    shared = replace(task.preparation, features=replace(features, of="shared"))
     scored = []
-    for settings, how in ((shared, replace(source, columns="same")), (task.preparation, source)):
-        streams = prepare_binned(*parts, how, settings, task.parts, {})
+    for own in (False, True):
+        streams = pair_facts.halves(task, path_a, own)
         pretraining = task.cut(streams, split).pretraining
         decoder = Decoder(Part(pretraining, categories=streams.categories), LAGS[2])
         scored.append(decoder.on(Part(streams.b, categories=streams.categories)))
@@ -252,53 +228,15 @@ def table(
             learner; ``registrations``, why each cannot be answered, or "".
     """
     episode, study = task.cut(streams, split), study or {}
-    rows = [*session_facts(streams, study.get("session", "AB"), files)]
+    facts = pair_facts.session_facts(streams, study.get("session", "AB"), files)
+    rows = [(measure, at, Score(value), words) for measure, at, value, words in facts]
     for learner, stride in study.get("strides", {}).items():
         rows.append(("updates", learner, Score(len(episode.adapt) // stride), ""))
     for name, refused in study.get("registrations", {}).items():
         rows.append(("registration", name, Score(np.nan), refused))
     rows += measures(streams, episode)
-    if files and (made := made_by_components(task, files[0], split)):
-        rows.append(("made", "", made, ""))
+    if files and streams.dataset["account"]["b"]["alignment"].endswith("own principal components"):
+        rows.append(("made", "", made_by_components(task, files[0], split), ""))
     return pd.DataFrame(
         [(measure, at, *score, words) for measure, at, score, words in rows], columns=[*COLUMNS]
     )
-
-
-def session_facts(
-    streams: Streams, sessions: Sequence[str], files: Sequence[str | Path] = ()
-) -> Iterator[tuple[str, str, Score, str]]:
-    """What streams' record, and the recordings' own files, say of two sessions, for `table`."""
-    dataset = streams.dataset
-    for side, session, file in zip_longest("ab", sessions, files, fillvalue=""):
-        kept = dataset["kept"][side]
-        yield "session", side, Score(np.nan), session
-        yield "seconds", side, Score(kept["steps"] * streams.bin_s), ""
-        yield "scored", side, Score(kept["scored"] / kept["steps"]), ""
-        yield "inputs", side, Score(kept["units"]), f"of {kept['of_units']}"
-        yield "recording", side, Score(np.nan), kept.get("recording", "")
-        yield "about", side, Score(np.nan), ", ".join(_said_by(Path(file))) if file else ""
-    features = dataset.get("features", {})
-    words = f"by their names, {len(names)} of both" if (names := features.get("channels")) else ""
-    if columns := features.get("columns"):
-        words = f"by their columns, {len(columns)} of both, as the config says"
-    yield "correspondence", "", Score(np.nan), words or "not: " + str(features.get("fitted_on", ""))
-
-
-def _said_by(path: Path) -> Iterator[str]:
-    """Subject, date and area that a recording's own file names."""
-    if path.suffix == ".npz":
-        arrays, names = load_arrays(path, ["bin_s"])
-        few = [name for name in names if name not in arrays and name in _ABOUT]
-        for name, value in load_arrays(path, few)[0].items() if few else ():
-            yield f"{name} {value}" if value.ndim == 0 else ""
-    elif path.suffix == ".nwb":
-        with h5py.File(path) as file:
-            for name, key in _IN_NWB.items():
-                if key in file and (value := file[key][()]) is not None:
-                    value = value.decode() if isinstance(value, bytes) else str(value)
-                    yield f"{name} {value[:10] if name == 'date' else value}"
-            where = "general/extracellular_ephys/electrodes/location"
-            if where in file:
-                areas = {a.decode() if isinstance(a, bytes) else str(a) for a in file[where][()]}
-                yield f"area {' and '.join(sorted(areas))}"

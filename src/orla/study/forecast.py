@@ -22,7 +22,6 @@ USUAL_STEPS = 36_000
 # each condition of the study, and the most memory in megabytes.
 TORCH_MB = 650.0
 OF_JOB = {
-    "simulate": (8.0, 0.0, 370.0),
     "download": (5.0, 0.0, 100.0),
     "convert": (2.5, 0.0, 370.0),
     "streams": (2.5, 0.0, 410.0),

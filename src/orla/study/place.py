@@ -9,19 +9,22 @@ from orla.errors import OrlaError
 
 
 def require_place(folder: str | Path) -> None:
-    """Refuse another working folder than the Snakefile's, and a Python that no job could start.
+    """Refuse a working folder without a config, and a Python that no job could start.
 
-    Paths of the config, registrations and results are relative to the Snakefile's folder, and
+    Paths of the config, registrations and results are relative to the working folder, and
     Snakemake leaves out, without a word, a config.yaml that is not there. It starts jobs by a
     command line in which a space ends the path of Python.
 
+    Args:
+        folder: The Snakefile's.
+
     Raises:
-        OrlaError: It is run elsewhere, or there is a space in the path of Python.
+        OrlaError: There is no config.yaml, or there is a space in the path of Python.
     """
-    if not Path(folder).samefile(Path.cwd()):
+    if not Path("config.yaml").is_file():
         raise OrlaError(
-            f"the working folder is {Path.cwd()}; run snakemake in the folder of the Snakefile, "
-            f"without -s and --directory: cd '{folder}'"
+            f"the working folder is {Path.cwd()}, which has no config.yaml; go into a study's "
+            f"folder, or to the default study: cd '{folder}'"
         )
     if " " in sys.executable:
         raise OrlaError(

@@ -108,7 +108,7 @@ class DriftReport(
             f"{measure}_{at}".strip("_"): one["value"]
             for measure, places in drift.rows.items()
             for at, one in places.items()
-            if measure not in ("session", "recording", "about", "correspondence")
+            if measure not in ("session", "recording", "about", "kept", "correspondence")
         }
         return {"task": drift.task, "pair": drift.pair} | measures
 
@@ -117,8 +117,9 @@ class DriftReport(
         told, lines = list(drifts(needed[0])), sentences(needed[0])
         for drift in told if len(told) <= MOST_TOLD else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
-                words = [drift.words(measure, side) for measure in ("recording", "about")]
+                measures = ("recording", "about", "kept")
+                words = [drift.words(measure, side) for measure in measures]
                 lines += [f"{name}: {said}" for said in words if said]
             if said := drift.words("correspondence"):
-                lines.append(f"{drift.pair}: inputs correspond {said}.")
+                lines.append(f"{drift.pair}: {said}.")
         return list(dict.fromkeys(lines))

@@ -1,0 +1,99 @@
+"""What is known of two sessions beside their streams, and session A's halves as a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from orla.files import load_arrays
+from orla.sessions import from_spikes, nwb
+from orla.sessions.account import Account
+from orla.sessions.binned import Binned
+from orla.sessions.channels import Correspondence
+from orla.sessions.from_bins import prepare_binned
+from orla.sessions.streams import Streams
+from orla.tasks.recordings import Recordings
+
+# What files of recordings may say of them: single values of an .npz, and places in NWB.
+_ABOUT = ("subject", "date", "area", "day", "placement", "recording")
+_IN_NWB = {
+    "subject": "general/subject/subject_id",
+    "species": "general/subject/species",
+    "date": "session_start_time",
+    "laboratory": "general/lab",
+}
+
+
+def session_facts(
+    streams: Streams, sessions: Sequence[str], files: Sequence[str | Path] = ()
+) -> Iterator[tuple[str, str, float, str]]:
+    """Measure, side, value and words: what streams' record and the recordings' files say of them.
+
+    Of each side: its "session", "seconds", share of steps "scored", "inputs", how much was "kept"
+    and why no more, the "recording" and what is "about" it. Of both: their "correspondence".
+    """
+    for i, (side, session) in enumerate(zip("ab", sessions, strict=True)):
+        account = Account(**streams.dataset["account"][side])
+        yield "session", side, np.nan, session
+        yield "seconds", side, account.steps * streams.bin_s, ""
+        yield "scored", side, account.scored / account.steps, ""
+        yield "inputs", side, account.channels, f"of {account.of_channels}"
+        yield "kept", side, np.nan, str(account).partition("; channels are ")[0]
+        yield "recording", side, np.nan, account.source
+        yield "about", side, np.nan, ", ".join(_said_by(Path(files[i]))) if files else ""
+    words = f"{account.correspondence} inputs in both: {account.because}"
+    if account.alignment not in ("", "none"):
+        words += f"; aligned by {account.alignment}"
+    yield "correspondence", "", np.nan, words
+
+
+def _said_by(path: Path) -> Iterator[str]:
+    """Subject, date and area that a recording's own file names."""
+    if path.suffix == ".npz":
+        names = [name for name in load_arrays(path, [])[1] if name in _ABOUT]
+        for name, value in load_arrays(path, names)[0].items():
+            if value.ndim == 0:
+                yield f"{name} {value}"
+    elif path.suffix == ".nwb":
+        with h5py.File(path) as file:
+            for name, key in _IN_NWB.items():
+                if key in file:
+                    value = _text(file[key][()])
+                    yield f"{name} {value[:10] if name == 'date' else value}"
+            areas = "general/extracellular_ephys/electrodes/location"
+            if areas in file:
+                yield f"area {' and '.join(sorted({*map(_text, file[areas][()])}))}"
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def halves(task: Recordings, path_a: str | Path, own: bool) -> Streams:
+    """Session A's two halves, prepared as a pair; `own`: each by components of its own."""
+    whole = _binned(task, path_a)
+    half, parts = len(whole.inputs) // 2, []
+    for span in (slice(0, half), slice(half, 2 * half)):
+        begins = None if whole.begins is None else whole.begins[span].copy()
+        if begins is not None:
+            begins[0] = True
+        inputs, targets = whole.inputs[span], whole.targets[span]
+        parts.append(replace(whole, inputs=inputs, targets=targets, begins=begins))
+    features = replace(task.preparation.features, of="own" if own else "shared")
+    return prepare_binned(
+        *parts,
+        Correspondence("different" if own else "same", "both are halves of one session"),
+        replace(task.preparation, features=features),
+        tail_steps=task.parts.tail_steps,
+        dataset={"simulated": True},  # so that nothing is said of what is no session
+    )
+
+
+def _binned(task: Recordings, path: str | Path) -> Binned:
+    if task.source == "binned":
+        return task.binned_at(path)
+    return from_spikes.binned(nwb.read_session(path, task.nwb), task.preparation)
