@@ -21,6 +21,12 @@ def findings(results, provenance, study):
 
 
 @pytest.fixture(scope="module")
+def results(build_results):
+    """Fewer seeds: each text is made of all tables."""
+    return build_results(n_seeds=2)
+
+
+@pytest.fixture(scope="module")
 def text(results, simulated):
     return findings(results, PROVENANCE, simulated)
 
