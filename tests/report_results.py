@@ -1,13 +1,14 @@
-"""Made-up but realistic results, with the columns that the workflow's rules write."""
+"""Made-up models of a realistic study, and the statistics of them that the library makes."""
 
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from inference_results import interval, make_inference
 
 from orla import catalogue
 from orla.reports.study import Comparison, StudyFacts
+from orla.results import base
+from orla.study import refits
 from orla.study.drift import COLUMNS
 
 OPTIMIZERS = ("sgd", "adafactor", "adam", "lars")
@@ -47,6 +48,9 @@ STEPS = {"80-20": 13200, "50-50": 8200}
 KEYS = ["task", "pair", "architecture", "learner", "optimizer", "precision", "split"]
 KEYS += ["intervention", "start"]
 SETTING = [key for key in KEYS if key != "learner"]
+SETTINGS = base.Settings(
+    resamples=20, comparisons={name: base.Comparison(*c) for name, c in COMPARISONS.items()}
+)
 RATIO = {"sgd": 4.30, "adafactor": 4.82, "adam": 6.20, "lars": 10.49}
 
 
@@ -77,28 +81,32 @@ def make_results(
         ],
         ignore_index=True,
     )[lambda frame: [*KEYS, *(c for c in frame if c not in KEYS)]]
-    heldout = curves[curves["selected"]].reset_index(drop=True)
-    heldout = heldout.assign(**past_columns(heldout))
-    gaps = _gaps(_gap_seeds(heldout))
-    horizon_gaps = _horizon_gaps(n_seeds)
-    return {
-        "lr_curves": curves,
+    models = curves.assign(
+        selected_on_tail=curves["selected"],
+        edge_on_adapt=False,
+        heldout_stable_error=curves["heldout_error"] - 0.01,
+        recovery_stable_percent=curves["recovery_heldout_percent"] + 1.5,
+        stable_r2_mean=curves["r2_mean"] + 0.01,
+        **past_columns(curves),
+        **_refits(),
+    )
+    heldout = models[models["selected"]].reset_index(drop=True)
+    tables = {"models": models, "horizon": _horizon(heldout), "alignment": _alignment(heldout)}
+    tables["profile"] = profile(heldout)
+    for name in base.in_order():
+        tables[name] = base.build(name, tables, SETTINGS)
+        if name == "estimates":  # a rate on the edge of its grid is marked, and guards nothing here
+            tables[name]["guards"] = ""
+    return tables | {
+        "lr_curves": models,
         "heldout": heldout,
         "adapting": heldout,
-        "gaps": gaps,
-        "conditions": _conditions(heldout),
-        "selection_price": _selection_price(heldout),
-        "ratio_gap": _ratio_gap(gaps),
-        "ratio_gap_order": _order(n_seeds),
-        "horizon_gaps": horizon_gaps,
-        "baselines": _baselines(heldout),
+        "multiverse": _other_networks(tables["multiverse"]),
         "traces": _traces(heldout),
         "verdicts": _verdicts(),
-        "learners": _learners(heldout),
-        "measured": measured(heldout),
-        "profile": profile(heldout),
         "drift_report": _drift_report(pairs),
-        **make_inference(heldout, SETTING, COMPARISONS, horizon_gaps),
+        "power": _power(),
+        "truth_controls": _truth_controls(),
     }
 
 
@@ -123,32 +131,19 @@ def past_columns(heldout: pd.DataFrame) -> dict[str, np.ndarray]:
     return found | {"whh_share_null": np.full(len(heldout), 4096 / 6850)}
 
 
-def measured(models: pd.DataFrame) -> pd.DataFrame:
-    """The table of that name, of all columns that are numbers and not of the keys."""
-    rows = []
-    names = models.select_dtypes("float").columns.difference(["learning_rate"])
-    for key, part in models.groupby(KEYS, sort=False):
-        for name in names:
-            values = part[name].dropna()
-            if len(values) or name == "recovery_heldout_percent":
-                mean, sd, low, high = interval(values)
-                row = dict(zip(KEYS, key, strict=True)) | {"measure": name, "mean": mean, "sd": sd}
-                row |= {"n_seeds": len(values), "n_diverged": int(part["diverged"].sum())}
-                row |= {"t95_low": low, "t95_high": high, "t90_low": low, "t90_high": high}
-                rows.append(row)
-    columns = [*KEYS, "measure", "mean", "sd", "n_seeds", "n_diverged"]
-    columns += ["t95_low", "t95_high", "t90_low", "t90_high"]
-    return pd.DataFrame(rows, columns=columns)
+def _beside(rows: pd.DataFrame, parts: list[dict]) -> pd.DataFrame:
+    """Columns of each part, (length,) each, beside the one row that it is about."""
+    lengths = [len(next(iter(part.values()))) for part in parts]
+    keys = rows.iloc[np.repeat(np.arange(len(rows)), lengths)].reset_index(drop=True)
+    return keys.assign(**{n: np.concatenate([part[n] for part in parts]) for n in parts[0]})
 
 
 def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.DataFrame:
     """Spectra, turns and maps of the models with full gradients."""
-    parts = []
-    models = models[models["learner"].isin(["tbptt-200-200", "rtrl"])]
-    for row in models[[*KEYS, "seed", "learning_rate", "diverged"]].to_dict("records"):
-        if row.pop("diverged"):
-            continue
-        generator = np.random.default_rng([hash_text(row["optimizer"]), row["seed"]])
+    models = models[models["learner"].isin(["tbptt-200-200", "rtrl"]) & ~models["diverged"]]
+    models, parts = models[[*KEYS, "seed", "learning_rate"]].assign(probe="past"), []
+    for optimizer, seed in zip(models["optimizer"], models["seed"], strict=True):
+        generator = np.random.default_rng([hash_text(optimizer), seed])
         decay = 0.4 + 0.1 * generator.uniform()
         spectrum = decay ** np.arange(windows)
         place = np.abs(generator.standard_normal(units * units)) / units
@@ -156,13 +151,16 @@ def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.Data
             "singular_past": spectrum / spectrum.sum(),
             "singular_immediate": spectrum**0.5 / (spectrum**0.5).sum(),
             "turn_cosine": generator.uniform(-0.3, 0.6, windows - 1),
-            **({"u1_map": place} if row["seed"] == 0 else {}),
+            **({"u1_map": place} if seed == 0 else {}),
         }
-        for quantity, values in of.items():
-            part = pd.DataFrame({"index": np.arange(len(values)), "value": values})
-            parts.append(part.assign(**row, probe="past", quantity=quantity))
-    columns = [*KEYS, "seed", "learning_rate", "probe", "quantity", "index", "value"]
-    return pd.concat(parts, ignore_index=True)[columns]
+        parts.append(
+            {
+                "quantity": np.repeat(list(of), [len(values) for values in of.values()]),
+                "index": np.concatenate([np.arange(len(values)) for values in of.values()]),
+                "value": np.concatenate(list(of.values())),
+            }
+        )
+    return _beside(models, parts)
 
 
 def _sweep(
@@ -227,163 +225,75 @@ def hash_text(text: str) -> int:
     return int.from_bytes(text.encode(), "little") % (2**32)
 
 
-def _interval(values: np.ndarray, t: float = 1.96) -> tuple[float, float, float]:
-    mean = float(np.mean(values)) if len(values) else np.nan
-    half = t * float(np.std(values, ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return mean, mean - half, mean + half
+def _refits() -> dict[str, float]:
+    """Scores of two decoders beside each network."""
+    scores = {}
+    for decoder, percent in (("ridge", 24.0), ("readout", 31.0)):
+        error, r2 = refits.columns(decoder)
+        scores |= {error: 1.1 - (1.1 - 0.43) * percent / 100, r2: 0.3}
+    return scores
 
 
-def _gap_seeds(heldout: pd.DataFrame) -> pd.DataFrame:
-    wide = heldout.pivot(
-        index=[*SETTING, "seed"], columns="learner", values="recovery_heldout_percent"
-    )
-    parts = []
-    for comparison, (_, minuend, subtrahend) in COMPARISONS.items():
-        part = (wide[minuend] - wide[subtrahend]).rename("gap_pp").reset_index()
-        part.insert(len(SETTING), "comparison", comparison)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
-
-
-def _gaps(seeds: pd.DataFrame) -> pd.DataFrame:
-    keys = [*SETTING, "comparison"]
-    rows = []
-    for key, part in seeds.groupby(keys, sort=False):
-        values = part["gap_pp"].dropna().to_numpy()
-        mean, low, high = _interval(values)
-        _, t_low, t_high = _interval(values, t=1.73 if len(values) > 10 else 2.13)
-        star = max(abs(t_low), abs(t_high))
-        row = dict(zip(keys, key, strict=True))
-        row |= {"learner_full": COMPARISONS[row["comparison"]].minuend}
-        row |= {"learner_immediate": COMPARISONS[row["comparison"]].subtrahend}
-        row |= {"n_seeds": len(values), "n_diverged": len(part) - len(values)}
-        row |= {"gap_pp": mean, "low_pp": low, "high_pp": high}
-        row |= {"t90_low_pp": t_low, "t90_high_pp": t_high, "margin_pp": 3.0, "tost_p": 0.04}
-        row |= {"delta_star_pp": star, "equivalent": star < 3, "unreliable": False}
-        _, _, row["t95_low_pp"], row["t95_high_pp"] = interval(pd.Series(values))
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _conditions(heldout: pd.DataFrame) -> pd.DataFrame:
-    keys = KEYS
-    rows = []
-    for key, part in heldout.groupby(keys, sort=False):
-        finite = part.dropna(subset="recovery_heldout_percent")
-        mean, low, high = _interval(finite["recovery_heldout_percent"].to_numpy())
-        adapt, adapt_low, adapt_high = _interval(finite["recovery_adapt_percent"].to_numpy())
-        row = dict(zip(keys, key, strict=True))
-        row |= {"learning_rate": part["learning_rate"].iloc[0], "edge": part["edge"].iloc[0]}
-        row |= {"n_seeds": len(finite), "n_diverged": len(part) - len(finite)}
-        row |= {"recovery_percent": mean, "low_percent": low, "high_percent": high}
-        row |= {"adapt_recovery_percent": adapt, "adapt_low_percent": adapt_low}
-        row |= {"adapt_high_percent": adapt_high, "r2_mean": finite["r2_mean"].mean()}
-        row |= {"r2_weighted": finite["r2_weighted"].mean()}
-        recoveries = interval(finite["recovery_heldout_percent"])
-        row |= {"t95_low_percent": recoveries[2], "t95_high_percent": recoveries[3]}
-        row["over_best_percent"] = mean
-        row |= {"update_ratio": 5.0, "update_ratio_low": 4.8, "update_ratio_high": 5.2}
-        rows.append(row | {"unreliable": False})
-    return pd.DataFrame(rows)
-
-
-def _baselines(heldout: pd.DataFrame) -> pd.DataFrame:
-    """Two decoders beside each network, of which one has an interval."""
-    networks = heldout[[k for k in KEYS if k not in ("learner", "optimizer", "intervention")]]
-    scores = {"n_seeds": 5, "heldout_error": 0.8, "r2_mean": 0.3}
-    scores |= {"heldout_error_t95_low": 0.7, "heldout_error_t95_high": 0.9}
-    scores |= {"t95_low_percent": 20.0, "t95_high_percent": 28.0, "over_best_percent": 24.0}
-    scores |= {"frozen_heldout_error": 1.0, "reference_error": 0.35, "unreliable": False}
-    scores["constant_error"] = 1.6
+def _horizon(heldout: pd.DataFrame) -> pd.DataFrame:
+    """Recoveries that full learning raises with the horizon."""
+    of_paper = heldout["learner"].isin(["immediate", "tbptt-200-200"])
+    models = heldout[of_paper & (heldout["split"] == "80-20")]
+    later = 0.3 * (models["learner"] == "tbptt-200-200")
+    columns = [*KEYS, "seed", "learning_rate", "recovery_heldout_percent"]
     return pd.concat(
-        [
-            networks.drop_duplicates().assign(baseline=name, recovery_percent=percent, **scores)
-            for name, percent in (("ridge", 24.0), ("readout", 31.0))
-        ],
-        ignore_index=True,
+        models[columns].assign(
+            horizon_steps=steps,
+            recovery_heldout_percent=models["recovery_heldout_percent"] + i * later,
+        )
+        for i, steps in enumerate((5000, 8000, 11000, 13000))
     )
 
 
-def _learners(heldout: pd.DataFrame) -> pd.DataFrame:
-    """Gradients along immediate learning, beside exact RTRL's."""
+def _alignment(heldout: pd.DataFrame) -> pd.DataFrame:
+    """Gradients along immediate learning with Adam, beside exact RTRL's."""
+    driven = heldout[(heldout["learner"] == "immediate") & (heldout["optimizer"] == "adam")]
+    driven = driven[[*KEYS, "seed", "learning_rate", "diverged", "selected"]]
     watched = {"immediate": (0.81, 0), "trace": (0.62, 54_800), "rtrl": (1.0, 5_900_000)}
-    rows = []
-    for key, part in heldout.groupby(KEYS, sort=False):
-        keys = dict(zip(KEYS, key, strict=True))
-        for observer, (cosine, carried) in watched.items():
-            half = 0.0 if observer == "rtrl" else 0.04
-            row = keys | {"observer": observer, "against": "rtrl", "n_seeds": len(part)}
-            row |= {"n_diverged": 0, "cosine": cosine, "cosine_t95_low": cosine - half}
-            row |= {"cosine_t95_high": cosine + half, "positive_share": min(1.0, cosine + 0.1)}
-            row |= {"norm_ratio": cosine, "norm_ratio_t95_low": cosine - half}
-            rows.append(row | {"norm_ratio_t95_high": cosine + half, "carried_bytes": carried})
-    found = pd.DataFrame(rows)
-    driven = (found["learner"] == "immediate") & (found["optimizer"] == "adam")
-    return found[driven].reset_index(drop=True)
-
-
-def _selection_price(heldout: pd.DataFrame) -> pd.DataFrame:
-    frame = _conditions(heldout)[[*KEYS, "learning_rate", "n_seeds"]].copy()
-    frame["recovery_validation_selected_percent"] = _conditions(heldout)["recovery_percent"]
-    frame["price_pp"] = 1.2
-    frame["recovery_test_selected_percent"] = (
-        frame["recovery_validation_selected_percent"] + frame["price_pp"]
-    )
-    frame["low_pp"], frame["high_pp"] = 0.2, 2.3
-    frame["learning_rate_test"] = frame["learning_rate"] * 3
-    frame["recovery_tail_selected_percent"] = frame["recovery_validation_selected_percent"] - 0.4
-    frame["learning_rate_tail"] = frame["learning_rate_runner_up"] = frame["learning_rate"] * 3
-    frame["other_rate_share"] = 0.1
-    return frame
-
-
-def _ratio_gap(gaps: pd.DataFrame) -> pd.DataFrame:
-    frame = gaps[gaps["comparison"] == "paper"].copy()
-    frame["update_ratio"] = frame["optimizer"].map(RATIO)
-    frame["update_ratio_low"] = frame["update_ratio"] - 0.3
-    frame["update_ratio_high"] = frame["update_ratio"] + 0.3
-    ratios = ["update_ratio", "update_ratio_low", "update_ratio_high"]
-    return frame[[*SETTING, *ratios, "gap_pp", "low_pp", "high_pp", "n_seeds"]].reset_index(
-        drop=True
+    return pd.concat(
+        driven.assign(
+            observer=observer,
+            against="rtrl",
+            cosine=cosine + (0.0 if observer == "rtrl" else 0.01) * (driven["seed"] - 2),
+            positive_share=min(1.0, cosine + 0.1),
+            norm_ratio=cosine,
+            carried_bytes=carried,
+        )
+        for observer, (cosine, carried) in watched.items()
     )
 
 
-def _order(n_seeds: int) -> pd.DataFrame:
-    keys = {"task": "recordings", "pair": "default", "architecture": "rnn"}
-    keys |= {"precision": "float64", "split": "80-20"}
-    keys |= {"intervention": "none", "start": "pretrained"}
-    rank = {"n_optimizers": 4, "spearman": 1.0, "low": 0.4, "high": 1.0, "n_seeds": n_seeds}
-    return pd.DataFrame([keys | rank])
-
-
-def _horizon_gaps(n_seeds: int) -> pd.DataFrame:
-    levels = {"sgd": -8.0, "adafactor": -5.0, "adam": 1.0, "lars": 21.0}
-    keys = ("recordings", "default", "rnn", "", "float64", "80-20", "none", "pretrained")
-    rows = [
-        dict(zip(SETTING, keys, strict=True))
-        | {"optimizer": optimizer, "horizon_steps": horizon, "n_seeds": n_seeds}
-        | {"gap_pp": gap, "low_pp": gap - 4.0, "high_pp": gap + 3.5}
-        for optimizer, level in levels.items()
-        for horizon, gap in zip((5000, 8000, 11000, 13000), level + 0.3 * np.arange(4), strict=True)
+def _other_networks(multiverse: pd.DataFrame) -> pd.DataFrame:
+    """The same gaps of networks that were pretrained by other windows, of two optimizers."""
+    more = multiverse[multiverse["optimizer"].isin(["adam", "lars"])]
+    more = more[(more["architecture"] == "rnn") & (more["split"] == "80-20")]
+    more = more[more["freezing_step"].isna()]
+    moved = {"rnn-pretrained-1": -6.0, "rnn-pretrained-200": 4.0}
+    others = [
+        more.assign(
+            architecture=network,
+            **{end: more[end] + by * more["unit"].eq("pp") for end in ("gap", "low", "high")},
+        )
+        for network, by in moved.items()
     ]
-    return pd.DataFrame(rows)
+    return pd.concat([multiverse, *others], ignore_index=True)
 
 
 def _traces(heldout: pd.DataFrame) -> pd.DataFrame:
-    generator = np.random.default_rng(3)
-    keys = [*KEYS, "seed"]
-    parts = []
-    for _, row in heldout.iterrows():
+    generator, parts = np.random.default_rng(3), []
+    for row in heldout[["split", "diverged", "recovery_heldout_percent"]].to_dict("records"):
         steps = np.arange(200, 13001 if row["split"] == "80-20" else 8001, 200)
-        stream = np.random.default_rng(0).normal(0, 0.08, len(steps))
-        frozen = 1.1 + stream
+        frozen = 1.1 + np.random.default_rng(0).normal(0, 0.08, len(steps))
         fall = 0 if row["diverged"] else 0.0067 * row["recovery_heldout_percent"]
-        mse = frozen - fall * (1 - np.exp(-steps / 3000)) + generator.normal(0, 0.03, len(steps))
+        error = frozen - fall * (1 - np.exp(-steps / 3000)) + generator.normal(0, 0.03, len(steps))
         if row["diverged"]:
-            mse[len(mse) // 3 :] = np.nan
-        part = pd.DataFrame({"step": steps, "error": mse, "frozen_error": frozen})
-        parts.append(part.assign(**row[keys].to_dict())[[*keys, "step", "error", "frozen_error"]])
-    return pd.concat(parts, ignore_index=True)
+            error[len(error) // 3 :] = np.nan
+        parts.append({"step": steps, "error": error, "frozen_error": frozen})
+    return _beside(heldout[[*KEYS, "seed"]], parts)
 
 
 def _verdicts() -> pd.DataFrame:
@@ -428,3 +338,32 @@ def _drift_report(pairs: tuple[str, ...]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=[*COLUMNS])
     keys = [{"task": "recordings", "pair": pair} for pair in pairs]
     return pd.concat([frame.assign(**key) for key in keys], ignore_index=True)
+
+
+def _power() -> pd.DataFrame:
+    rows = []
+    for name, unit, n, sd in (
+        ("cadence-explains-lars", "pair", 12, 6.2),
+        ("gradient-within-3", "pair", 12, 4.0),
+        ("adam-equivalence", "seed", 20, 6.2),
+        ("sgd-gap", "seed", 5, 8.1),
+    ):
+        for gap in np.linspace(-6, 6, 13):
+            power = float(np.clip(1.1 - (abs(gap) + sd / np.sqrt(n)) / 5, 0, 1))
+            row = {"registration": name, "unit": unit, "n": n, "sd": sd, "scale": "pp"}
+            row["true_gap"] = gap
+            rows.append(row | {"supported": power, "n_80": np.nan if abs(gap) > 3 else 18.0})
+    return pd.DataFrame(rows)
+
+
+def _truth_controls() -> pd.DataFrame:
+    columns = ["world", "true_gap", "claim", "studies", "supported", "falsified"]
+    columns += ["inconclusive", "untestable", "right", "wrong", "undecided", "wrong_share"]
+    columns += ["wrong_low", "wrong_high"]
+    rows = [
+        ("A/A", 0.0, "within 0.02", 100, 91, 1, 8, 0, 91, 1, 8, 0.01, 0.0003, 0.054),
+        ("planted", 0.04, "within 0.02", 100, 2, 83, 15, 0, 83, 2, 15, 0.02, 0.002, 0.07),
+        ("delayed", 11.2, "more than 3 pp", 100, 95, 0, 5, 0, 95, 0, 5, 0.0, 0.0, 0.036),
+        ("no drift", 0.0, "within 3 pp", 100, 0, 0, 0, 100, 100, 0, 0, 0.0, 0.0, 0.036),
+    ]
+    return pd.DataFrame(rows, columns=columns)

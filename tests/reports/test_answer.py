@@ -126,7 +126,7 @@ def test_the_best_refitted_decoder_stands_beside_the_best_learner(results, simul
     names = (simulated.called(kind, best[kind]) for kind in ("learner", "optimizer"))
     assert (
         "Refitted once on the same steps, readout recovers 31.0"
-        f" [20.0,\xa028.0] %; of the learners {' with '.join(names)} recovers most,"
+        f" [31.0,\xa031.0] %; of the learners {' with '.join(names)} recovers most,"
         f" {number(best['recovery_percent'])} {ends} % (weights frozen once)."
     ) in told
     without = said(results | {"baselines": results["baselines"].iloc[:0]}, simulated)

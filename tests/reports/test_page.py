@@ -53,6 +53,12 @@ class Outline(HTMLParser):
 
 
 @pytest.fixture(scope="module")
+def results(build_results):
+    """Fewer seeds: each page is made of all tables."""
+    return build_results(n_seeds=2)
+
+
+@pytest.fixture(scope="module")
 def pictures(tmp_path_factory, results, simulated):
     folder = tmp_path_factory.mktemp("pictures")
     paths = {name: folder / f"{name}.png" for name in PICTURES}

@@ -266,10 +266,10 @@ def test_baselines_stand_below_the_learners_of_their_networks(results, simulated
         p for p in table.panels if "refitted on the adapt part" in p.title and "80/20" in p.title
     ]
     assert [(row[0], row[3]) for row in panel.rows] == [
-        ("readout", "31.0 [20.0,\xa028.0]"),
-        ("ridge", "24.0 [20.0,\xa028.0]"),
+        ("readout", "31.0 [31.0,\xa031.0]"),
+        ("ridge", "24.0 [24.0,\xa024.0]"),
     ]
     learners = [p.title for p in table.panels].index(panel.title)
     assert all("refitted" not in p.title for p in table.panels[:learners] if "80/20" in p.title)
     rows = table.data[table.data["learner"] == "refitted on the adapt part"]
-    assert set(rows["recovery_percent"]) == {24.0, 31.0}
+    assert set(rows["recovery_percent"].round(9)) == {24.0, 31.0}

@@ -34,13 +34,8 @@ def part():
     return Stream(X, Y / Y.std(0))
 
 
-@pytest.fixture(scope="module")
-def pretrained(part):
-    return pretrain(RNN, part, [0, 1, 2], SETTINGS)
-
-
-def test_networks_learn(pretrained):
-    params, curve = pretrained
+def test_networks_learn(part):
+    params, curve = pretrain(RNN, part, [0, 1], dataclasses.replace(SETTINGS, max_epochs=4))
     assert {name: tuple(p.shape[1:]) for name, p in params.items()} == RNN.shapes()
     assert list(curve) == ["seed", "epoch", "training_error", "validation_error", "best"]
     first = curve[curve.epoch == 0].set_index("seed").validation_error
@@ -48,10 +43,11 @@ def test_networks_learn(pretrained):
     assert (best < 0.7 * first).all()
 
 
-def test_the_size_of_a_batch_changes_the_last_digits_only(part, pretrained):
+def test_the_size_of_a_batch_changes_the_last_digits_only(part):
     """Three networks in batches of two: the second is filled up with a copy that is not told of."""
-    params, curve = pretrained
-    halved, rows = pretrain(RNN, part, [0, 1, 2], SETTINGS, batch_models=2)
+    few = dataclasses.replace(SETTINGS, max_epochs=1)
+    params, curve = pretrain(RNN, part, [0, 1, 2], few)
+    halved, rows = pretrain(RNN, part, [0, 1, 2], few, batch_models=2)
     pd.testing.assert_frame_equal(rows, curve, rtol=1e-9)
     for name, p in params.items():
         torch.testing.assert_close(halved[name], p, rtol=1e-9, atol=1e-12)
@@ -159,6 +155,12 @@ def epochs(noisy):
     return {seed: by_hand(noisy, seed, STOPPING.max_epochs) for seed in NOISY_SEEDS}
 
 
+@pytest.fixture(scope="module")
+def both(noisy):
+    """The two networks, pretrained together."""
+    return pretrain(RNN, noisy, NOISY_SEEDS, STOPPING)
+
+
 def stopped(errors, patience):
     """The best epoch, and how many were gone through."""
     best = 0
@@ -170,8 +172,8 @@ def stopped(errors, patience):
     return best, len(errors)
 
 
-def test_early_stopping_is_that_of_plain_training_loops(noisy, epochs):
-    params, curve = pretrain(RNN, noisy, NOISY_SEEDS, STOPPING)
+def test_early_stopping_is_that_of_plain_training_loops(both, epochs):
+    params, curve = both
     lasted = []
     for place, seed in enumerate(NOISY_SEEDS):
         weights, training, errors = zip(*epochs[seed], strict=True)
@@ -191,12 +193,12 @@ def test_early_stopping_is_that_of_plain_training_loops(noisy, epochs):
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_when_another_network_stops_changes_nothing(noisy, place):
-    params, curve = pretrain(RNN, noisy, NOISY_SEEDS, STOPPING)
+def test_when_another_network_stops_changes_nothing(noisy, both, place):
+    params, curve = both
     seed = NOISY_SEEDS[place]
     alone, own = pretrain(RNN, noisy, [seed], STOPPING)
-    both = curve[curve.seed == seed].reset_index(drop=True)
-    assert both[["epoch", "best"]].equals(own[["epoch", "best"]])
+    curve = curve[curve.seed == seed].reset_index(drop=True)
+    assert curve[["epoch", "best"]].equals(own[["epoch", "best"]])
     for name, p in alone.items():
         torch.testing.assert_close(p[0], params[name][place], rtol=1e-9, atol=1e-12)
 

@@ -111,10 +111,9 @@ def test_a_condition_without_such_a_probe_has_columns_and_no_row(study, swept):
 
 
 def test_batches_do_not_matter(study, result):
-    for size in (1, 3):
-        small = dataclasses.replace(watched(study), batch_models=size)
-        rows = table("alignment", small, GRID)
-        np.testing.assert_allclose(rows[MEASURES], result.frames["alignment"][MEASURES], rtol=1e-9)
+    rows = table("alignment", dataclasses.replace(watched(study), batch_models=1), [0.03])
+    theirs = result.frames["alignment"].query("learning_rate == 0.03")
+    np.testing.assert_allclose(rows[MEASURES], theirs[MEASURES], rtol=1e-9)
 
 
 PROBE = {"kind": "past_structure", "full": "exact", "immediate": "own", "window": WINDOW}

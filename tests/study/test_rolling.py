@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drifting import ADAPT, GRID, STEPS, WINDOW, changed, make_episode, table
+from drifting import ADAPT, STEPS, WINDOW, changed, make_episode, table
 
 from orla.errors import OrlaError
 from orla.study import rolling
@@ -43,10 +43,10 @@ def test_one_window_is_no_validation(study):
 
 
 def test_it_sees_every_window_of_the_second_half_and_none_held_out(study):
-    before = table("models", study, GRID)
+    before = table("models", study, [0.03])
     for window in range(6, 10):
         part = slice(window * WINDOW, (window + 1) * WINDOW)
-        moved = table("models", changed(study, part), GRID)
+        moved = table("models", changed(study, part), [0.03])
         assert (moved[rolling.ERROR] != before[rolling.ERROR]).all(), window
-    moved = table("models", changed(study, slice(ADAPT, STEPS)), GRID)
+    moved = table("models", changed(study, slice(ADAPT, STEPS)), [0.03])
     assert moved[rolling.ERROR].equals(before[rolling.ERROR])
