@@ -154,7 +154,7 @@ def test_errors_are_means_over_networks_and_steps_those_of_the_finest_cadence(si
     models = [beside | dict(zip(names, row, strict=True)) for row in rows]
     results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
     table = build("heldout", results | {"baselines": NO_BASELINES}, simulated)
-    note = "held-out MSE 1.25 frozen, 0.25 reference, 4,321 steps adapted to."
+    note = "held-out error (MSE) 1.25 frozen, 0.25 reference, 4,321 steps adapted to."
     assert [n for n in table.notes if "MSE" in n] == [f"RNN, float64, 80/20: {note}"]
 
 

@@ -232,24 +232,31 @@ def test_one_flipped_byte_is_one_line(finished, tmp_path, damaged, read, target)
         assert damaged in line and "delete it and run" in line
 
 
+NETWORKS = [f"recordings/pretraining/rnn/float64.{end}" for end in ("parquet", "safetensors")]
+SWEPT = [
+    f"recordings/sweeps/rnn/{learner}/{optimizer}/80-20.{end}"
+    for learner in ("immediate", "tbptt-200-200")
+    for optimizer in ("adam", "sgd")
+    for end in ("npz", "parquet")
+]
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({}, {}),
         (
             {"tasks": {"recordings": {"simulated": {"seed": 7}}}},
-            {"recordings/streams.npz": "made of other settings (simulated.seed is 1, not 7)"},
+            {"recordings/streams.npz": "made of other settings (simulated.seed is 1, not 7)"}
+            | dict.fromkeys(NETWORKS + SWEPT, "(task.simulated.seed is 1, not 7)"),
         ),
         (
             {"pretraining": {"max_epochs": 9}},
-            {f"recordings/pretraining/rnn/float64.{end}": "(pretraining.max_epochs is 3, not 9)"
-             for end in ("parquet", "safetensors")},
+            dict.fromkeys(NETWORKS, "(pretraining.max_epochs is 3, not 9)"),
         ),
         (
             {"tasks": {"recordings": {"parts": {"splits": {"80-20": 0.7}}}}},
-            {f"recordings/sweeps/rnn/{learner}/{optimizer}/80-20.{end}": "(task.parts.splits.80-20"
-             for learner in ("immediate", "tbptt-200-200") for optimizer in ("adam", "sgd")
-             for end in ("npz", "parquet")},
+            dict.fromkeys(SWEPT, "(task.parts.splits.80-20 is 0.8, not 0.7)"),
         ),
     ],
     ids=["as it is", "seed", "pretraining", "split"],

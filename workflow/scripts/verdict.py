@@ -42,18 +42,16 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         if each.tested and params.study in each.studies
     ]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
-    plan = checked(snakemake.config) if tested else None
-    if plan:
-        catalogue.use_plugins(plan.config.get("plugins", []))
-    # A table is not written from results that were exchanged since they were made.
-    if plan and (
-        wrong := list(problems(plan, Path(snakemake.output.verdicts).parent, left_over=False))
-    ):
+    plan = checked(snakemake.config)
+    catalogue.use_plugins(plan.config.get("plugins", []))
+    # Nothing is judged over results that were exchanged since tables were made of them.
+    results = Path(snakemake.output.verdicts).parent
+    if wrong := list(problems(plan, results, left_over=False)):
         raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
     answers = {}  # of the parts that several registrations depend on
     for each in tested:
         bindings[each.name] |= binding.behaviour(plan, each, answers)
-        bindings[each.name]["results"] = str(Path(snakemake.output.verdicts).parent)
+        bindings[each.name]["results"] = str(results)
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))
     verdicts = judge.verdicts(
