@@ -33,6 +33,7 @@ def report(results, **changes):
 )
 def test_a_sentence_says_what_the_numbers_say(results, changes, begins, holds):
     [said] = sessions.sentences(report(results, **changes))
+    said = said.replace("\N{NO-BREAK SPACE}", " ")
     assert said.startswith(begins) and holds in said
     assert ("of our making" in said) == ("made" in changes)
 
