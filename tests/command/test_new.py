@@ -13,6 +13,7 @@ SOURCES = {
     "nwb": ("nwb", "day 1.nwb", "day 2.nwb"),
     "binned": ("binned", "a.npz", "b.npz"),
     "same": ("binned", "a.npz", "b.npz", "--columns", "same"),
+    "nwb of other channels": (*("nwb", "day 1.nwb", "day 2.nwb"), "--columns", "different"),
     "categories": ("binned", "labels.npz", "copy.npz"),
     "odoherty": ("odoherty",),
     "simulated": ("simulated",),
@@ -33,6 +34,9 @@ def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, sour
         plan.conditions
     ) == 4
     assert config["statistics"]["main"] == "per_step"
+    assert spec["preparation"]["features"]["method"] == (
+        "pca" if source in ("binned", "categories", "nwb of other channels") else "top_channels"
+    )
     # What a registration needs is written: the worked example can be read and is for this study.
     example = folder / "prereg/gradient.yaml"
     shutil.copy(folder / "prereg/example.yaml.txt", example)

@@ -25,6 +25,8 @@ def add_commands(subparsers: _Parsers) -> None:
         help=f"{', '.join(SOURCES)}; then session A, to pretrain on, and B, to adapt to",
     )
     new.add_argument("--cursor", help="nwb: the SpatialSeries to decode")
+    new.add_argument("--series", choices=("position", "values"), help="nwb: what that series is")
+    new.add_argument("--metres-per-unit", type=float, metavar="M", help="nwb: of that series")
     new.add_argument("--inputs", help="binned: the array of inputs")
     new.add_argument("--target", help="binned: the array of targets")
     new.add_argument(
@@ -82,7 +84,7 @@ def _study(arguments: argparse.Namespace) -> Study:
 def _new(arguments: argparse.Namespace) -> None:
     from orla.command import files, new
 
-    options = {name: getattr(arguments, name) for name in ("cursor", "inputs", "target", "columns")}
+    options = {name: getattr(arguments, name) for name in files.OPTIONS}
     pair = files.read(*arguments.source[:1], arguments.source[1:], **options)
     given = new.write(arguments.folder, pair)
     print(new.told(arguments.folder, given))

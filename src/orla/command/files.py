@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,15 @@ from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
 
 SOURCES = ("nwb", "binned", "odoherty", "simulated")
+# What may be said of recordings, and of which sources.
+OPTIONS = {
+    "cursor": ("nwb",),
+    "series": ("nwb",),
+    "metres_per_unit": ("nwb",),
+    "inputs": ("binned",),
+    "target": ("binned",),
+    "columns": ("nwb", "binned"),
+}
 PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
 INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
@@ -60,27 +70,25 @@ class Pair:
     because: str = ""
 
 
-def read(source: str, given: Sequence[str], **options: str | None) -> Pair:
+def read(source: str, given: Sequence[str], **options: Any) -> Pair:
     """Read what a study of two recordings has to know of them.
 
     Args:
         source: one of `SOURCES`.
         given: two files (nwb, binned), two sessions (odoherty, by default the paper's), or nothing.
-        options: ``cursor`` of NWB files; ``inputs`` and ``target`` of binned ones; ``columns``,
-            "same" or "different", of both; None where it is not given.
+        options: those of `OPTIONS` that are known; None where one is not given. ``columns`` is
+            "same" or "different", the others are settings of the source.
 
     Raises:
         OrlaError: there are not two, a file is missing or of another kind, or it cannot be used.
     """
     if source not in SOURCES:
         raise OrlaError(f"--from {source} is no source of recordings; {nearest(source, SOURCES)}")
-    wanted = {"nwb": ("cursor", "columns"), "binned": ("inputs", "target", "columns")}.get(
-        source, ()
-    )
     for name, value in options.items():
-        if value and name not in wanted:
-            raise OrlaError(f"--{name} says nothing about {source} recordings; leave it out")
-    chosen = {name: options.get(name) for name in wanted}
+        if value is not None and source not in OPTIONS[name]:
+            option = "--" + name.replace("_", "-")
+            raise OrlaError(f"{option} says nothing about {source} recordings; leave it out")
+    chosen = {name: value for name, value in options.items() if source in OPTIONS[name]}
     if source == "simulated":
         if given:
             raise OrlaError(f"simulated sessions are made, not read; leave {given[0]} out")
@@ -123,16 +131,17 @@ def _names(files: tuple[Path, ...]) -> tuple[str, str]:
 
 
 def _of_nwb(
-    files: tuple[Path, ...], names: tuple[str, str], cursor: str | None, columns: str | None
+    files: tuple[Path, ...], names: tuple[str, str], columns: str | None = None, **given: Any
 ) -> Pair:
-    sessions = [nwb.read_session(path, nwb.Source(cursor=cursor)) for path in files]
+    options = {name: value for name, value in given.items() if value is not None}
+    sessions = [nwb.read_session(path, nwb.Source(**options)) for path in files]
     a, b = (from_spikes.binned(session, Preparation(bin_s=BIN_S)) for session in sessions)
     steps = (len(a.inputs), len(b.inputs))
     _require_long(steps, files)
     known = correspondence(*sessions, columns)
     shared = [key in {*b.keys} for key in a.keys]
     here = np.array(shared) if known.columns == "same" else np.ones(len(a.keys), bool)
-    options = {"cursor": cursor} | ({"channels": columns} if columns else {})
+    options |= {"channels": columns} if columns else {}
     return Pair(
         "nwb",
         names,
@@ -140,7 +149,7 @@ def _of_nwb(
         int(here.sum()),
         int((a.inputs[:, here].std(axis=0) > 0).sum()),
         files,
-        options={key: value for key, value in options.items() if value},
+        options=options,
         same=known.columns == "same",
         because=known.because,
     )
@@ -149,9 +158,9 @@ def _of_nwb(
 def _of_bins(
     files: tuple[Path, ...],
     names: tuple[str, str],
-    inputs: str | None,
-    target: str | None,
-    columns: str | None,
+    inputs: str | None = None,
+    target: str | None = None,
+    columns: str | None = None,
 ) -> Pair:
     _, present = load_arrays(files[0], [])
     inputs = inputs or _first(INPUTS, present, "inputs", files[0])

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import orla
@@ -90,6 +91,8 @@ class Study:
         Raises:
             OrlaError: the workflow, or Snakemake, is not installed.
         """
+        if find_spec("snakemake") is None:
+            raise OrlaError("Snakemake is not installed; run: pip install 'orla[workflow]'")
         overlays = ["--configfile", *map(str, self.overlays)] if self.overlays else []
         return [
             *(sys.executable, "-m", "snakemake", "--logger", "orla"),

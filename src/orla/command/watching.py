@@ -21,8 +21,9 @@ _LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
 _RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt): ")
 # Of Snakemake's errors, those that only say that a job had one.
 _SAID_BEFORE = ("At least one job did not complete", "Error in rule", "Look above for error")
-# Of what jobs write, lines that say how far they are, or that belong to a traceback.
-_PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, ")
+# Of what jobs write, lines that say how far they are, what they warn of, and what of a session
+# is used.
+_PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, |^warning: |^\S.*: \d+ steps, [\d.]+ of ")
 # How Snakemake ends on a command line that it does not understand.
 _NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
 
@@ -74,7 +75,7 @@ class Watch:
             yield self._dated(line.removeprefix("orla: "))
         elif _RAISED.match(line):
             self.raised = line
-        elif _PROGRESS.search(line) or line.startswith("warning: "):
+        elif _PROGRESS.search(line):
             yield self._dated(line.strip())
 
     def finished(self) -> Iterator[str]:

@@ -72,9 +72,11 @@ class Drift(NamedTuple):
             f"{self.told('loss', at, signed=True)}"
         )
         if "made" in self.rows:
+            every = self.value("made") >= self.value("loss", at)
             said += (
-                f"; of it {self.told('made')} is of our making, since each session has components "
-                f"of its own (seen between the halves of {a})"
+                f"; {'all of it may be' if every else 'a part of it is'} of our making, since each "
+                f"session has components of its own: between the halves of {a} they cost "
+                f"{self.told('made')}"
             )
         said += "."
         chance = max(self.value("constant"), self.value("chance"))

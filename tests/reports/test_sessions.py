@@ -1,0 +1,69 @@
+"""The drift report in words: each sentence says what its numbers say."""
+
+import pandas as pd
+import pytest
+
+from orla.reports import sessions
+
+
+def report(results, **changes):
+    """The drift report of made-up results, in which some measures have other values and ends."""
+    frame = results["drift_report"].copy()
+    for measure, (value, low, high) in changes.items():
+        rows = frame["measure"] == measure
+        if not rows.any():
+            frame.loc[len(frame)] = {**frame.iloc[0], "measure": measure, "at": "", "words": ""}
+            rows = frame["measure"] == measure
+        frame.loc[rows, ["value", "low", "high"]] = [value, low, high]
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("changes", "begins", "holds"),
+    [
+        ({}, "There is a drift: a ridge decoder fitted on first has R² 0.30 [0.25, 0.35]", ""),
+        ({"loss": (0.03, 0.01, 0.05)}, "The drift is small", "a loss of +0.03 [0.01, 0.05]"),
+        ({"loss": (0.01, -0.02, 0.04)}, "No drift is seen", ""),
+        ({"loss": (0.1, -0.1, 0.3)}, "Whether there is a drift is unclear", ""),
+        ({"made": (0.1, 0.0, 0.2)}, "There is a drift", "a part of it is of our making"),
+        ({"made": (0.9, 0.8, 1.0)}, "There is a drift", "all of it may be of our making"),
+        ({"constant": (0.4, 0.4, 0.4)}, "There is a drift", "it is worse than the mean"),
+        ({"within_a": (0.02, 0.0, 0.1)}, "Of a drift nothing can be said", "chance is 0.01"),
+    ],
+)
+def test_a_sentence_says_what_the_numbers_say(results, changes, begins, holds):
+    [said] = sessions.sentences(report(results, **changes))
+    said = said.replace("\N{NO-BREAK SPACE}", " ")
+    assert said.startswith(begins) and holds in said
+    assert ("of our making" in said) == ("made" in changes)
+
+
+def test_many_pairs_are_counted_and_few_are_named(results):
+    frame = report(results)
+    named = [frame.assign(pair=f"pair {i}") for i in range(5)]
+    assert sessions.sentences(pd.concat(named)) == ["There is a drift: 5 of 5 pairs."]
+    told = sessions.sentences(pd.concat(named[:2]))
+    assert [said[:8] for said in told] == ["pair 0: ", "pair 1: "]
+    assert sessions.sentences(None) == sessions.sentences(frame[:0]) == []
+
+
+def test_the_terminal_has_sessions_decoders_and_what_the_study_would_do(results):
+    frame = report(results)
+    row = dict(frame.iloc[0])
+    for measure, at, value, words in (
+        ("updates", "immediate", 6200.0, ""),
+        ("updates", "tbptt-200-200", 12.0, ""),
+        ("registration", "mine", float("nan"), "too few seeds"),
+    ):
+        frame.loc[len(frame)] = row | {"measure": measure, "at": at, "value": value, "words": words}
+    said = sessions.text(frame)
+    assert max(map(len, said.splitlines())) <= 100
+    for words in (
+        "A: first",
+        "A has subject indy, area M1",
+        "40 of 96",
+        "refitted on B it recovers 83 %",
+        "immediate 6,200, tbptt-200-200 12; too few to tell: tbptt-200-200",
+        "registration mine: cannot be answered: too few seeds",
+    ):
+        assert words in said, words
