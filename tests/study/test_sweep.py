@@ -429,7 +429,7 @@ def test_seeds_with_streams_of_their_own_are_as_they_are_alone(study):
         other = dataclasses.replace(
             study, episode=make_episode(stream), networks=networks, batch_models=2
         )
-        return sweep.sweep(other, GRID, growth=0, horizons=[100])
+        return sweep.sweep(other, [0.03], growth=0, horizons=[100])
 
     together = swept_on(Stream(X, Y, scored, starts), study.networks)
     assert (
