@@ -26,7 +26,7 @@ help:
 	@echo "make env        make the environment in $(VENV) (once; TORCH=... chooses the build of PyTorch)"
 	@echo "make run        run the headline of the default study and show its verdicts (CORES=$(CORES))"
 	@echo "make test       run the whole test suite (TESTERS=$(TESTERS) processes)"
-	@echo "make test-full  run it with every pair of parts, which make test leaves out where it can"
+	@echo "make test-full  run it with what make test leaves out: pairs of parts, further whole studies"
 	@echo "make test-cluster  run the quick study on a Slurm of two nodes that it starts on this machine (root; Debian's packages)"
 	@echo "make mutants    make COUNT careless edits and print those that no test notices (ROOM=, SINCE=, SEED=, JOBS=)"
 	@echo "make archive    bundle the study's code, registrations, results and reports as archive.zip (CONFIG=config/...)"

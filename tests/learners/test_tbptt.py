@@ -24,13 +24,12 @@ def visited(step, architecture, params, stride, X):
     return oracles.states(step, initial(architecture), by_step, X)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.05])
 @pytest.mark.parametrize("window, stride", [(1, 1), (4, 1), (6, 4), (8, 8), (40, 1), (40, 3)])
-def test_it_is_autograd_over_the_last_window_steps(network, window, stride, rate):
+def test_it_is_autograd_over_the_last_window_steps(network, window, stride):
     architecture, step = network
     X, Y = stream(STEPS)
     learner = TBPTT(architecture, window=window, update_every=stride)
-    watched = watch(learner, networks(architecture), X, Y, rate=rate)
+    watched = watch(learner, networks(architecture), X, Y, rate=0.05)
     for model in range(2):
         ours, params = watched.model(model)
         states = visited(step, architecture, params, stride, X)
@@ -50,10 +49,9 @@ def test_another_window_would_be_noticed(network):
         assert distance(ours, truth) > 1e-4
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.05])
-def test_a_window_of_one_is_immediate(network, rate):
+def test_a_window_of_one_is_immediate(network):
     learners = Immediate(network[0]), TBPTT(network[0], 1, 1), TBPTT(network[0], 2, 1)
-    local, one, two = (adapted(learner, STEPS, rate=rate)[0] for learner in learners)
+    local, one, two = (adapted(learner, STEPS, rate=0.05)[0] for learner in learners)
     assert distance(one, local) < EXACT
     assert distance(two, local) > 1e-3
 

@@ -10,6 +10,7 @@ from harness import (
     adapted,
     distance,
     held_to,
+    in_full,
     initial,
     make_learner,
     networks,
@@ -44,7 +45,7 @@ def test_it_is_the_dense_recursion_while_weights_move(kind, decay):
     assert distance(ours, dense(used, decay + 0.01)) > 1e-4
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", PLAIN)
 def test_without_a_past_it_is_immediate(kind):
     architecture, _ = NETWORKS[kind]
     local, none, some = (
@@ -59,7 +60,7 @@ def test_without_a_past_it_is_immediate(kind):
     assert distance(some, local) > 1e-3
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", in_full([(k,) for k in NETWORKS], [(k,) for k in PLAIN]))
 def test_a_units_own_words_lose_nothing(kind, monkeypatch):
     """A gate moves its own unit alone: the dense trace has the same numbers."""
     architecture, _ = NETWORKS[kind]

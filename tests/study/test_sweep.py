@@ -239,9 +239,13 @@ def test_rows_do_not_depend_on_the_size_of_batches(study, swept, size):
     assert rows[["selected", "diverged"]].equals(swept.frames["models"][["selected", "diverged"]])
 
 
+# A learner of each kind of loop; the others with `-m full`.
+LEARNED = ["rtrl", "last-layer", "immediate-20", "tbptt-20-20"]
+FURTHER = [n for n in taking("rnn") if not n.endswith(("-8", "-4")) and n not in LEARNED]
+
+
 @pytest.mark.parametrize(
-    "name",
-    [*(n for n in taking("rnn") if not n.endswith(("-8", "-4"))), "immediate-20", "tbptt-20-20"],
+    "name", [*LEARNED, *(pytest.param(name, marks=pytest.mark.full) for name in FURTHER)]
 )
 def test_every_learner_goes_through(study, name):
     other = learning(study, name)
@@ -425,7 +429,7 @@ def test_seeds_with_streams_of_their_own_are_as_they_are_alone(study):
         other = dataclasses.replace(
             study, episode=make_episode(stream), networks=networks, batch_models=2
         )
-        return sweep.sweep(other, GRID, growth=0, horizons=[100])
+        return sweep.sweep(other, [0.03], growth=0, horizons=[100])
 
     together = swept_on(Stream(X, Y, scored, starts), study.networks)
     assert (
