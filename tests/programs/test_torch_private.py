@@ -1,4 +1,4 @@
-"""One file names what PyTorch keeps private."""
+"""One page names what PyTorch keeps private."""
 
 import re
 from pathlib import Path
@@ -6,20 +6,25 @@ from pathlib import Path
 import pytest
 
 import orla
+from orla.programs import torch_private
 
 SOURCES = sorted(Path(orla.__file__).parent.rglob("*.py"))
 PRIVATE = re.compile(
     r"\btorch(?!\.utils\._pytree)(\.\w+)*\._(?!_)|torch\.fx\.experimental|from torch import _"
 )
+# Documented, in a module whose name is not public.
+DOCUMENTED = "torch._inductor.aoti_compile_and_package("
 PUBLIC = "from torch.utils import _pytree as pytree"
 
 
 def lines(file):
-    return [n for n, line in enumerate(file.read_text().splitlines(), 1) if PRIVATE.search(line)]
+    given = file.read_text().replace(DOCUMENTED, "").splitlines()
+    return [n for n, line in enumerate(given, 1) if PRIVATE.search(line)]
 
 
-def test_no_other_file_names_private_modules():
+def test_no_other_file_names_private_modules_and_that_one_is_a_page():
     found = {file.name: lines(file) for file in SOURCES}
+    assert len(Path(torch_private.__file__).read_text().splitlines()) <= 80
     assert [name for name, numbers in found.items() if numbers] == ["torch_private.py"], found
 
 
