@@ -16,10 +16,10 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import job, measure
-from orla.engine import memory as model
-from orla.engine.loop import loop_of
-from orla.losses.squared_error import SquaredError
+from orla.catalogue.written import written
+from orla.engine.asked_memory import BESIDE, job_mb
 from orla.reports import style
+from orla.study.plan import specified
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
 LARGE = 512
@@ -45,13 +45,17 @@ FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision
 
 
 def predicted_bytes(case: Mapping[str, Any]) -> int:
-    """Peak memory of a sweep job's own process, without Snakemake's and the C++ compiler's."""
-    network = {"kind": case["architecture"], "hidden": case["hidden"]}
-    parts = {"network": network, "learner": case["learner"], "optimizer": case["optimizer"]}
-    parts |= {"observers": {}, "interventions": [], "probes": []}
-    sizes = {name: case[name] for name in ("models", "precision", "steps")}
-    loop = loop_of(parts, job.N_IN, job.N_OUT, SquaredError())
-    return model.peak_bytes(loop, **sizes) - model.BESIDE
+    """Memory that a job's own process is given, without Snakemake's and the C++ compiler's."""
+    parts = written("parts")
+    asked = {
+        "network": {"kind": case["architecture"], "hidden": case["hidden"]},
+        "learner": specified(parts, "learner", case["learner"], {}),
+        **{"observers": {}, "interventions": [], "probes": []},
+        **{"stable_windows": 0, "horizons": []},
+    }
+    sizes = {name: case[name] for name in ("models", "steps")}
+    mb = job_mb(asked, n_in=job.N_IN, n_out=job.N_OUT, **sizes)
+    return int(1e6 * (mb / 1.1 - BESIDE))
 
 
 def measured_bytes(case: Mapping[str, Any]) -> int:

@@ -580,10 +580,8 @@ def everything(state):
         "interventions": list(state.interventions),
         "probes": list(state.probes),
         "step": torch.tensor(state.step),
-        "learners": [
-            {"carry": c.carry, "changed": c.memory.changed, "read": c.memory.read}
-            for c in state.learners.values()
-        ],
+        "learners": state.learners,
+        "buffers": state.buffers,
     }
 
 

@@ -150,8 +150,8 @@ def test_updates_are_compiled_where_two_hundred_are_planned(passes, compiled):
     """A run of 48 steps makes 12 updates."""
     params, (X, Y) = networks(NETWORKS["rnn"][0], models=3), stream(STEPS)
     used = dataclasses.replace(make_loop("tbptt-6-4", "rnn"), passes=passes)
-    update = Mock(wraps=used._apply)
-    used.__dict__["_compiled_apply"] = update
+    update = Mock(wraps=used.update)
+    used.driver.__dict__["update_program"] = update
     adapt(used, params, RATES, X, Y)
     assert update.call_count == compiled
 

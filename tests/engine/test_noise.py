@@ -154,9 +154,9 @@ def test_an_observer_keeps_its_numbers_through_copies_and_windows():
         torch.testing.assert_close(ours["W_ih"], share[:, None, None] * theirs["W_ih"])
     loop = Loop(Scaled(LSTM), Adam(), SQUARED_ERROR, segment=8)
     state = loop.start(params, seeds=[3, 11])
-    kept = state.copy().learners["own"].memory.read["fixed_noise"]
+    kept = state.copy().buffers["own"]["fixed_noise"]
     assert torch.equal(kept, fixed_noise((3, 11), 4, LIKE))
-    assert "fixed_noise" not in loop.start(params).learners["own"].memory.changed
+    assert "fixed_noise" not in loop.start(params).learners["own"]
 
 
 def test_only_a_learner_that_asks_is_given_the_outputs_cotangent():

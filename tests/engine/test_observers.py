@@ -63,7 +63,7 @@ def test_observers_and_probes_never_drive(kind, name):
     watched = adapt(make_loop(name, kind, **watching), params, RATES, X, Y)
     for own in ("params", "network", "optimizer"):
         assert same(getattr(bare.state, own), getattr(watched.state, own))
-    assert same(bare.state.learners["own"].carry, watched.state.learners["own"].carry)
+    assert same(bare.state.learners["own"], watched.state.learners["own"])
     assert np.array_equal(bare.errors, watched.errors)
     assert bare.series == {}
     assert watched.series["so far errors"].shape == (2, STEPS // learner.stride)

@@ -45,9 +45,9 @@ def adapted(architecture, block, dtype=torch.float64, rate=0.02):
 def test_kernels_equal_pulled_blocks(base, hidden, n_in, block, dtype, request):
     architecture = base(hidden, n_in, 2)
     pulled = adapted(architecture, block, dtype)
-    assert "on_gates" not in RTRL(architecture).memory(networks(architecture)).changed["slots"]
+    assert "on_gates" not in RTRL(architecture).init(networks(architecture))["slots"]
     request.getfixturevalue("with_kernels")
-    assert "on_gates" in RTRL(architecture).memory(networks(architecture)).changed["slots"]
+    assert "on_gates" in RTRL(architecture).init(networks(architecture))["slots"]
     by_kernel = adapted(architecture, block, dtype)
     for model in range(2):
         ours, theirs = by_kernel.model(model)[0], pulled.model(model)[0]
@@ -135,14 +135,38 @@ def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
         assert type(blocks_for(derivatives(architecture), other)) is usual
 
 
-def test_tensors_that_lie_otherwise_in_memory_are_refused(with_kernels):
+# What the kernels are called with instead of what they expect, and what the refusal names.
+WRONG = {
+    "P laid out otherwise": ("P", lambda t: t.transpose(1, 2).contiguous().transpose(1, 2)),
+    "P of another precision": ("P", lambda t: t.float()),
+    "a slot of another precision": ("around", lambda t: t.float()),
+    "a slot elsewhere": ("W_hh", lambda t: t.to("meta")),
+    "a slot of fewer steps": ("inputs", lambda t: t[1:].clone()),
+    "a slot of more units": ("on_gates", lambda t: torch.cat([t, t], -1)),
+    "a cotangent of another precision": ("cotangent", lambda t: t.float()),
+    "a cotangent of more models": ("cotangent", lambda t: torch.cat([t, t])),
+    "a count of another kind": ("stored", lambda t: t.int()),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_kernels_refuse_what_they_would_read_as_something_else(case, with_kernels):
     architecture = RNN(4, 3, 2)
-    block = RTRL(architecture, block=2).memory(networks(architecture))
-    P, slots = block.read["sensitivity"]["P"], block.changed["slots"]
-    stored, cotangent = torch.tensor(1), torch.ones(4, 2, dtype=torch.float64).T
-    kernels.block_gradient(P, slots, stored, cotangent)
-    turned = P.transpose(1, 2).contiguous().transpose(1, 2)
-    with pytest.raises(ValueError, match="contiguous"):
-        kernels.block_gradient(turned, slots, stored, cotangent)
-    with pytest.raises(ValueError, match="contiguous"):
-        kernels.rebuild(turned, slots)
+    learner, params = RTRL(architecture, block=2), networks(architecture)
+    given = {"P": learner.buffers(params)["sensitivity"]["P"], "stored": torch.tensor(1)}
+    given |= learner.init(params)["slots"]
+    given["cotangent"] = torch.ones(4, 2, dtype=torch.float64).T
+
+    def call(kernel, P, stored, cotangent, **slots):
+        return kernel(P, slots, *((stored, cotangent) if kernel is kernels.block_gradient else ()))
+
+    call(kernels.block_gradient, **given)
+    name, change = WRONG[case]
+    wrong = given | {name: change(given[name])}
+    named = "W_hh" if case == "P of another precision" else name  # the first that differs from P
+    if case != "a slot elsewhere":  # to which PyTorch answers without the kernels
+        with pytest.raises(ValueError, match=f"kernels: {named} "):
+            call(kernels.block_gradient, **wrong)
+    if name not in ("cotangent", "stored"):
+        with pytest.raises(ValueError, match=f"kernels: {named} "):
+            call(kernels.rebuild, **wrong)

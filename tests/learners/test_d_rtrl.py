@@ -107,7 +107,7 @@ def test_it_is_exact_where_units_never_meet():
 def test_an_element_wise_networks_sensitivity_is_as_large_as_its_parameters():
     network = NETWORKS["turning"][0]
     learner, params = DRTRL(network), networks(network, models=3)
-    carried = (learner.init(params) | learner.memory(params).changed)["influence"]
+    carried = learner.init(params)["influence"]
     shapes = network.recurrent_shapes()
     assert {n: tuple(e.shape) for n, e in carried.items()} == {
         n: (3, 2, 1, *shape) for n, shape in shapes.items()

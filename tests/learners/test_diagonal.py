@@ -117,8 +117,7 @@ def test_it_starts_anew_with_a_trial(kind):
 def test_what_is_carried_grows_as_the_parameters(kind):
     network, _, _ = CASES[kind]
     learner, params = Diagonal(network), networks(network, models=1)
-    carried = learner.init(params), learner.memory(params).changed
-    numbers = sum(leaf.numel() for leaf in pytree.tree_leaves(carried))
+    numbers = sum(leaf.numel() for leaf in pytree.tree_leaves(learner.init(params)))
     shapes = network.recurrent_shapes().values()
     assert numbers == 2 * network.per_unit * sum(torch.Size(s).numel() for s in shapes)
 

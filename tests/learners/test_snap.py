@@ -140,10 +140,10 @@ def test_a_units_own_words_lose_nothing(kind, monkeypatch):
     architecture, _ = NETWORKS[kind]
     params, learner = networks(architecture), SnAp(architecture)
     own, _ = adapted(learner, STEPS, params, rate=0.05)
-    assert set(learner.memory(params).changed["influence"]) == {"e"}
+    assert set(learner.init(params)["influence"]) == {"e"}
     for module in ("sensitivity", "snap"):
         monkeypatch.setattr(f"orla.learners.{module}.own_units", lambda architecture: False)
-    assert set(learner.memory(params).changed["influence"]) == set(architecture.recurrent_shapes())
+    assert set(learner.init(params)["influence"]) == set(architecture.recurrent_shapes())
     dense, _ = adapted(learner, STEPS, params, rate=0.05)
     assert distance(own, dense) < EXACT
 
@@ -159,10 +159,10 @@ def test_what_is_kept_is_what_memory_holds():
         ("another", 2, 10 * 5 * (5 + 3 + 2), False),
     ):
         architecture, _ = NETWORKS[kind]
-        memory = SnAp(architecture, steps).memory(networks(architecture, models=7))
-        held = sum(e.numel() for e in memory.changed["influence"].values())
+        learner, params = SnAp(architecture, steps), networks(architecture, models=7)
+        held = sum(e.numel() for e in learner.init(params)["influence"].values())
         assert held == 7 * numbers
-        assert ("kept" in memory.read) == masked
+        assert ("kept" in learner.buffers(params)) == masked
 
 
 class Silent(Adapting):

@@ -67,7 +67,7 @@ def test_a_units_own_words_lose_nothing(kind, monkeypatch):
     params, learner = networks(architecture), Trace(architecture, decay=0.8)
     own, _ = adapted(learner, STEPS, params, rate=0.05)
     monkeypatch.setattr("orla.learners.sensitivity.own_units", lambda architecture: False)
-    assert set(learner.memory(params).changed["influence"]) == set(architecture.recurrent_shapes())
+    assert set(learner.init(params)["influence"]) == set(architecture.recurrent_shapes())
     dense, _ = adapted(learner, STEPS, params, rate=0.05)
     assert distance(own, dense) < EXACT
 

@@ -12,11 +12,10 @@ from harness import (
     networks,
     stream,
 )
-from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.engine.loop import Loop
-from orla.programs import torch_private
+from orla.programs import kept, torch_private
 
 
 def network(kind, hidden=HIDDEN):
@@ -55,22 +54,17 @@ def stand_in_for_the_compiler(monkeypatch):
     """Keep a graph's number in the place of its library; return the graphs that were compiled."""
     graphs = []
 
-    def compile_ahead(graph, structure, leaves, folder):
-        (folder / "program.so").write_text(f"graph {len(graphs)} {'.' * 100}")
-        graphs.append((graph, structure))
+    def package(graph, leaves, file):
+        file.write_text(f"graph {len(graphs)} {'.' * 100}")
+        graphs.append(graph)
 
-    def open_program(library):
+    def open_package(file):
         try:
-            graph, structure = graphs[int(library.read_text().split()[1])]
+            graph = graphs[int(file.read_text().split()[1])]
         except ValueError as error:
-            raise RuntimeError(library) from error
+            raise RuntimeError(file) from error
+        return lambda leaves: graph(*leaves)
 
-        def program(*arguments):
-            return pytree.tree_unflatten(graph(*pytree.tree_leaves(arguments)), structure)
-
-        return program
-
-    monkeypatch.setattr(torch_private, "prepare_compiler", lambda: None)
-    monkeypatch.setattr(torch_private, "compile_ahead", compile_ahead)
-    monkeypatch.setattr(torch_private, "open_program", open_program)
+    monkeypatch.setattr(kept, "package", package)
+    monkeypatch.setattr(torch_private, "open_package", open_package)
     return graphs

@@ -72,7 +72,7 @@ def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder, compiled):
 def test_what_is_spoilt_open_to_others_or_no_library_is_made_again(folder, compiled, capsys):
     value(2.0)
     (kept,) = programs_in(folder)
-    (library,) = kept.glob("*.so")
+    (library,) = kept.glob("*.pt2")
 
     def write(data):
         library.unlink()  # this process has it loaded
@@ -137,9 +137,9 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
 
 
 def test_a_file_that_is_no_library_is_an_error(tmp_path):
-    (tmp_path / "program.so").write_text("no library")
+    (tmp_path / "program.pt2").write_text("no library")
     with pytest.raises(RuntimeError):
-        torch_private.open_program(tmp_path / "program.so")
+        torch_private.open_package(tmp_path / "program.pt2")
 
 
 def test_what_a_function_holds_is_part_of_its_name():

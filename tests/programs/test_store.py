@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from orla.programs import compiling, kernels, sources, store
+from orla.programs import kept as programs
 
 LIBRARY = 'extern "C" int value() { return 7; }\n'
 PLANTED = """
@@ -232,19 +233,33 @@ def question(monkeypatch):
     return ask, answered
 
 
-def test_an_answer_is_kept_for_the_same_question_sources_and_libraries(question, monkeypatch):
+VERSIONS = {
+    "python": lambda patch: patch.setattr(store.sys, "version", "4.0"),
+    "torch": lambda patch: patch.setattr(store, "version", lambda name: f"{name == 'torch'}"),
+    "numpy": lambda patch: patch.setattr(store, "version", lambda name: f"{name == 'numpy'}"),
+    "orla": lambda patch: patch.setattr(store.orla, "__version__", "another"),
+}
+
+
+@pytest.mark.parametrize("changed", VERSIONS)
+def test_nothing_is_kept_over_a_new_version(changed, question, monkeypatch):
+    monkeypatch.setattr(store, "version", lambda name: "one")
+    ask, answered = question
+    ask()
+    path, library = programs.path("what", "shapes", []), kernels.place()
+    VERSIONS[changed](monkeypatch)
+    assert programs.path("what", "shapes", []) != path and kernels.place() != library
+    ask()
+    assert len(answered) == 2
+
+
+def test_an_answer_is_kept_for_the_same_question_and_sources(question, monkeypatch):
     ask, answered = question
     assert ask() == ask() == {"said": "why"} and answered == ["why"]
     assert ask("how") == {"said": "how"} and len(answered) == 2
     monkeypatch.setattr(sources, "digest", lambda: "another")
     ask()
     assert len(answered) == 3
-    for library in ("torch", "numpy"):
-        monkeypatch.setattr(store, "version", lambda name, new=library: f"{name == new}")
-        ask()
-    monkeypatch.setattr(store.sys, "version", "4.0")
-    ask()
-    assert len(answered) == 6
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{", '{"question": "another", "answer": 1}', "null"])

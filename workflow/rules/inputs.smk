@@ -114,8 +114,7 @@ def adaptation_mb(w, attempt):
                 PLAN.job(c),
                 n_in=inputs,
                 n_out=inputs,
-                most=COMPUTE["batch_models"],
-                device=COMPUTE["device"].partition(":")[0],
+                models=COMPUTE["batch_models"],
                 **({} if w.domain in PAIRS else {"steps": MOST_STEPS, "own_streams": c.seeds}),
             )
             for c in part_of(w).conditions

@@ -24,6 +24,5 @@ with job(snakemake.log[0], output[0], plugins=params.plugins):
             output.traces,
             compute=compute,
             plugins=params.plugins,
-            memory_mb=snakemake.resources.get("mem_mb"),
             device=device,
         )

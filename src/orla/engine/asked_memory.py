@@ -1,8 +1,8 @@
-"""Memory to ask for a sweep while the workflow is read: an estimate, which imports no PyTorch.
+"""Memory to ask for a job of adaptation while the workflow is read; imports no PyTorch.
 
-The job itself counts (`engine.memory`), and takes as many models at once as fit into what it got.
-What one model takes with options at their defaults stands in the file of declarations; for other
-sizes it is scaled as the sensitivities of a dense network, or the tapes of a window, grow.
+What one model takes stands in the file of declarations (`engine.memory_table`), for two sizes of
+each network; other sizes follow the power law through both. It need not be near: a job that was
+killed is started again with twice the memory, and computes the same digits.
 """
 
 from __future__ import annotations
@@ -13,27 +13,22 @@ from typing import Any
 
 from orla.catalogue.written import written
 
-# Measured with a cold cache: the job's own process with everything imported and one loop compiled;
-# and beside it, at the peak of their sum, Snakemake's process (125 MB) and the C++ compiler (370 to
-# 410 MB), less what the job's own process has not taken by then.
-PROCESS, BESIDE = 540_000_000, 410_000_000
+# MB, measured with a cold cache: the job's own process with everything imported and one loop
+# compiled; and beside it, at the peak of their sum, Snakemake's process (125) and the C++ compiler
+# (370 to 410), less what the job's own process has not taken by then.
+PROCESS, BESIDE = 540, 410
 
 # Steps that a job is given memory for before its length is known: 83 minutes of 50 ms.
 LONGEST = 100_000
 
-# Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
-# three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
-CACHE = 8_000_000
+# Of the table: hidden units of its two columns, inputs and outputs, and steps of a window.
+SIZES, WIDTH, WINDOW = (32, 64), 40, 200
 
-# Copies of parameters and optimizer state alive at once, measured. A loop of steps changes them in
-# place, beside the networks' own, the gradient and the update; updates made apart write new ones.
-COPIES_IN_LOOP, COPIES_APART = 3, 5
+# MB that are gone through at each step, beyond which few models are computed together.
+_FEW = 16
 
-# Copies of dh/dtheta of one model, in float64, that a probe's look has alive at once.
-COPIES_IN_LOOK = 3
-
-# Inputs and outputs, and steps of a window, with which the file's numbers were measured.
-WIDTH, WINDOW = 40, 200
+# Copies of what an update changes that are alive at once, measured.
+COPIES = 4
 
 
 def job_mb(
@@ -41,68 +36,52 @@ def job_mb(
     *,
     n_in: int,
     n_out: int,
-    most: int,
-    device: str = "cpu",
+    models: int,
     steps: int = LONGEST,
     own_streams: int = 0,
 ) -> int:
-    """Megabytes to ask for a sweep job, a tenth to spare.
+    """Megabytes to ask for, a tenth to spare.
 
     Args:
         job: From `study.plan.Plan.job`.
         n_in, n_out: Inputs and outputs of the network, the most where no episode says them yet.
-        most, device, steps, own_streams: As for `engine.memory.batch_models` and `components`.
+        models: Models that are computed together.
+        steps: Steps of the longest stream of the job.
+        own_streams: Seeds that have streams of their own; 0 where all share one.
     """
-    kinds, memory, network = written("parts"), written("memory"), job["network"]
-    rows = memory["architecture"]  # of a network that is not among them, the first one
-    row = rows.get(network["kind"], next(iter(rows.values())))
-    hidden = network.get("hidden", row["hidden"])
-    params = row["params"] * _numbers(hidden, n_in, n_out) / _numbers(row["hidden"], WIDTH, WIDTH)
-    dense = hidden**2 * (hidden + n_in + 1) / (row["hidden"] ** 2 * (row["hidden"] + WIDTH + 1))
-    held, touched, copies = 0.0, 0.0, COPIES_IN_LOOP
-    for spec in (job["learner"], *job["observers"].values()):
-        scale, known = dense, kinds["learner"].get(spec["kind"])
-        if known and known["more"]["stride"]:
-            window = max((known["defaults"] | spec)[option] for option in known["short"])
-            scale, copies = max(dense, n_out / WIDTH) * window / WINDOW, COPIES_APART
-        all_of_it, gone_through = row["carried"].get(spec["kind"], (0, 0))
-        held, touched = held + all_of_it * scale, touched + gone_through * scale
-    state, *beside = (
-        memory[kind].get(spec["kind"], 2)
-        for kind, specs in (
-            ("optimizer", [job["optimizer"]]),
-            ("intervention", job["interventions"]),
-            ("probe", job["probes"]),
-        )
-        for spec in specs
-    )
-    held += params * (copies * (1 + state) + 2 * sum(beside) + sizes(job)["snapshots"])
-    held += params * (len(job["observers"]) + len(job["interventions"]))
-    touched += 2 * params * (1 + state)
-    models = min(most, 1 + int(CACHE // touched)) if device == "cpu" else most
-    looks = any(
-        known is None or known["more"]["stride"]
-        for known in (kinds["probe"].get(spec["kind"]) for spec in job["probes"])
-    )
-    peak = PROCESS + BESIDE + models * held + looks * COPIES_IN_LOOK * hidden * params
-    peak += streams_bytes(models, n_in, n_out, steps, own_streams)
-    return math.ceil(1.1 * peak / 1e6)
+    kinds, network = written("parts"), job["network"]
+    default = kinds["architecture"].get(network["kind"], {"defaults": {}})["defaults"]
+    hidden = network.get("hidden", default.get("hidden", SIZES[1]))
+    wider = max(1.0, (hidden + max(n_in, n_out)) / (hidden + WIDTH))
+    learners = [job["learner"], *job["observers"].values()]
+    each = wider * sum(_model_mb(network["kind"], hidden, spec, _window(spec)) for spec in learners)
+    # Gradients of interventions, states of probes, and networks kept until they are scored.
+    params = 8e-6 * (hidden * (hidden + n_in + 1) + n_out * (hidden + 1))
+    kept = 2 * job["stable_windows"] + 2 * len(job["horizons"])
+    each += params * (kept + 2 * len(job["interventions"]) + 2 * len(job["probes"]))
+    unknown = {"more": {"stride": "unknown"}}
+    if _window(job["learner"]) == 1:
+        models = min(models, 1 + int(_FEW / each))  # about as `memory.batch_models` has it
+    looks = any(kinds["probe"].get(p["kind"], unknown)["more"]["stride"] for p in job["probes"])
+    streams = steps * (n_in + n_out) * (own_streams + models if own_streams else 2)
+    streams += steps * models * (4 * n_out + 4)
+    peak = PROCESS + BESIDE + models * each + looks * 3 * hidden * params + 8e-6 * streams
+    return math.ceil(1.1 * peak)
 
 
-def _numbers(hidden: int, n_in: int, n_out: int) -> int:
-    """Parameters of the plainest network of this size."""
-    return hidden * (hidden + n_in + 1) + n_out * (hidden + 1)
+def _window(learner: Mapping[str, Any]) -> int:
+    """The most steps that a learner goes back through or sums."""
+    known = written("parts")["learner"].get(learner["kind"])
+    if not known or not known["more"]["stride"]:
+        return 1
+    return max((known["defaults"] | learner)[option] for option in known["short"])
 
 
-def streams_bytes(models: int, n_in: int, n_out: int, steps: int, own_streams: int) -> int:
-    """The stream in float64 and in the study's precision; outputs and errors of each model."""
-    outputs = steps * models * (4 * n_out + 4)
-    return (steps * (n_in + n_out) * (own_streams + models if own_streams else 2) + outputs) * 8
-
-
-def sizes(job: Mapping[str, Any]) -> dict[str, Any]:
-    """What `engine.memory.components` takes from a job: its precision, and after how many steps
-    the models of a batch are kept until they are scored: the last windows before the selection part
-    and before the held-out part, each horizon, and where a horizon's own selection part begins."""
-    snapshots = 2 * job["stable_windows"] + 2 * len(job["horizons"])
-    return {"precision": job["keys"]["precision"], "snapshots": snapshots}
+def _model_mb(network: str, hidden: int, learner: Mapping[str, Any], window: int) -> float:
+    """Of one model; of a network or learner that is not in the file, the plainest one's."""
+    table = written("memory")
+    row = table.get(network, next(iter(table.values())))
+    name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"
+    small, large = row.get(name, row["immediate"])
+    grown = large * (hidden / SIZES[1]) ** math.log2(large / small)
+    return grown * window / WINDOW if window > 1 else grown

@@ -18,12 +18,12 @@ from orla.architectures.base import Parameters, rows_along_memory
 from orla.derivatives.base import axis_of_models
 from orla.engine import optimizing
 from orla.engine.network import network_of
-from orla.engine.state import Carried, State, fixed_noise, noise
-from orla.engine.steps import StepLoop
-from orla.engine.update import Moments, noise_of
-from orla.engine.windows import WindowLoop
+from orla.engine.state import State, fixed_noise
+from orla.engine.steps import Steps
+from orla.engine.update import Moments, Parts
+from orla.engine.windows import Windows
 from orla.errors import OrlaError
-from orla.learners.base import Learner, Memory
+from orla.learners.base import Learner
 from orla.losses.base import Loss
 from orla.provenance import cost
 
@@ -48,8 +48,49 @@ class Adaptation:
 
 
 @dataclass(frozen=True)
-class Loop(StepLoop, WindowLoop):
-    """Adapts batches of models; compiled once for each shape. Fields: see `Updating`."""
+class Loop(Parts):
+    """Adapts batches of models; compiled once for each shape.
+
+    Fields, beside those of `Parts`:
+        segment: Steps that are processed in one piece, a multiple of the learner's stride.
+        passes: Runs that are planned with this loop, about; many are worth more compilation.
+    """
+
+    segment: int = 200
+    passes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.segment % self.learner.stride:
+            raise OrlaError(
+                f"a segment of {self.segment} steps does not hold a whole number of updates, one"
+                f" every {self.learner.stride} steps; make the task's window a multiple of that"
+            )
+        for name, observer in self.observers.items():
+            if observer.stride not in (1, self.learner.stride):
+                raise OrlaError(
+                    f"observer {name} answers every {observer.stride} steps and the learner updates"
+                    f" every {self.learner.stride}; give both one stride, or the observer 1"
+                )
+        for part in (*self.interventions, *self.probes):
+            for name in part.observers():
+                if name not in self.observers:
+                    raise OrlaError(
+                        f"{part.kind} {part.part.name} reads the observer {name!r}, which is not"
+                        " there; name it under observers"
+                    )
+        for probe in self.probes:
+            for does, steps in (("looks", probe.look_stride), ("is kept", probe.kept_every)):
+                if steps % self.segment:
+                    raise OrlaError(
+                        f"probe {probe.part.name} {does} every {steps} steps, which is done between"
+                        f" segments of {self.segment}; give it a multiple of that"
+                    )
+
+    @functools.cached_property
+    def driver(self) -> Steps | Windows:
+        """By windows where a learner loops over steps: gradient and update compile apart then."""
+        loops = any(learner.loops for learner in self.learners.values())
+        return Windows(self, self.passes) if loops else Steps(self, self.segment)
 
     def start(
         self,
@@ -75,10 +116,11 @@ class Loop(StepLoop, WindowLoop):
             return State(
                 params=params,
                 network=network.clone(),
-                learners={n: _carried(x, params, network, seeds) for n, x in self.learners.items()},
+                learners={n: _own(x.init(params)) for n, x in self.learners.items()},
                 optimizer=_own(optimizer),
                 interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
                 probes=[_own(vmap(p.init)(params)) for p in self.probes],
+                buffers={n: _buffers(x, params, seeds) for n, x in self.learners.items()},
                 seeds=seeds,
             )
 
@@ -108,7 +150,7 @@ class Loop(StepLoop, WindowLoop):
         """
         length = len(moments["x"])
         steps = length - length % self.learner.stride
-        first = state.step
+        first, updates = state.step, steps // self.learner.stride
         self._check(first, steps, snapshots)
         with torch.no_grad(), cost.work("learners", steps * len(state.network)):
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
@@ -119,7 +161,8 @@ class Loop(StepLoop, WindowLoop):
                 part = {name: m[at:stop] for name, m in moments.items()}
                 for name, seen in self._look(state, part).items():
                     seldom.setdefault(name, []).append(seen)
-                error, watched = self._advance(state, rates, part, steps // self.learner.stride)
+                part = self.with_drawn(part, state)
+                error, watched = self.driver.advance(state, rates, part, updates)
                 errors.append(error)
                 series.append(watched)
                 for name, values in self._keep(state).items():
@@ -177,8 +220,7 @@ class Loop(StepLoop, WindowLoop):
 
     def _sensitivity(self, state: State, moment: Moments) -> Parameters:
         """The learner's sensitivity before a step; 0 where a trial starts with it."""
-        held = state.learners["own"]
-        carry = held.carry | held.memory.changed | held.memory.read
+        carry = state.learners["own"] | state.buffers["own"]
         found = self.learner.sensitivity(carry, state.params)
         if "starts" not in moment:
             return found
@@ -195,18 +237,6 @@ class Loop(StepLoop, WindowLoop):
                 kept |= _own(state.probes[i])
                 state.probes[i] = _own(vmap(probe.init)(state.params))
         return kept
-
-    def _advance(
-        self, state: State, rates: Tensor, moments: Moments, updates: int
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        for learner in self.learners.values():
-            if learner.noise:
-                steps = len(moments["x"])
-                drawn = noise(state.seeds, state.step, steps, learner.noise, state.network)
-                moments = moments | {noise_of(learner): drawn}
-        if self.apart:
-            return self._advance_by_updates(state, rates, moments, updates)
-        return self._advance_by_steps(state, rates, moments)
 
 
 def loop_of(
@@ -244,13 +274,12 @@ def loop_of(
     )
 
 
-def _carried(
-    learner: Learner, params: Parameters, network: Tensor, seeds: tuple[int, ...]
-) -> Carried:
-    memory = learner.memory(params)
+def _buffers(learner: Learner, params: Parameters, seeds: tuple[int, ...]) -> dict[str, Any]:
+    buffers = _own(learner.buffers(params))
     if learner.fixed_noise:
-        memory.read["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise, network)
-    return Carried(_own(learner.init(params)), Memory(_own(memory.changed), _own(memory.read)))
+        like = next(iter(params.values()))
+        buffers["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise, like)
+    return buffers
 
 
 def _own(tree: Any) -> Any:

@@ -1,10 +1,4 @@
-"""How much memory a sweep job needs at its peak.
-
-Parameters and all that learners, optimizer, interventions and probes carry are counted from the
-objects that the engine makes: of a large model on PyTorch's meta device, whose tensors have a shape
-and no numbers. How many copies are alive at once, and what programs and libraries take, is measured
-(`python -m benchmarks memory` holds the sum to real jobs).
-"""
+"""Bytes that one model takes, counted from the objects that the engine makes."""
 
 from __future__ import annotations
 
@@ -15,92 +9,34 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Architecture, Parameters
-from orla.engine.asked_memory import (
-    BESIDE,
-    CACHE,
-    COPIES_APART,
-    COPIES_IN_LOOK,
-    COPIES_IN_LOOP,
-    LONGEST,
-    PROCESS,
-    streams_bytes,
-)
+from orla.architectures.base import Parameters
 from orla.engine.loop import Loop
-from orla.engine.state import PRECISIONS
-from orla.errors import OrlaError
+from orla.engine.steps import Steps
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
 
-# Of what a learner changes in place at each step, what is computed beside it, measured: a dense
-# sensitivity's product with J, its direct derivative, and both added.
-TEMPORARIES = 3
-
 # With at most so many numbers in the state times the recurrent parameters, a model is counted by
-# making it: on the meta device PyTorch loads its compiler, which takes longer than many a job. An
-# intervention may hold much more than its model.
+# making it; a larger one on the meta device, whose tensors have a shape and no numbers, and where
+# PyTorch loads its compiler, which takes longer than many a job.
 _MADE = 2**22
 
 
-def components(
-    loop: Loop,
-    *,
-    models: int = 5,
-    precision: str = "float64",
-    steps: int = LONGEST,
-    snapshots: int = 0,
-    own_streams: int = 0,
-) -> dict[str, int]:
-    """Bytes of a sweep job, by what they are for; "fixed" is what an empty job would take.
+# Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
+# three times as long (measured: LSTM of 64 units with Adam, 25 at once against 5).
+_CACHE = 8_000_000
 
-    Args:
-        loop: Of the condition; its segment and its loss do not matter here.
-        models: Models computed together.
-        precision: "float64" or "float32".
-        steps: Steps of the longest stream of the job.
-        snapshots: Steps after which each model of a batch is kept, from `asked_memory.sizes`.
-        own_streams: Seeds that have streams of their own; 0 where all share one.
 
-    Raises:
-        OrlaError: The precision is unknown.
+def batch_models(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu") -> int:
+    """How many models to compute together: `most`, or on a CPU as many as fit into a cache.
+
+    The parts alone decide it, so that a job's digits depend on no machine and no limit of memory.
     """
-    one, copies, network = _one(loop, precision), _copies(loop), loop.learner.architecture
-    of_models = {
-        "parameters": copies * one["params"],
-        "optimizer": copies * one["optimizer"],
-        "gradients": (len(loop.observers) + len(loop.interventions)) * one["params"],
-        "network": one["network"],
-        # A step answers with a new one beside the old.
-        "carry": 2 * one["carry"],
-        "buffers": one["changed"],
-        "temporaries": TEMPORARIES * one["stepped"],
-        "sensitivity": one["read"],
-        "tapes": one["tapes"],
-        "snapshots": snapshots * (one["params"] + one["network"]),
-    }
-    return {name: each * models for name, each in of_models.items()} | {
-        "looks": _look(loop),
-        "streams": streams_bytes(models, network.n_in, network.n_out, steps, own_streams),
-        "fixed": PROCESS + BESIDE,
-    }
-
-
-def _copies(loop: Loop) -> int:
-    return COPIES_APART if loop.apart else COPIES_IN_LOOP
-
-
-def _look(loop: Loop) -> int:
-    """Bytes of a look, which is at one model after the other."""
-    network = loop.learner.architecture
-    if not any(probe.look_stride for probe in loop.probes):
-        return 0
-    return COPIES_IN_LOOK * network.hidden * _recurrent(network) * 8
-
-
-def _recurrent(network: Architecture) -> int:
-    """Recurrent parameters of a network."""
-    return sum(math.prod(shape) for shape in network.recurrent_shapes().values())
+    if device != "cpu":
+        return most
+    one = one_model(loop, dtype)
+    touched = one["buffers"] + one["stepped"] + 2 * (one["params"] + one["optimizer"])
+    return max(1, min(most, _CACHE // touched))
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
@@ -109,27 +45,23 @@ def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) ->
     What it needs only while it computes a gradient is not counted, so that a learner that looks at
     one step alone holds nothing; nor is the optimizer's state, so that any optimizer will do.
     """
-    loop = Loop(learner, optimizer, SquaredError(), segment=learner.stride)
-    one = one_model(loop, dtype)
-    return sum(one[name] for name in ("carry", "changed", "read", "tapes"))
-
-
-def _one(loop: Loop, precision: str) -> dict[str, int]:
-    """Bytes of one model."""
-    if precision not in PRECISIONS:
-        raise OrlaError(f"precision {precision!r} is unknown; choose one of {sorted(PRECISIONS)}")
-    return one_model(loop, PRECISIONS[precision])
+    one = one_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
+    return one["carry"] + one["buffers"] + one["tapes"]
 
 
 def one_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
-    """Bytes of one model, by what they are for."""
+    """Bytes of one model: "params", "optimizer", and of all learners "carry", "buffers", "tapes".
+
+    "stepped" is what of the carry a step goes through: of a block of steps only one is written.
+    """
     network = loop.learner.architecture
-    if network.state_size * _recurrent(network) <= _MADE and not loop.interventions:
-        return _counted(loop, dtype, "cpu")
-    try:
-        return _counted(loop, dtype, "meta")
-    except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
-        return _counted(loop, dtype, "cpu")
+    recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
+    if network.state_size * recurrent > _MADE:
+        try:
+            return _counted(loop, dtype, "meta")
+        except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
+            pass
+    return _counted(loop, dtype, "cpu")
 
 
 def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
@@ -137,26 +69,17 @@ def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
         name: torch.zeros(1, *shape, dtype=dtype, device=device)
         for name, shape in loop.learner.architecture.shapes().items()
     }
-    state = loop.start(params)
-    carried = list(state.learners.values())
+    state, learners = loop.start(params), loop.learners
     with torch.no_grad():
-        tapes = sum(_tapes(learner, params, state.network) for learner in loop.learners.values())
+        tapes = sum(_tapes(learner, params, state.network) for learner in learners.values())
+    stepped = [c for n, c in state.learners.items() if not learners[n].block_length]
     return {
         "params": bytes_of(params),
-        "network": bytes_of(state.network),
         "optimizer": bytes_of(state.optimizer),
-        "carry": bytes_of([[c.carry for c in carried], state.interventions, state.probes]),
-        "changed": bytes_of([c.memory.changed for c in carried]),
-        # A learner with blocks stores one step at a time; others go through all that they change.
-        "stepped": bytes_of(
-            [
-                c.memory.changed
-                for learner, c in zip(loop.learners.values(), carried, strict=True)
-                if not learner.block_length
-            ]
-        ),
-        "read": bytes_of([c.memory.read for c in carried]),
+        "carry": bytes_of(state.learners),
+        "buffers": bytes_of(state.buffers),
         "tapes": tapes,
+        "stepped": bytes_of(stepped) if isinstance(loop.driver, Steps) else 0,
     }
 
 
@@ -182,46 +105,3 @@ def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
 def bytes_of(tree: Any) -> int:
     """Bytes of all tensors of a tree."""
     return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
-
-
-def peak_bytes(loop: Loop, **sizes: Any) -> int:
-    """Peak memory of a sweep job in bytes; arguments and errors as those of `components`."""
-    return sum(components(loop, **sizes).values())
-
-
-def batch_models(
-    loop: Loop, *, most: int, memory_mb: float | None = None, device: str = "cpu", **sizes: Any
-) -> int:
-    """How many models to compute together: `most`, or as many as cache and memory hold.
-
-    Args:
-        loop, sizes: As for `components`, `models` apart.
-        most: Models, at most.
-        memory_mb: What the job may take; None for no limit.
-        device: Where the models are computed; only a CPU's cache is heeded.
-
-    Returns:
-        At least 1.
-
-    Raises:
-        OrlaError: Not even one model fits into `memory_mb`, or as for `components`.
-    """
-    one, copies = components(loop, models=1, **sizes), _copies(loop)
-    if device == "cpu":
-        # P and what a step carries or works on, and what an update carries, old and new.
-        stepped = one["sensitivity"] + one["temporaries"] // TEMPORARIES
-        stepped += (copies == COPIES_IN_LOOP) * one["carry"]
-        touched = stepped + 2 * (one["parameters"] + one["optimizer"]) // copies
-        most = max(1, min(most, CACHE // touched))
-    if memory_mb is None:
-        return most
-    none = peak_bytes(loop, models=0, **sizes)
-    each = sum(one.values()) - none
-    if fitting := max(0, int(memory_mb * 1e6 - none)) // each:
-        return min(most, fitting)
-    needed = sum(one.values()) / 1e6
-    raise OrlaError(
-        f"memory: one model of {loop.learner.part.name} with {loop.optimizer.part.name} needs"
-        f" {needed:.0f} MB and the job has {memory_mb:.0f}; give its rule more:"
-        f" --set-resources RULE:mem_mb={math.ceil(1.1 * needed)}"
-    )

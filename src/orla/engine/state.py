@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
-from orla.learners.base import Carry, Memory
+from orla.learners.base import Carry
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
@@ -33,30 +34,34 @@ class State:
         optimizer: the optimizer's state.
         interventions: the states of the interventions, in order.
         probes: the states of the probes, in order.
+        buffers: what each learner reads at each step and changes between blocks of steps.
         seeds: seeds of the models' random numbers.
         step: steps of the stream so far.
     """
 
     params: Parameters
     network: Tensor
-    learners: dict[str, Carried]
+    learners: dict[str, Carry]
     optimizer: dict[str, Tensor]
     interventions: list[dict[str, Tensor]] = field(default_factory=list)
     probes: list[dict[str, Tensor]] = field(default_factory=list)
+    buffers: dict[str, dict[str, Any]] = field(default_factory=dict)
     seeds: tuple[int, ...] = ()
     step: int = 0
+
+    def carried(self) -> dict[str, Any]:
+        """The tensors that an update changes, by the names of the attributes; not copied."""
+        names = ("params", "network", "learners", "optimizer", "interventions", "probes")
+        return {name: getattr(self, name) for name in names}
+
+    def take(self, after: dict[str, Any]) -> None:
+        """Take what an update answered, a part of `carried`."""
+        for name, value in after.items():
+            setattr(self, name, value)
 
     def copy(self) -> State:
         """A copy that shares no memory with this state."""
         return deepcopy(self)
-
-
-@dataclass
-class Carried:
-    """The carry of one learner, and its buffers."""
-
-    carry: Carry
-    memory: Memory
 
 
 def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:

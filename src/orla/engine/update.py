@@ -13,10 +13,9 @@ from torch.func import vmap
 
 from orla.architectures.base import Parameters
 from orla.engine import optimizing
-from orla.engine.state import State
-from orla.errors import OrlaError
+from orla.engine.state import State, noise
 from orla.interventions.base import Gradients, Intervention
-from orla.learners.base import Learner
+from orla.learners.base import Carry, Learner
 from orla.losses.base import Loss
 from orla.optimizers.base import Optimizer
 from orla.probes.base import Probe, Update
@@ -27,29 +26,17 @@ from orla.programs.scan import in_layout_of
 Moments = dict[str, Tensor]
 
 # Prefix of the entries of a moment that hold random numbers.
-NOISE = "noise"
-
-
-def noise_of(learner: Learner) -> str:
-    """The entry of a moment with a learner's random numbers, named by their number."""
-    return f"{NOISE}-{learner.noise}"
-
-
-def with_noise(step: dict[str, Any], moment: Moments, learner: Learner) -> dict[str, Any]:
-    """The step, with the random numbers of this learner."""
-    return step | {"noise": moment[noise_of(learner)]} if learner.noise else step
+_NOISE = "noise"
 
 
 @dataclass(frozen=True)
-class Updating:
-    """The parts of a loop, and one update with them.
+class Parts:
+    """What computes an update; the models are the first axis of every tensor.
 
     learner: Its gradient changes the networks.
     observers: Learners by name that compute gradients on the same trajectory without changing it.
         An observer has the learner's stride, or 1: then its gradients of a window are summed.
     interventions: Changes to the gradient, in order.
-    segment: Steps that are processed in one piece, a multiple of the learner's stride.
-    passes: Runs that are planned with this loop, about; many are worth more compilation.
     """
 
     learner: Learner
@@ -58,61 +45,18 @@ class Updating:
     observers: Mapping[str, Learner] = field(default_factory=dict)
     interventions: Sequence[Intervention] = ()
     probes: Sequence[Probe] = ()
-    segment: int = 200
-    passes: int = 1
-
-    def __post_init__(self) -> None:
-        if self.segment % self.learner.stride:
-            raise OrlaError(
-                f"a segment of {self.segment} steps does not hold a whole number of updates, one"
-                f" every {self.learner.stride} steps; make the task's window a multiple of that"
-            )
-        for name, observer in self.observers.items():
-            if observer.stride not in (1, self.learner.stride):
-                raise OrlaError(
-                    f"observer {name} answers every {observer.stride} steps and the learner updates"
-                    f" every {self.learner.stride}; give both one stride, or the observer 1"
-                )
-        for part in (*self.interventions, *self.probes):
-            for name in part.observers():
-                if name not in self.observers:
-                    raise OrlaError(
-                        f"{part.kind} {part.part.name} reads the observer {name!r}, which is not"
-                        " there; name it under observers"
-                    )
-        for probe in self.probes:
-            for does, steps in (("looks", probe.look_stride), ("is kept", probe.kept_every)):
-                if steps % self.segment:
-                    raise OrlaError(
-                        f"probe {probe.part.name} {does} every {steps} steps, which is done between"
-                        f" segments of {self.segment}; give it a multiple of that"
-                    )
-
-    def _room(self, state: State) -> int:
-        """Steps until the next end of a learner's block, at most a segment."""
-        ends = [
-            learner.block_length - state.step % learner.block_length
-            for learner in self.learners.values()
-            if learner.block_length
-        ]
-        return min([self.segment, *ends])
-
-    def _end_blocks(self, state: State) -> None:
-        for name, learner in self.learners.items():
-            if learner.block_length and state.step % learner.block_length == 0:
-                learner.end_block(state.learners[name].memory)
-
-    @property
-    def apart(self) -> bool:
-        """Whether a learner loops over steps: then gradient and update are compiled apart."""
-        return any(learner.loops for learner in self.learners.values())
 
     @cached_property
     def learners(self) -> dict[str, Learner]:
         """The learner, "own", and each observer, "of NAME"."""
         return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
 
-    def _forward(
+    @property
+    def observing(self) -> list[Any]:
+        """All but learner, optimizer and loss, by which a program is known."""
+        return [list(self.observers.items()), list(self.interventions), list(self.probes)]
+
+    def forward(
         self, params: Parameters, network: Tensor, moment: Moments
     ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
         """One step forward: the next network state, `learners.base.Step`, error and readout."""
@@ -121,13 +65,32 @@ class Updating:
         after, tape = d.forward(params, network, moment)
         error, on_outputs, pull = d.outputs(self.loss, params, after, moment)
         cotangent, readout = pull(on_outputs)
-        seen = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
-        step = {"moment": seen, "before": before, "tape": tape, "cotangent": cotangent}
+        step = {"moment": without_noise(moment), "before": before, "tape": tape}
+        step["cotangent"] = cotangent
         if any(learner.reads_outputs for learner in self.learners.values()):
             step["on_outputs"] = on_outputs
         return after, step, error, readout
 
-    def _laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
+    def learned(
+        self,
+        name: str,
+        carry: Carry,
+        buffers: dict[str, Any],
+        params: Parameters,
+        step: dict[str, Any],
+        moments: Moments,
+    ) -> tuple[Carry, Parameters]:
+        """The next carry and the gradient of one of the `learners`.
+
+        `moments` hold the random numbers of `step`, the step or window.
+        """
+        learner = self.learners[name]
+        if learner.noise:
+            step = step | {"noise": moments[noise_of(learner)]}
+        after, gradient = learner.gradient(carry | buffers, params, step)
+        return {key: after[key] for key in carry}, gradient
+
+    def laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
         """The gradient, in the memory layout of the parameters where that is faster.
 
         Outer products are left to the compiler where an update depends on each number alone: it
@@ -140,47 +103,84 @@ class Updating:
             return gradient
         return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
 
-    def _apply(
+    def update(
         self,
-        params: Parameters,
+        carried: dict[str, Any],
         gradients: dict[str, Parameters],
-        optimizer: dict[str, Tensor],
-        carry: dict[str, Any],
         rates: Tensor,
         network: Tensor,
         moment: Moments,
         error: Tensor,
-    ) -> tuple[Any, ...]:
-        """Updates; next states of optimizer, interventions and probes; the measurements."""
-        learned = own = gradients["own"]
+    ) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """One update.
+
+        Args:
+            carried: From `State.carried`, before the update.
+            gradients: By learner.
+            rates: Learning rates (models,).
+            network: The networks' states after the step or window.
+            moment: The step, or the window of steps.
+            error: (models,), of a window (steps, models).
+
+        Returns:
+            What of `carried` it changes, and the probes' measurements.
+        """
+        params, own = carried["params"], gradients["own"]
         observers = {name: gradients[f"of {name}"] for name in self.observers}
         interventions = []
-        for part, state in zip(self.interventions, carry["interventions"], strict=True):
+        for part, state in zip(self.interventions, carried["interventions"], strict=True):
             own, after = vmap(part.update)(Gradients(own, observers), state, params)
             interventions.append(after)
-        updates, optimizer = optimizing.updated(self.optimizer, own, optimizer, params, rates)
-        moment = {name: m for name, m in moment.items() if not name.startswith(NOISE)}
+        updates, optimizer = optimizing.updated(
+            self.optimizer, own, carried["optimizer"], params, rates
+        )
+        moment = without_noise(moment)
         recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
+        learned = gradients["own"]
         update = Update(params, own, observers, learned, updates, network, moment, error, recurrent)
-        of_steps = self._moment_axes(moment, error), error.dim() - 1
-        axes = Update(0, 0, 0, 0, 0, 0, *of_steps, recurrent=0)
-        probes, watched = [], {}
-        for part, state in zip(self.probes, carry["probes"], strict=True):
-            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
-            probes.append(after)
-            watched |= values
-        return updates, optimizer, interventions, probes, watched
-
-    def _moment_axes(self, moment: Moments, error: Tensor) -> dict[str, int | None]:
         # Axes of a window: steps, then models where each has its own stream.
         window = error.dim() - 1
-        own = moment["x"].dim() == 2 + window
-        return {name: window if own else None for name in moment}
+        of_moment = dict.fromkeys(moment, window if moment["x"].dim() == 2 + window else None)
+        axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, recurrent=0)
+        probes, series = [], {}
+        for part, state in zip(self.probes, carried["probes"], strict=True):
+            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
+            probes.append(after)
+            series |= values
+        after = {
+            "params": params | {name: params[name] + u for name, u in updates.items()},
+            "optimizer": optimizer,
+            "interventions": interventions,
+            "probes": probes,
+        }
+        return after, series
 
-    @property
-    def _made_of(self) -> list[Any]:
-        watching = [list(self.observers.items()), list(self.interventions), list(self.probes)]
-        return [self.learner, self.optimizer, self.loss, *watching]
+    def end_blocks(self, state: State) -> None:
+        """Let learners whose block of steps is full rebuild their buffers."""
+        for name, learner in self.learners.items():
+            if learner.block_length and state.step % learner.block_length == 0:
+                learner.end_block(state.learners[name], state.buffers[name])
+
+    def with_drawn(self, moments: Moments, state: State) -> Moments:
+        """The next steps, with the random numbers that the learners need."""
+        drawn = {
+            noise_of(learner): noise(
+                state.seeds, state.step, len(moments["x"]), learner.noise, state.network
+            )
+            for learner in self.learners.values()
+            if learner.noise
+        }
+        return moments | drawn
+
+
+def noise_of(learner: Learner) -> str:
+    """The entry of a moment with a learner's random numbers, named by their number."""
+    return f"{_NOISE}-{learner.noise}"
+
+
+def without_noise(moment: Moments) -> Moments:
+    """The entries of a moment that are the stream's."""
+    return {name: m for name, m in moment.items() if not name.startswith(_NOISE)}
 
 
 def padded(moments: Moments, length: int) -> Moments:

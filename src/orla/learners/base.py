@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from orla.architectures.base import Architecture, Parameters
@@ -19,18 +19,6 @@ Carry = dict[str, Any]
 # with random numbers "noise" (models, numbers); and for one that reads it "on_outputs" (models,
 # n_out): dL/dy.
 Step = dict[str, Any]
-
-
-@dataclass
-class Memory:
-    """Buffers that a learner keeps beside its carry.
-
-    changed: Buffers that `gradient` changes in place.
-    read: Buffers that `gradient` reads and `end_block` changes.
-    """
-
-    changed: dict[str, Any] = field(default_factory=dict)
-    read: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,7 +94,7 @@ class Learner(Part, ABC):
     def fixed_noise(self) -> int:
         """Random numbers, standard normal, that each model gets once, before the first step.
 
-        The loop adds them to what `memory` gives to read, as "fixed_noise" (models, numbers).
+        The loop adds them to the `buffers`, as "fixed_noise" (models, numbers).
         """
         return 0
 
@@ -116,19 +104,22 @@ class Learner(Part, ABC):
         return derivatives(self.architecture)
 
     def init(self, params: Parameters) -> Carry:
-        """The carry before the first step; no two of its tensors share memory."""
+        """The carry before the first step."""
         return {}
 
-    def memory(self, params: Parameters) -> Memory:
-        """Buffers before the first step; the loop adds them to the carry that `gradient` gets."""
-        return Memory()
+    def buffers(self, params: Parameters) -> dict[str, Any]:
+        """What `gradient` reads and `end_block` alone changes, before the first step.
+
+        The loop adds it to the carry that `gradient` gets.
+        """
+        return {}
 
     @abstractmethod
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         """The gradient of the recurrent parameters.
 
         Args:
-            carry: From `init` or the previous step, joined with the buffers of `memory`.
+            carry: From `init` or the previous step, joined with the `buffers`.
             params: Parameters, each (models, ...).
             step: The step, or where `stride` is more than 1 the window of `stride` steps.
 
@@ -137,8 +128,8 @@ class Learner(Part, ABC):
             that the learner does not change are absent.
         """
 
-    def end_block(self, memory: Memory) -> None:
-        """Called after every `block_length` steps; changes `memory` in place."""
+    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
+        """Called after every `block_length` steps; changes `buffers` in place."""
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
         """dh/dtheta of the present h by the recurrent parameters, (models, hidden, *shape) each.

@@ -13,7 +13,7 @@ from orla.catalogue import Mark, option
 from orla.derivatives.structured import StructuredDerivatives
 from orla.errors import OrlaError
 from orla.learners.balancing import norm, signs, times
-from orla.learners.base import Carry, Learner, Memory, Step
+from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import stored
 
 
@@ -64,12 +64,10 @@ class KFRTRL(
 
     def init(self, params: Parameters) -> Carry:
         a, W_hh = self.architecture, params["W_hh"]
-        return {"u": W_hh.new_zeros(len(W_hh), a.n_in + a.hidden + 1)}
-
-    def memory(self, params: Parameters) -> Memory:
-        a, W_hh = self.architecture, params["W_hh"]
+        models = len(W_hh)
         # A^T, whose rows are tangents on the state.
-        return Memory({"A": W_hh.new_zeros(len(W_hh), a.gates, a.state_size)})
+        A = W_hh.new_zeros(models, a.gates, a.state_size)
+        return {"u": W_hh.new_zeros(models, a.n_in + a.hidden + 1), "A": A}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives, tape, u = self._structured, step["tape"], carry["u"]
@@ -84,9 +82,8 @@ class KFRTRL(
         c1, c2 = signs(step["noise"]).unbind(1)
         u = stored(times(c1 * p1, u) + times(c2 * p2, v))
         A = times(c1 / p1, moved) + times(c2 / p2, B)
-        carry["A"].copy_(A)
         on_gates = stored((A * stored(step["cotangent"])[:, None]).sum(2))
-        return {"u": u}, derivatives.parted(on_gates[:, :, None] * u[:, None, :])
+        return {"u": u, "A": A}, derivatives.parted(on_gates[:, :, None] * u[:, None, :])
 
     def _by_gates(self, cache: Tensor) -> Tensor:
         """B^T (models, gates, state_size)."""

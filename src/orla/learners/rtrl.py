@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
-from orla.learners.base import Carry, Learner, Memory, Step
+from orla.learners.base import Carry, Learner, Step
 from orla.learners.blocks import RetentionBlocks, Slots, blocks_for, blocks_of, length_of
 
 # Largest state -> steps of the block that was fastest for it; above all of these, the last.
@@ -49,10 +49,6 @@ class RTRL(
         return self.block or (fitting[0] if fitting else _CHEAPEST_ABOVE)
 
     def init(self, params: Parameters) -> Carry:
-        device = next(iter(params.values())).device
-        return {"stored": torch.zeros((), dtype=torch.int64, device=device)}
-
-    def memory(self, params: Parameters) -> Memory:
         state = torch.func.vmap(self.architecture.initial_state)(params)
         moment = {"x": state.new_zeros(self.architecture.n_in)}
         _, tape = self.derivatives.step(params, state, moment)
@@ -61,15 +57,17 @@ class RTRL(
         slots = pytree.tree_map(
             lambda t: t.new_zeros(self.block_length, *t.shape), blocks.kept(tape, params)
         )
-        return Memory({"slots": slots}, {"sensitivity": self.derivatives.sensitivity(params)})
+        return {"slots": slots, "stored": state.new_zeros((), dtype=torch.int64)}
+
+    def buffers(self, params: Parameters) -> dict[str, Any]:
+        return {"sensitivity": self.derivatives.sensitivity(params)}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        slots = carry["slots"]
-        blocks = blocks_of(self.derivatives, slots)
+        blocks = blocks_of(self.derivatives, carry["slots"])
         stored = carry["stored"] + 1
-        _store(slots, stored, blocks.kept(step["tape"], params))
+        slots = _stored(carry["slots"], stored, blocks.kept(step["tape"], params))
         gradient = blocks.gradient(carry["sensitivity"], slots, stored, step["cotangent"])
-        return {"stored": stored % self.block_length}, gradient
+        return {"slots": slots, "stored": stored % self.block_length}, gradient
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
         """As in the base class; {} where the network's are kept in a form of their own."""
@@ -82,12 +80,11 @@ class RTRL(
         rows = [blocks.gradient(*given, unit.repeat(len(like), 1)) for unit in units]
         return {name: torch.stack([row[name] for row in rows], 1) for name in rows[0]}
 
-    def end_block(self, memory: Memory) -> None:
-        slots = memory.changed["slots"]
-        blocks_of(self.derivatives, slots).rebuild(memory.read["sensitivity"], slots)
+    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
+        blocks_of(self.derivatives, carry["slots"]).rebuild(buffers["sensitivity"], carry["slots"])
 
 
-def _store(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> None:
+def _stored(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
     # The block is filled from its end, so that pulling back begins with the newest step.
     index = length_of(slots) - stored[None]
-    pytree.tree_map(lambda store, new: store.index_copy_(0, index, new[None]), slots, latest)
+    return pytree.tree_map(lambda store, new: store.index_copy(0, index, new[None]), slots, latest)

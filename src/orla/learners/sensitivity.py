@@ -12,7 +12,7 @@ from torch.func import vmap
 from orla.architectures.base import Parameters
 from orla.derivatives.base import axis_of_models
 from orla.derivatives.influence import DenseWords, Influence, OwnUnitWords, Words, own_units
-from orla.learners.base import Carry, Learner, Memory, Step
+from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import in_layout_of, stored
 
 
@@ -44,14 +44,14 @@ class SensitivityLearner(Learner):
     def _words(self) -> type[Words]:
         return OwnUnitWords if own_units(self.architecture) and not self.dense else DenseWords
 
-    def memory(self, params: Parameters) -> Memory:
+    def init(self, params: Parameters) -> Carry:
         def zeros(params: Parameters) -> Influence:
             state = self.architecture.initial_state(params)
             x = state.new_zeros(self.architecture.n_in)
             return self._words(self.architecture, params, state, x, {}).zeros()
 
         influence = vmap(zeros)(params)
-        return Memory({"influence": {name: _rows_innermost(e) for name, e in influence.items()}})
+        return {"influence": {name: _rows_innermost(e) for name, e in influence.items()}}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         given = params, step["before"], step["moment"]["x"], step["tape"]
@@ -66,12 +66,12 @@ class SensitivityLearner(Learner):
         def contracted(influence: Influence, signal: Tensor, *given: Any) -> Parameters:
             return self._words(self.architecture, *given).contract(signal, influence)
 
-        influence = carry["influence"]
-        after = vmap(advanced, in_dims=(0, *axes))(influence, *given)
-        for name, e in after.items():
-            influence[name].copy_(in_layout_of(e, influence[name]))
+        before = carry["influence"]
+        after = vmap(advanced, in_dims=(0, *axes))(before, *given)
+        after = {name: in_layout_of(e, before[name]) for name, e in after.items()}
         signal = stored(self.signal(carry, step))
-        return {}, vmap(contracted, in_dims=(0, 0, *axes))(influence, signal, *given)
+        gradient = vmap(contracted, in_dims=(0, 0, *axes))(after, signal, *given)
+        return {"influence": after}, gradient
 
 
 def _rows_innermost(e: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.derivatives.influence import Influence, Words, own_units
 from orla.errors import OrlaError
-from orla.learners.base import Carry, Memory
+from orla.learners.base import Carry
 from orla.learners.sensitivity import SensitivityLearner
 
 
@@ -67,12 +68,12 @@ class SnAp(
             kept = {name: mask | _reached(by_state, kept[name]) for name, mask in kept.items()}
         return kept
 
-    def memory(self, params: Parameters) -> Memory:
-        memory, kept = super().memory(params), self.kept()
-        if not all(mask.all() for mask in kept.values()):
-            device = next(iter(params.values())).device
-            memory.read["kept"] = {name: mask.to(device) for name, mask in kept.items()}
-        return memory
+    def buffers(self, params: Parameters) -> dict[str, Any]:
+        kept = self.kept()
+        if all(mask.all() for mask in kept.values()):
+            return {}
+        device = next(iter(params.values())).device
+        return {"kept": {name: mask.to(device) for name, mask in kept.items()}}
 
     def advance(self, words: Words, influence: Influence) -> Influence:
         moved, direct = words.transport(words.jacobian(), influence), words.direct()

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.learners.balancing import norm, signs, times
-from orla.learners.base import Carry, Learner, Memory, Step
+from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import stored
 
 
@@ -55,11 +55,11 @@ class UORO(
         return self.architecture.state_size
 
     def init(self, params: Parameters) -> Carry:
-        return {"s": torch.zeros_like(vmap(self.architecture.initial_state)(params))}
-
-    def memory(self, params: Parameters) -> Memory:
-        recurrent = self.derivatives.recurrent()
-        return Memory({"theta": {name: torch.zeros_like(params[name]) for name in recurrent}})
+        theta = {name: torch.zeros_like(params[name]) for name in self.derivatives.recurrent()}
+        return {
+            "s": torch.zeros_like(vmap(self.architecture.initial_state)(params)),
+            "theta": theta,
+        }
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives, tape, theta = self.derivatives, step["tape"], carry["theta"]
@@ -82,6 +82,4 @@ class UORO(
 
         s = stored(times(rho0, moved) + times(rho1, nu))
         theta = {n: times(1 / rho0, p) + times(1 / rho1, direct[n]) for n, p in theta.items()}
-        for name, p in theta.items():
-            carry["theta"][name].copy_(p)
-        return {"s": s}, gradient
+        return {"s": s, "theta": theta}, gradient

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import gc
 import os
 import shutil
 import sys
@@ -19,16 +17,10 @@ from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
 from orla.programs import kept as programs
-from orla.programs import torch_private
 from orla.programs.store import alone, say
 from orla.provenance import cost
 
 _settings: dict[str, Any] = {"enabled": False, "wanted": None}
-
-# Options of the C library's mallopt, from its malloc.h, and bytes; the second is the most that
-# older libraries take for the latter option.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_KEPT_BYTES = (1 << 30, 1 << 25)
 
 
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
@@ -38,15 +30,12 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
     the same code runs eagerly; the latter is said once.
     """
     torch.set_num_threads(threads)
-    _keep_freed_memory()
     on_cuda = device.startswith("cuda")
     if on_cuda and not torch.cuda.is_available():
         raise OrlaError(
             f"compute.device is {device!r} but PyTorch sees no CUDA device; set it to 'cpu'"
         )
     compile = compile and not on_cuda
-    if compile:
-        programs.prepare()
     _settings["enabled"] = compile and _has_compiler()
     return torch.device(device)
 
@@ -67,23 +56,17 @@ def only(wanted: Callable[[Path], bool]) -> Iterator[None]:
 
 
 @functools.cache
-def _keep_freed_memory() -> None:
-    # A loop allocates megabytes at each step. The C library would return them to the system each
-    # time, and the system would clear the pages before it gives them out again.
-    if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
-        return
-    if any(library.mallopt(_MMAP_THRESHOLD, size) for size in _KEPT_BYTES):
-        library.mallopt(_TRIM_THRESHOLD, max(_KEPT_BYTES))
-
-
-@functools.cache
 def _has_compiler() -> bool:
-    if shutil.which(os.environ.get("CXX", "g++")):
-        return True  # found without a second's import of PyTorch's compiler
-    if torch_private.compiler() is None:
-        say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
-        return False
-    return True
+    if compiler():
+        return True
+    say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
+    return False
+
+
+def compiler() -> str | None:
+    """The C++ compiler that PyTorch takes; None where there is none."""
+    usual = "clang++" if sys.platform == "darwin" else "g++"
+    return shutil.which(os.environ.get("CXX", usual))
 
 
 class Compiled:
@@ -133,9 +116,6 @@ class Compiled:
                 return program
             program, kept = programs.make(self.function, arguments, path)
         cost.compiled()
-        # The compiler leaves a million objects for good: later collections skip them.
-        gc.collect()
-        gc.freeze()
         where = f"; kept in {path.parent}" if kept else ""
         say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program

@@ -1,4 +1,4 @@
-"""Compiled programs: made by torch.compile ahead of the first call, and kept on disk."""
+"""Compiled programs: made by torch.export ahead of the first call, and kept on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import os
 import platform
-import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,8 @@ from orla.programs.scan import traced
 
 Program = Callable[..., Any]
 
-
-def prepare() -> None:
-    """Point the compiler's own cache into ours, unless the user names one that is safe."""
-    named = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if not named or not store.safe(Path(named)):
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
+# Of a kept folder: the compiled program, and the structure of what it answers.
+_PACKAGE, _STRUCTURE = "program.pt2", "structure.json"
 
 
 def make(
@@ -43,26 +39,43 @@ def make(
     Returns:
         The program, and whether it is kept.
     """
-    torch_private.prepare_compiler()
-    graph, structure = traced(function, arguments)
-    with store.scratch(path) as scratch:
-        torch_private.compile_ahead(graph, structure, pytree.tree_leaves(arguments), scratch)
-        library = _library(scratch)
-        for file in scratch.iterdir():
-            # Beside the library, what it is told about operators from elsewhere.
-            if file not in (library, library.with_suffix(".json")):
-                shutil.rmtree(file) if file.is_dir() else file.unlink()
-        program = torch_private.open_program(library)
+    leaves = tuple(pytree.tree_leaves(arguments))
+    with store.scratch(path) as scratch, torch.no_grad():
+        graph, structure = traced(function, arguments)
+        try:
+            package(graph, leaves, scratch / _PACKAGE)
+        except RuntimeError:  # the compiler's own faults in fusing what is changed in place
+            graph, structure = traced(function, arguments, in_place=False)
+            package(graph, leaves, scratch / _PACKAGE)
+        (scratch / _STRUCTURE).write_text(pytree.treespec_dumps(structure))
+        program = _opened(scratch)
         return program, path is not None and store.keep(scratch, path)
 
 
-def _library(folder: Path) -> Path:
-    return next(folder.glob("*.so"))
+def package(graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file: Path) -> None:
+    """Compile a graph of tensors ahead of its calls into one file."""
+    with warnings.catch_warnings(), torch_private.quiet():
+        warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
+        exported = torch.export.export(graph, leaves)
+        options = {"cpp.threads": 1, "compile_threads": 1}
+        torch._inductor.aoti_compile_and_package(
+            exported, package_path=str(file), inductor_configs=options
+        )
+
+
+def _opened(folder: Path) -> Program:
+    run = torch_private.open_package(folder / _PACKAGE)
+    structure = pytree.treespec_loads((folder / _STRUCTURE).read_text())
+
+    def program(*arguments: Any) -> Any:
+        return pytree.tree_unflatten(run(pytree.tree_leaves(arguments)), structure)
+
+    return program
 
 
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
-    return store.loaded(path, lambda kept: torch_private.open_program(_library(kept)))
+    return store.loaded(path, _opened)
 
 
 def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
@@ -117,8 +130,7 @@ def _code(thing: Any) -> str:
 
 def here() -> str:
     """Versions, the processor, and the instruction set that was asked for."""
-    versions = torch.__version__, platform.python_version(), platform.platform()
-    return "\n".join([*versions, processor(), *instruction_set()])
+    return "\n".join([*store.versions(), platform.platform(), processor(), *instruction_set()])
 
 
 def instruction_set() -> tuple[str, str]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orla.programs import compiling, store, torch_private
+from orla.programs import compiling, store
 from orla.programs import kept as programs
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
@@ -47,30 +45,36 @@ _INSTRUCTIONS = {"avx2": ["-mavx2", "-mfma"], "default": []}
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    start = time.perf_counter()
-    instructions = _INSTRUCTIONS.get(programs.instruction_set()[0], ["-march=native"])
-    compiler = shutil.which(os.environ.get("CXX", "g++")) or torch_private.compiler()
-    flags = [*_FLAGS, *instructions]
-    made_of = [_SOURCE.read_text(), str(compiler), *flags, programs.here()]
-    name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:32]
-    path = store.folder("kernels") / name
+    start, path = time.perf_counter(), place()
     with store.alone(path):
-        library = store.loaded(path, _opened) or _compiled(compiler, flags, path)
+        library = store.loaded(path, _opened) or _compiled(path)
     if library and (seconds := time.perf_counter() - start) > 0.2:
         store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
     return library
+
+
+def _command() -> list[str]:
+    instructions = _INSTRUCTIONS.get(programs.instruction_set()[0], ["-march=native"])
+    return [str(compiling.compiler()), *_FLAGS, *instructions]
+
+
+def place() -> Path:
+    """Where the library is kept, for a machine and versions like these."""
+    made_of = [_SOURCE.read_text(), *_command(), programs.here()]
+    name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:32]
+    return store.folder("kernels") / name
 
 
 def _opened(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / _NAME))
 
 
-def _compiled(compiler: str | None, flags: list[str], path: Path) -> ctypes.CDLL | None:
+def _compiled(path: Path) -> ctypes.CDLL | None:
     try:
         with store.scratch(path) as scratch:
             # A compiler without OpenMP makes kernels of one thread.
             for openmp in (["-fopenmp"], []):
-                command = [str(compiler), *flags, *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
+                command = [*_command(), *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode == 0:
                     library = _opened(scratch)
@@ -101,21 +105,54 @@ def _shape(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
 
 
 @functools.cache
+def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
+    """What each argument has to be, by name."""
+    steps, models, gates, units = W_hh
+    blocks = state // units
+    return {
+        "P": (models, state, gates, inputs),
+        "W_hh": (steps, models, gates, units),
+        "on_gates": (steps, models, blocks, gates),
+        "around": (steps, models, blocks, state),
+        "inputs": (steps, models, inputs),
+        "stored": (),
+        "cotangent": (models, state),
+        "gradient": (models, gates, inputs),
+    }
+
+
+def _check(named: dict[str, Tensor]) -> None:
+    """The kernels read plain memory: each argument has to be what they take it for.
+
+    Raises:
+        ValueError: One has another shape, precision or layout, or is not on the CPU.
+    """
+    P, W_hh = named["P"], named["W_hh"]
+    shapes = _shapes(W_hh.shape, P.shape[1], P.shape[3])
+    for name, tensor in named.items():
+        dtype = torch.int64 if name == "stored" else P.dtype
+        fits = tensor.shape == shapes[name] and tensor.dtype is dtype and tensor.is_cpu
+        if not (fits and tensor.is_contiguous()) or P.dtype not in _PRECISIONS:
+            raise ValueError(
+                f"exact RTRL's kernels: {name} is {tensor.dtype} of shape {tuple(tensor.shape)} and"
+                f" strides {tensor.stride()} on {tensor.device}; give {dtype} of shape"
+                f" {shapes[name]} on the CPU, contiguous"
+            )
+
+
+@functools.cache
 def _function(name: str, dtype: torch.dtype, tensors: int) -> Any:
     function = getattr(_library(), f"{name}_{_PRECISIONS[dtype]}")
     function.argtypes = [ctypes.c_void_p] * (tensors + 1)
     return function
 
 
-def _call(name: str, P: Tensor, W_hh: Tensor, *tensors: Tensor) -> None:
+def _call(kernel: str, **named: Tensor) -> None:
+    _check(named)
+    P, W_hh = named["P"], named["W_hh"]
     shape = _shape(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())
-    tensors = (P, W_hh, *tensors)
-    if not all(t.is_contiguous() for t in tensors):
-        raise ValueError(
-            "exact RTRL's kernels read tensors as they lie in memory: call contiguous()"
-        )
-    addresses = [t.data_ptr() for t in tensors]
-    if _function(name, P.dtype, len(addresses))(shape, *addresses):
+    addresses = [t.data_ptr() for t in named.values()]
+    if _function(kernel, P.dtype, len(addresses))(shape, *addresses):
         raise MemoryError("exact RTRL: no memory left for a block's steps")
 
 
@@ -127,9 +164,10 @@ _operators.define(
 
 
 def _block_gradient(P: Tensor, *others: Tensor) -> Tensor:
-    *others, cotangent = others
+    named = dict(zip((*_KEPT, "stored", "cotangent"), others, strict=True))
+    named["cotangent"] = named["cotangent"].contiguous()
     gradient = P.new_empty(P[:, 0].shape)
-    _call("gradient", P, *others, cotangent.contiguous(), gradient)
+    _call("gradient", P=P, **named, gradient=gradient)
     return gradient
 
 
@@ -151,11 +189,12 @@ def block_gradient(
         c: Cotangent on the state (models, state).
 
     Raises:
-        ValueError: P or a slot is not contiguous.
+        ValueError: P or a slot is not contiguous, or one of all has another shape, precision or
+            device than the others.
     """
     return torch.ops.orla.block_gradient(sensitivity, *(slots[name] for name in _KEPT), stored, c)
 
 
 def rebuild(sensitivity: Tensor, slots: dict[str, Tensor]) -> None:
     """Turn P at the start of a full block into P at its end, in place; arguments as above."""
-    _call("rebuild", sensitivity, *(slots[name] for name in _KEPT))
+    _call("rebuild", P=sensitivity, **{name: slots[name] for name in _KEPT})

@@ -12,20 +12,25 @@ from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
 
-_tracing = {"on": False}
+_tracing = {"on": False, "in place": True}
 
 
 def traced(
-    function: Callable[..., Any], arguments: tuple[Any, ...]
+    function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
 ) -> tuple[GraphModule, pytree.TreeSpec]:
     """The operations on tensors that `function` carries out, loops among them.
 
     Args:
         function: Of trees of tensors; pure but for changes in place of what it is given.
         arguments: Of the shapes that every call will have.
+        in_place: Whether loops change their state in place, which is faster, or carry new tensors.
 
     Returns:
         A graph from the arguments' leaves to the answer's, and the answer's structure.
+
+    Raises:
+        RuntimeError: The program reads what a loop in it changes in place, or a loop's body closes
+            over a tensor of the program.
     """
     leaves, given = pytree.tree_flatten(arguments)
     answered: list[Any] = []
@@ -36,11 +41,41 @@ def traced(
         answered.append(structure)
         return outputs
 
-    before, _tracing["on"] = _tracing["on"], True
+    before = dict(_tracing)
+    _tracing.update({"on": True, "in place": in_place and _tracing["in place"]})
     try:
-        return torch_private.graph_of(flat, leaves), answered[-1]
+        with torch.no_grad():  # else no loop may change anything in place
+            graph = torch_private.graph_of(flat, leaves)
     finally:
-        _tracing["on"] = before
+        _tracing.update(before)
+    _refuse_what_was_not_given(graph)
+    _refuse_reading_what_a_loop_writes(graph)
+    return graph, answered[-1]
+
+
+def _refuse_what_was_not_given(graph: GraphModule) -> None:
+    for part in graph.modules():
+        for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
+            if type(value).__name__ == "FakeTensor":
+                raise RuntimeError(
+                    f"a loop's body uses a tensor of shape {tuple(value.shape)} ({name}) that it"
+                    " was not given: pass it in the loop's `constants`"
+                )
+
+
+def _refuse_reading_what_a_loop_writes(graph: GraphModule) -> None:
+    """The compiler orders no reader after a loop, and drops a loop whose results nobody reads."""
+    for node in graph.graph.nodes:
+        if not (written := node.kwargs.get("mutated_arg_indices")):
+            continue
+        if not any(result.users for result in node.users):
+            raise RuntimeError("a program drops a loop that changes something: return its position")
+        given = [*node.args[2], *node.args[3]]
+        for index in map(int, written.split(",")):
+            if any(user is not node and user.op != "output" for user in given[index].users):
+                raise RuntimeError(
+                    "a program reads what a loop in it changes: let another program do that"
+                )
 
 
 def scan(
@@ -62,97 +97,102 @@ def scan(
         The last carry, and the outputs, stacked.
     """
     length = _length(inputs)
-    if length > 1 and _tracing["on"]:
-        return _scan_traced(body, carry, inputs, constants, reverse)
-    outputs: list[Any] = []
-    order = range(length - 1, -1, -1) if reverse else range(length)
-    for index in order:
-        carry, output = body(carry, _at(inputs, index), *constants)
-        outputs.append(output)
-    return carry, stacked(outputs[::-1] if reverse else outputs)
-
-
-def _scan_traced(
-    body: Callable[..., tuple[Any, Any]], carry: Any, inputs: Any, constants: Any, reverse: bool
-) -> tuple[Any, Any]:
-    flat = _Flat(carry, inputs, constants)
-    structures: list[Any] = []
+    if length == 1 or not _tracing["on"]:
+        outputs: list[Any] = []
+        order = range(length - 1, -1, -1) if reverse else range(length)
+        for index in order:
+            carry, output = body(carry, _at(inputs, index), *constants)
+            outputs.append(output)
+        return carry, stacked(outputs[::-1] if reverse else outputs)
+    trees = carry, inputs, constants
+    (carried, given, fixed), structures = zip(*map(pytree.tree_flatten, trees), strict=True)
+    answered: list[Any] = []
 
     def step(*leaves: Tensor) -> list[Tensor]:
-        carry, one, constants = flat.whole(leaves)
-        carry, output = body(carry, one, *constants)
-        outputs, structure = pytree.tree_flatten(output)
-        structures.append(structure)
-        return _without_aliases([*pytree.tree_leaves(carry), *outputs])
+        parts, at = [], 0
+        for structure in structures:
+            parts.append(pytree.tree_unflatten(leaves[at : at + structure.num_leaves], structure))
+            at += structure.num_leaves
+        carry, one, constants = parts
+        answer = body(carry, one, *constants)
+        answered.append(pytree.tree_structure(answer))
+        return _copies(answer)
 
-    carried, given, fixed = flat.leaves
     if reverse:
         given = [x.flip(0) for x in given]
-    results = torch_private.scan_loop(step, carried, given, fixed)
-    after, outputs = results[: len(carried)], results[len(carried) :]
+    results = torch_private.scan_loop(step, carried, given, *fixed)
     if reverse:
-        outputs = [x.flip(0) for x in outputs]
-    return (
-        pytree.tree_unflatten(after, flat.structures[0]),
-        pytree.tree_unflatten(outputs, structures[-1]),
-    )
+        results[len(carried) :] = [x.flip(0) for x in results[len(carried) :]]
+    return pytree.tree_unflatten(results, answered[-1])
 
 
 def scan_in_place(
     body: Callable[..., tuple[Any, Any]],
-    carry: Any,
+    state: Any,
     inputs: Any,
-    changed: Any,
     *,
-    constants: tuple[Any, ...],
+    constants: tuple[Any, ...] = (),
     start: Tensor,
     stop: Tensor,
-) -> tuple[Any, Any]:
-    """As `scan`, over inputs from `start` up to `stop`; the body changes tensors in place.
+) -> tuple[Tensor, Any]:
+    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place.
 
-    The compiler knows nothing of what the loop writes: a program that it is part of answers with
-    its outputs as they are, and reads what it changes nowhere else.
+    A program that it is part of answers with what it returns as it is, and reads what it changes
+    nowhere else: the compiler knows nothing of what the loop writes.
 
     Args:
-        body: Called with carry, input, the constants and `changed`.
-        carry, inputs, constants: As for `scan`.
-        changed: What the body changes in place, a tree of tensors.
+        body: Pure, called with state, input and constants; answers the next state and an output.
+        state: A tree of tensors, no two of which share memory; changed in place.
+        inputs, constants: As for `scan`.
         start, stop: Positions, on the CPU. At least one step lies between. A compiled program
             serves all.
 
     Returns:
-        The last carry, and outputs for all inputs; those not between the two positions are unset.
+        The position after the last step, and outputs for all inputs; those not between the two
+        positions are unset.
     """
     if not _tracing["on"]:
         outputs: Any = None
+        after = state
         for index in range(int(start), int(stop)):
-            carry, output = body(carry, _at(inputs, index), *constants, changed)
+            after, output = body(after, _at(inputs, index), *constants)
             if outputs is None:
                 outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
             pytree.tree_map(lambda all_, one, at=index: all_[at].copy_(one), outputs, output)
-        return carry, outputs
-    with torch_private.untraced():
-        _, example = body(carry, _at(inputs, 0), *constants, changed)
-    # Not zeros: a compiler takes two of one shape for the same, though both are written to.
+        overwrite(state, after)
+        return stop, outputs
+    run, (_, example) = _body(body, (state, _at(inputs, 0), *constants))
     outputs = pytree.tree_map(
         lambda t: torch.empty(_length(inputs), *t.shape, dtype=t.dtype, device=t.device), example
     )
-    flat = _Flat(carry, (stop, inputs, constants), (changed, outputs))
 
-    def more(at: Tensor, *leaves: Tensor) -> Tensor:
-        _, (stop, _, _), _ = flat.whole(leaves)
+    leaves, structure = pytree.tree_flatten(state)
+    carried = () if _tracing["in place"] else tuple(leaves)
+
+    def more(at: Tensor, *carried: Tensor) -> Tensor:
         return at < stop
 
-    def step(at: Tensor, *leaves: Tensor) -> tuple[Tensor, ...]:
-        carry, (_, inputs, constants), (changed, outputs) = flat.whole(leaves)
+    def step(at: Tensor, *carried: Tensor) -> tuple[Tensor, ...]:
         one = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], inputs)
-        carry, output = body(carry, one, *constants, changed)
+        before = pytree.tree_unflatten(carried, structure) if carried else state
+        after, output = run(before, one, *constants)
         pytree.tree_map(lambda all_, o: all_.index_copy_(0, at[None], o[None]), outputs, output)
-        return tuple(_without_aliases([at + 1, *pytree.tree_leaves(carry)]))
+        if not carried:
+            overwrite(state, after)
+            return (at + 1,)
+        in_order = pytree.tree_map(lambda old, new: new, before, after)
+        return (at + 1, *_copies(in_order))
 
-    carried, fixed, written = flat.leaves
-    results = torch_private.while_loop(more, step, (start, *carried), fixed, written)
-    return pytree.tree_unflatten(results[1:], flat.structures[0]), outputs
+    end, *carried = _while(more, step, (start, *carried))
+    if carried:
+        overwrite(state, pytree.tree_unflatten(carried, structure))
+    return end, outputs
+
+
+def overwrite(state: Any, after: Any) -> None:
+    """Change the tensors of `state` to those of `after`, which may be some of `state` itself."""
+    copies = pytree.tree_map(torch.clone, after)
+    pytree.tree_map(lambda old, new: old.copy_(new), state, copies)
 
 
 def repeat(
@@ -169,36 +209,41 @@ def repeat(
         while condition(*carry, *constants):
             carry = body(*carry, *constants)
         return carry
-    flat = _Flat(carry, constants)
+    run, _ = _body(body, (*carry, *constants))
+    leaves, structure = pytree.tree_flatten(carry)
 
     def more(*leaves: Tensor) -> Tensor:
-        carry, constants = flat.whole(leaves)
-        return condition(*carry, *constants)
+        return condition(*pytree.tree_unflatten(leaves, structure), *constants)
 
     def turn(*leaves: Tensor) -> tuple[Tensor, ...]:
-        carry, constants = flat.whole(leaves)
-        return tuple(_without_aliases(pytree.tree_leaves(body(*carry, *constants))))
+        return tuple(_copies(run(*pytree.tree_unflatten(leaves, structure), *constants)))
 
-    carried, fixed = flat.leaves
-    results = torch_private.while_loop(more, turn, carried, fixed)
-    return pytree.tree_unflatten(results, flat.structures[0])
+    return pytree.tree_unflatten(_while(more, turn, tuple(leaves)), structure)
 
 
-class _Flat:
-    """Trees of tensors as one list of them, and back."""
+def _body(body: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callable[..., Any], Any]:
+    """A loop's body as the operations that it carries out, and an example of what it answers.
 
-    def __init__(self, *trees: Any) -> None:
-        parts = [pytree.tree_flatten(tree) for tree in trees]
-        self.leaves = [leaves for leaves, _ in parts]
-        self.structures = [structure for _, structure in parts]
+    `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
+    """
+    alone = [
+        torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
+        for t in pytree.tree_leaves(arguments)
+    ]
+    graph, structure = traced(body, pytree.tree_unflatten(alone, pytree.tree_structure(arguments)))
+    answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
 
-    def whole(self, leaves: Sequence[Tensor]) -> list[Any]:
-        """The trees that `leaves` make."""
-        trees, at = [], 0
-        for part, structure in zip(self.leaves, self.structures, strict=True):
-            trees.append(pytree.tree_unflatten(leaves[at : at + len(part)], structure))
-            at += len(part)
-        return trees
+    def run(*arguments: Any) -> Any:
+        return pytree.tree_unflatten(graph(*pytree.tree_leaves(arguments)), structure)
+
+    return run, pytree.tree_unflatten(answers, structure)
+
+
+def _while(
+    condition: Callable[..., Tensor], body: Callable[..., Any], carry: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    torch.compiler.reset()  # else the second loop of a program is traced for tensors of every size
+    return torch.while_loop(condition, body, carry)
 
 
 def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
@@ -207,9 +252,7 @@ def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
     Left to itself the compiler may lay out whatever is computed from it the other way round, and
     then goes through `like` number by number.
     """
-    if not _tracing["on"]:
-        return tensor
-    return torch_private.with_strides_of(tensor, like)
+    return torch_private.with_strides_of(tensor, like) if _tracing["on"] else tensor
 
 
 def stored(tensor: Tensor) -> Tensor:
@@ -226,7 +269,7 @@ class _Stored(torch.autograd.Function):
 
     @staticmethod
     def forward(tensor: Tensor) -> Tensor:
-        return in_layout_of(tensor, tensor)
+        return in_layout_of(tensor, torch.empty_like(tensor))  # which repeats no number in memory
 
     @staticmethod
     def setup_context(context: Any, inputs: Any, output: Any) -> None:
@@ -245,9 +288,9 @@ def _at(inputs: Any, index: int) -> Any:
     return pytree.tree_map(lambda x: x[index], inputs)
 
 
-def _without_aliases(outputs: list[Tensor]) -> list[Tensor]:
-    # The compiled loop refuses outputs that share memory with its inputs or each other.
-    return [output.clone() for output in outputs]
+def _copies(outputs: Any) -> list[Tensor]:
+    # A loop's outputs may share no memory with its inputs or each other.
+    return [output.clone() for output in pytree.tree_leaves(outputs)]
 
 
 def stacked(outputs: Sequence[Any]) -> Any:

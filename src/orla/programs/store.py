@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import orla
 from orla import files
 from orla.errors import OrlaError
 from orla.programs import sources
@@ -30,6 +31,11 @@ T = TypeVar("T")
 
 # Stands beside the files of a kept folder and tells whether they are whole.
 _SUMS = "SHA256SUMS"
+
+
+def versions() -> list[str]:
+    """Of Python, PyTorch, NumPy and this package: what is kept for one is not taken for another."""
+    return [sys.version, *map(version, ("torch", "numpy")), orla.__version__]
 
 
 def say(message: str) -> None:
@@ -192,8 +198,7 @@ def remembered(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
         answer: Called where the answer is not kept, or its file is damaged or not the user's own.
     """
     asked = json.dumps(question, sort_keys=True)
-    versions = [sys.version, *map(version, ("torch", "numpy"))]
-    key = "\n".join([asked, sources.digest(), *versions])
+    key = "\n".join([asked, sources.digest(), *versions()])
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
     path = folder(kind) / f"{name}.json"
     try:

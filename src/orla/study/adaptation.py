@@ -144,7 +144,6 @@ def adapt(
     *,
     compute: Mapping[str, Any],
     plugins: Sequence[str] = (),
-    memory_mb: float | None = None,
     device: torch.device | str = "cpu",
 ) -> None:
     """Adapt every condition, and write the tables of all of them as one.
@@ -157,7 +156,6 @@ def adapt(
         traces: Errors by window of the conditions' models (.npz), in the order of `jobs`.
         compute: The config's settings of computation.
         plugins: Folders of plug-ins.
-        memory_mb: What the job may take; None for no limit.
         device: Where to compute.
 
     Raises:
@@ -193,13 +191,12 @@ def adapt(
                 episode,
                 trained,
                 most=compute["batch_models"],
-                memory_mb=memory_mb,
                 device=device,
                 baseline=baseline,
             )
             baselines[str(job["start"])] = run.baseline
-            swept = sweep(run, **{name: job[name] for name in _SETTINGS})
             source["batch_models"] = run.batch_models
+            swept = sweep(run, **{name: job[name] for name in _SETTINGS})
             write_arrays(swept.traces, f"{path}.npz", source, inputs)
             write_table(swept.table, f"{path}.parquet", source, inputs)
             _, result = _read(f"{path}.parquet")

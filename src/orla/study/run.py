@@ -15,7 +15,6 @@ from torch import Tensor
 from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.engine import memory
-from orla.engine.asked_memory import sizes
 from orla.engine.forward import outputs_of
 from orla.engine.loop import Loop, Moments, loop_of
 from orla.engine.state import PRECISIONS
@@ -183,7 +182,6 @@ def run_of(
     networks: Parameters | None,
     *,
     most: int,
-    memory_mb: float | None = None,
     device: torch.device | str = "cpu",
     baseline: Mapping[str, np.ndarray] | None = None,
 ) -> ConditionRun:
@@ -193,13 +191,12 @@ def run_of(
         job: From `plan.Plan.job`.
         episode: The data of the models.
         networks: Pretrained networks, at least one a seed; None for a start without pretraining.
-        most: Most models that are computed together.
-        memory_mb: Memory limit of the job in MB; None for no limit.
+        most: Models that are computed together, fewer of those that fill a cache.
         device: Where to compute.
         baseline: `ConditionRun.shared`, of a condition that is started alike; None to compute it.
 
     Raises:
-        OrlaError: A part is unknown or refuses its options, or one model does not fit.
+        OrlaError: A part is unknown or refuses its options.
     """
     loss = catalogue.make("loss", episode.loss)
     loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
@@ -214,13 +211,7 @@ def run_of(
         episode=episode,
         loop=loop,
         batch_models=memory.batch_models(
-            loop,
-            most=most,
-            memory_mb=memory_mb,
-            device=torch.device(device).type,
-            steps=len(episode.whole),
-            own_streams=job["seeds"] if episode.adapt.own else 0,
-            **sizes(job),
+            loop, most, PRECISIONS[job["keys"]["precision"]], torch.device(device).type
         ),
         device=device,
         shared=baseline,
