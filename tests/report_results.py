@@ -70,7 +70,7 @@ def make_results(
     """All results by file stem; with ``diverged`` one model in a few is lost at high rates."""
     curves = pd.concat(
         [
-            _sweep(architecture, learner, optimizer, split, seeds, diverged).assign(pair=pair)
+            _sweep(architecture, learner, optimizer, split, seeds, diverged, pair)
             for pair in pairs
             for architecture in architectures
             for split in splits
@@ -162,15 +162,22 @@ def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.Data
 
 
 def _sweep(
-    architecture: str, learner: str, optimizer: str, split: str, n_seeds: int, diverged: bool
+    architecture: str,
+    learner: str,
+    optimizer: str,
+    split: str,
+    n_seeds: int,
+    diverged: bool,
+    pair: str,
 ) -> pd.DataFrame:
-    generator = np.random.default_rng(abs(hash_text(f"{learner}{optimizer}{split}")))
+    own = [] if pair == "default" else list(pair.encode())
+    generator = np.random.default_rng([hash_text(f"{learner}{optimizer}{split}"), *own])
     best = BEST[optimizer] * (3 if "200" in learner else 1)
     rates = best * 10.0 ** np.arange(-1, 1.5, 0.5)
     level = LEVEL.get((learner, optimizer), 22.0 if learner == "last-layer" else 35.0)
     level += 4.0 if architecture == "lstm" else 0.0
-    key = ("recordings", architecture, learner, optimizer, "float64", split, "none", "pretrained")
-    key = dict(zip([name for name in KEYS if name != "pair"], key, strict=True))
+    key = ("recordings", pair, architecture, learner, optimizer, "float64", split, "none")
+    key = dict(zip(KEYS, (*key, "pretrained"), strict=True))
     rows = []
     for seed in range(n_seeds):
         of_seed = generator.normal(0, 3)
