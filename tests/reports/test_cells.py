@@ -276,6 +276,22 @@ def test_the_papers_ratios_stand_beside_one_condition_alone(changed, gap, simula
     assert shown[other]["SGD"] == ("–", gap)
 
 
+def test_selection_price(simulated):
+    table = build("selection_price", {"selection_price": frame(PRICE)}, simulated)
+    assert dict(zip(heads(table), ours(table), strict=True)) == {
+        "Optimizer": "LARS",
+        "Rolling: Rate": "3×10⁻³",
+        "Rolling: Other": "13",
+        "Rolling: Recovery": "31.1",
+        "One freezing: Rate": "10⁻³",
+        "One freezing: Recovery": "29.2",
+        "Held-out: Rate": "10⁻²",
+        "Held-out: Recovery": "38.2",
+        "Price (pp)": "+7.3 [6.4,\u00a08.5]",
+        "n": "9",
+    }
+
+
 def test_verdict(simulated, recorded):
     table = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, simulated)
     assert ours(table) == (
