@@ -16,7 +16,6 @@ from torch.utils import _pytree as pytree
 from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
 from orla.derivatives.base import axis_of_models
-from orla.engine import optimizing
 from orla.engine.network import network_of
 from orla.engine.state import State, fixed_noise
 from orla.engine.steps import Steps
@@ -111,7 +110,7 @@ class Loop(Parts):
             models = len(next(iter(params.values())))
             network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
-                optimizer = optimizing.started(self.optimizer, params)
+                optimizer = vmap(self.optimizer.init)(params)
             seeds = tuple(range(models) if seeds is None else seeds)
             return State(
                 params=params,

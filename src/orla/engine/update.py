@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Parameters
-from orla.engine import optimizing
 from orla.engine.state import State, noise
 from orla.interventions.base import Gradients, Intervention
 from orla.learners.base import Carry, Learner
@@ -131,9 +130,8 @@ class Parts:
         for part, state in zip(self.interventions, carried["interventions"], strict=True):
             own, after = vmap(part.update)(Gradients(own, observers), state, params)
             interventions.append(after)
-        updates, optimizer = optimizing.updated(
-            self.optimizer, own, carried["optimizer"], params, rates
-        )
+        given = own, carried["optimizer"], params, rates
+        updates, optimizer = vmap(self.optimizer.update)(*given)
         moment = without_noise(moment)
         recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
         learned = gradients["own"]

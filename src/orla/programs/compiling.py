@@ -36,6 +36,8 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
             f"compute.device is {device!r} but PyTorch sees no CUDA device; set it to 'cpu'"
         )
     compile = compile and not on_cuda
+    if compile:
+        programs.prepare()
     _settings["enabled"] = compile and _has_compiler()
     return torch.device(device)
 

@@ -26,6 +26,13 @@ Program = Callable[..., Any]
 _PACKAGE, _STRUCTURE = "program.pt2", "structure.json"
 
 
+def prepare() -> None:
+    """Point the compiler's own cache into ours, unless the user names one that is safe."""
+    named = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if not named or not store.safe(Path(named)):
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
+
+
 def make(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:

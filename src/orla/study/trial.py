@@ -9,17 +9,17 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.func import vmap
 
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
 from orla.architectures.rnn import RNN
 from orla.catalogue.options import lists_of_parts
-from orla.engine import optimizing
 from orla.engine.loop import Loop
 from orla.engine.network import network_of
 from orla.errors import OrlaError, told
 from orla.losses.squared_error import SquaredError
-from orla.optimizers.base import Optimizer
+from orla.optimizers.base import Optimizer, State
 from orla.optimizers.sgd import SGD
 from orla.starts.base import Start
 from orla.study.batches import initial_parameters, started
@@ -120,12 +120,60 @@ def try_loop(loop: Loop) -> None:
 
 
 def try_optimizer(optimizer: Optimizer) -> None:
-    """Make an update of all parameters of two networks, and one of the readout alone."""
+    """Make an update of all parameters of two networks, and one of the readout alone.
+
+    Raises:
+        OrlaError: A value of the state is no tensor, the updates are not those of the gradients, or
+            the next state has not the keys and shapes of the one before.
+    """
+    place = f"optimizer {optimizer.part.name if optimizer.part else type(optimizer).__name__}"
+
+    def init(params: Parameters) -> State:
+        state = optimizer.init(params)
+        _check_values(f"{place}: init", "state", state)
+        return state
+
+    def update(
+        gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> tuple[Parameters, State]:
+        updates, after = optimizer.update(gradients, state, params, lr)
+        for name in sorted(updates.keys() ^ gradients.keys()):
+            told = ("an update", "no gradient") if name in updates else ("no update", "a gradient")
+            raise OrlaError(
+                f'{place}: update answers {told[0]} of "{name}" where {told[1]} of it is given; '
+                "answer one for each of gradients"
+            )
+        for name in sorted(after.keys() ^ state.keys()):
+            told = ("the", "does not") if name in after else ("no", "does")
+            raise OrlaError(
+                f'{place}: update answers {told[0]} state "{name}" where init {told[1]}; give both'
+                " the same keys"
+            )
+        _check_values(f"{place}: update", "update of", updates, gradients)
+        _check_values(f"{place}: update", "state", after, state)
+        return updates, after
+
     params = _two(_SMALL)
     readout = {name: params[name] for name in ("W_out", "b_out")}
-    state = optimizing.started(optimizer, params)
+    state = vmap(init)(params)
     for gradients in (params, readout):
-        optimizing.updated(optimizer, gradients, state, params, _rates())
+        vmap(update)(gradients, state, params, _rates())
+
+
+def _check_values(
+    place: str, what: str, values: Mapping[str, Any], like: Mapping[str, Tensor] | None = None
+) -> None:
+    for name, value in values.items():
+        if not isinstance(value, Tensor):
+            raise OrlaError(
+                f'{place} answers {type(value).__name__} as the {what} "{name}"; make it a tensor,'
+                " a counter torch.zeros((), dtype=p.dtype, device=p.device)"
+            )
+        if like is not None and value.shape != like[name].shape:
+            raise OrlaError(
+                f'{place} answers the {what} "{name}" of shape {tuple(value.shape)}; make it'
+                f" {tuple(like[name].shape)}, as it is given"
+            )
 
 
 def try_start(start: Start) -> None:

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from harness import NETWORKS, SQUARED_ERROR, adapt, make_learner, networks, stream
 
-from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.optimizers.base import Optimizer
+from orla.study.trial import try_optimizer
 
 ZERO = torch.zeros((), dtype=torch.float64)
 
@@ -29,23 +28,14 @@ class Answering(Optimizer):
         return self.updates(updates), self.after({"t": state["t"] + 1})
 
 
-def run(learner, **answers):
-    network, _ = NETWORKS["rnn"]
-    loop = Loop(make_learner(learner, network), Answering(**answers), SQUARED_ERROR)
-    return adapt(loop, networks(network), torch.full((2,), 0.1, dtype=torch.float64), *stream(8))
-
-
 def without(name):
     return lambda values: {n: v for n, v in values.items() if n != name}
 
 
-@pytest.mark.parametrize("learner", ["last-layer", "immediate", "immediate-8"])
-def test_what_it_has_to_answer_is_taken(learner):
-    updates = 1 if learner == "immediate-8" else 8
-    assert run(learner).state.optimizer["t"].tolist() == [updates, updates]
+def test_what_it_has_to_answer_is_taken():
+    try_optimizer(Answering())
 
 
-@pytest.mark.parametrize("learner", ["immediate", "immediate-8"])
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
@@ -87,8 +77,8 @@ def test_what_it_has_to_answer_is_taken(learner):
         ),
     ],
 )
-def test_another_answer_is_one_line_that_names_the_optimizer(learner, answers, message):
+def test_another_answer_is_one_line_that_names_the_optimizer(answers, message):
     with pytest.raises(OrlaError) as refused:
-        run(learner, **answers)
+        try_optimizer(Answering(**answers))
     assert f"optimizer Answering: {message}" in str(refused.value)
     assert "\n" not in str(refused.value)
