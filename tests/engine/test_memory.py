@@ -134,7 +134,8 @@ def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
         moment = {n: m[t] for n, m in moments(6).items()}
         before = network_state
         network_state, tape = d.forward(params, before, moment)
-        error, cotangent, readout = d.readout(loop(driver).loss, params, network_state, moment)
+        error, on_outputs, pull = d.outputs(loop(driver).loss, params, network_state, moment)
+        cotangent, readout = pull(on_outputs)
         _, local = d.pull(params, tape, cotangent)
         kept.append((before, tape, error, cotangent, readout, local))
     past = 3 * bytes_of((tape, local)) if name == "tbptt-9-6" else 0

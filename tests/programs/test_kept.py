@@ -1,5 +1,6 @@
 """Programs on disk: by what they are made of, for this machine, whole or made again."""
 
+import os
 import runpy
 from dataclasses import dataclass
 
@@ -134,6 +135,17 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
     others.append(programs.path("what", "shapes", made))
     assert len({name, *others}) == 9
+
+
+def test_the_compilers_own_cache_is_ours_or_one_that_is_safe(folder, tmp_path, monkeypatch):
+    own, open_to_all = tmp_path / "own", tmp_path / "open"
+    own.mkdir(mode=0o700)
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    for named, taken in ((own, own), (open_to_all, folder.parent / "inductor")):
+        monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(named))
+        compiling.configure(compile=True)
+        assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(taken)
 
 
 def test_a_file_that_is_no_library_is_an_error(tmp_path):

@@ -140,16 +140,6 @@ class Derivatives(ABC):
         """Names of the parameters that the state depends on."""
         return tuple(self.architecture.recurrent_shapes())
 
-    def readout(
-        self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
-    ) -> tuple[Tensor, Tensor, Parameters]:
-        """Error (models,), cotangent on the state and gradient of the readout's parameters.
-
-        All of them are zero at a step that is not scored.
-        """
-        error, on_outputs, pull = self.outputs(loss, params, state, moment)
-        return error, *pull(on_outputs)
-
     def outputs(
         self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
     ) -> tuple[Tensor, Tensor, Pull]:

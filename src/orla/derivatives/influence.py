@@ -56,16 +56,16 @@ class Words(ABC):
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         """The recurrent parameters' gradient c e, from a cotangent c (state_size,) on the state."""
 
-    @abstractmethod
     def within(self) -> Tensor:
         """J_t within the units (blocks, blocks, units): of each by its own previous state.
 
         The state is blocks of `units` numbers; number u of every block belongs to unit u.
         """
+        return self.jacobian()
 
-    @abstractmethod
     def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
         """J e, from a Jacobian within the units."""
+        return self.transport(jacobian, influence)
 
 
 @dataclass(frozen=True)
@@ -148,12 +148,6 @@ class OwnUnitWords(Words):
         by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._blocks - 1))
         return self.around() + by_h
 
-    def within(self) -> Tensor:
-        return self.jacobian()
-
-    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
-        return self.transport(jacobian, influence)
-
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
         e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
         jacobian = stored(jacobian)[:, :, None, :, None]
@@ -225,12 +219,6 @@ class ElementWords(Words):
         _, pull = vjp(lambda p: a.now(p, self.x), self._recurrent())
         (present,) = pull(on_now)
         return {name: g + present[name] for name, g in gradient.items()}
-
-    def within(self) -> Tensor:
-        return self.jacobian()
-
-    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
-        return self.transport(jacobian, influence)
 
 
 def own_units(architecture: Architecture) -> bool:
