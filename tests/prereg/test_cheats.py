@@ -35,7 +35,7 @@ def study(write, tmp_path, monkeypatch):
     clean = {"commit": "unknown", "dirty": False}
     monkeypatch.setattr(collect, "code", lambda: clean)
     behaviour = {name: BINDS[name] for name in ("parts", "syntax_sha256")}
-    monkeypatch.setattr(binding, "behaviour", lambda plan, known: behaviour)
+    monkeypatch.setattr(binding, "behaviour", lambda *_: behaviour)
 
     def judged(allow_mixed=False, study="made", bindings=None, unsourced="", folders=(), **tables):
         made = made_claims.tables(made_claims.gaps(0.5)) | tables
@@ -172,7 +172,7 @@ def test_behaviour_is_held_to_what_was_bound(study, monkeypatch, part, dirty, ou
     study.write(given, "third")
     lock.write(study.folder, [study.folder / "third.yaml"], DAY)
     other = {"syntax_sha256": "b" * 64, "parts": BINDS["parts"] | {"guards": part}}
-    monkeypatch.setattr(binding, "behaviour", lambda plan, known: other)
+    monkeypatch.setattr(binding, "behaviour", lambda *_: other)
     source = SOURCE | {"code": SOURCE["code"] | {"dirty": dirty}}
     study.sources.update(dict.fromkeys(("over_pairs", "estimates"), source))
     monkeypatch.setattr(collect, "code", lambda: {"commit": "unknown", "dirty": dirty})

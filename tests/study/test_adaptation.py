@@ -8,6 +8,7 @@ from orla.errors import OrlaError
 from orla.provenance import collect, networks
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table
+from orla.sessions.streams import episode_settings
 from orla.study import adaptation
 from orla.study.keys import DEFAULTS, KEYS
 
@@ -177,6 +178,6 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
 
 def test_of_recordings_a_condition_depends_on_its_own_split_and_networks_on_none():
     parts = {"cut": 5, "tail_steps": 9, "splits": {"80-20": 0.8, "50-50": 0.5}}
-    episodes = adaptation.Episodes({"kind": "recordings", "parts": parts}, "streams.npz", 2)
-    assert episodes.settings("80-20")["parts"] == parts | {"splits": {"80-20": 0.8}}
-    assert episodes.settings()["parts"] == {"tail_steps": 9}
+    task = {"kind": "recordings", "parts": parts}
+    assert episode_settings(task, "80-20")["parts"] == parts | {"splits": {"80-20": 0.8}}
+    assert episode_settings(task)["parts"] == {"tail_steps": 9}

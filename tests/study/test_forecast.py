@@ -53,7 +53,7 @@ def test_programs_memory_and_disk(plan):
     two = [of(plan, "immediate"), of(plan, "tbptt-200-200")]
     # A loop each, the update of a window, and a network's pretraining and forward pass.
     assert forecast.programs(iter(two)) == PROGRAM_S * 5
-    asked = job_mb(plan.job(two[0]), n_in=40, n_out=2, most=5)
+    asked = job_mb(plan.job(two[0]), n_in=40, n_out=2, models=5)
     assert 0.3 * asked < forecast.part_mb(two) < asked
     assert forecast.megabytes(two) < forecast.megabytes(plan.conditions)
 

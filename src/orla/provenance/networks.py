@@ -1,16 +1,21 @@
-"""Networks in a file: safetensors, with provenance and a digest of itself."""
+"""Networks in a file: safetensors, with provenance and a digest of itself.
+
+PyTorch is imported where networks are written or read, so that provenance can be read without it.
+"""
+
+from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
-
-import safetensors.torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from orla.errors import OrlaError
 from orla.files import atomic
 from orla.provenance import digest
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def save(
@@ -30,6 +35,8 @@ def save(
     Raises:
         OrlaError: When the disk is full.
     """
+    import safetensors.torch
+
     tensors = {name: tensor.contiguous() for name, tensor in networks.items()}
     source = {**provenance, "inputs": digest.inputs(path, inputs)}
     # In one entry, because safetensors writes several entries in no fixed order.
@@ -53,6 +60,8 @@ def load(
         OrlaError: When the file is missing, damaged, not from `save`, of another condition, holds
             fewer networks, or one of its inputs has changed.
     """
+    import safetensors.torch
+
     content = digest.unsealed(Path(path))
     digest.check(path, _provenance(content), expect or {})
     networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order

@@ -68,6 +68,21 @@ def stream_settings(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**task, "parts": tail}
 
 
+def episode_settings(task: Mapping[str, Any], split: str | None = None) -> dict[str, Any]:
+    """What of a task's specification an episode, or else its pretraining part, depends on.
+
+    Of recordings it holds the one split, or no parts but session A's tail.
+    """
+    if "parts" not in task:
+        return dict(task)
+    if split is None:
+        return stream_settings(task)
+    parts = dict(task["parts"])
+    if "splits" in parts:
+        parts["splits"] = {k: v for k, v in parts["splits"].items() if k == split}
+    return {**task, "parts": parts}
+
+
 def _leaves(settings: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Path and value of everything in nested settings."""
     if isinstance(settings, Mapping):

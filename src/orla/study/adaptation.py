@@ -25,7 +25,7 @@ from orla.provenance import collect, cost, digest, merge, networks
 from orla.provenance.arrays import read_arrays, write_arrays
 from orla.provenance.code import files_of
 from orla.provenance.tables import read_table, write_table
-from orla.sessions.streams import Streams, stream_settings
+from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
 from orla.study.declared import declared
 from orla.study.keys import KEYS
@@ -68,20 +68,6 @@ class Episodes(dict[str, Episode]):
             self[split] = task.episode(split, range(self.seeds))
         return self[split]
 
-    def settings(self, split: str | None = None) -> dict[str, Any]:
-        """What of the task's specification an episode, or else its pretraining part, depends on.
-
-        Of recordings it holds the one split, or no parts but session A's tail.
-        """
-        if not self.files or "parts" not in self.task:
-            return dict(self.task)
-        if split is None:
-            return stream_settings(self.task)
-        parts = dict(self.task["parts"])
-        if "splits" in parts:
-            parts["splits"] = {k: v for k, v in parts["splits"].items() if k == split}
-        return {**self.task, "parts": parts}
-
 
 def write_networks(
     asked: Mapping[str, Any],
@@ -116,7 +102,7 @@ def write_networks(
         seeds=asked["seeds"],
         keys={"architecture": asked["name"], "precision": asked["precision"]},
         config={"network": asked["network"], "pretraining": asked["settings"]}
-        | {"task": episodes.settings(), "compute": dict(compute)},
+        | {"task": episode_settings(episodes.task), "compute": dict(compute)},
     )
     if _kept(path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"):
         return
@@ -173,7 +159,7 @@ def adapt(
             episode=episode,
             seeds=seeds,
             keys=dict(keys),
-            config={"job": dict(job), "task": episodes.settings(keys["split"])}
+            config={"job": dict(job), "task": episode_settings(episodes.task, keys["split"])}
             | {"compute": dict(compute)},
         )
         result = _kept(f"{path}.parquet", _read, source, inputs, "adapted")

@@ -119,10 +119,10 @@ class Forecast:
         """Megabytes of a job of adaptation, without the compiler that runs beside it."""
         most = self.plan.config["compute"]["batch_models"]
         asked = (
-            job_mb(self.plan.job(c), n_in=_INPUTS, n_out=2, most=most, steps=max(self.parts(c)))
+            job_mb(self.plan.job(c), n_in=_INPUTS, n_out=2, models=most, steps=max(self.parts(c)))
             for c in conditions
         )
-        return max(asked) / 1.1 - BESIDE / 1e6 + _KEPT_MB
+        return max(asked) / 1.1 - BESIDE + _KEPT_MB
 
     def programs(self, conditions: Iterable[Condition]) -> float:
         """CPU seconds to compile the loops of conditions, where none is kept."""

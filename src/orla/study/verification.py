@@ -16,8 +16,7 @@ from orla.provenance import digest
 from orla.provenance.arrays import read_arrays
 from orla.provenance.networks import provenance as of_networks
 from orla.provenance.tables import read_table
-from orla.sessions.streams import Streams
-from orla.study.adaptation import Episodes
+from orla.sessions.streams import Streams, episode_settings
 from orla.study.plan import Plan
 
 SEALED = (".parquet", ".npz", ".safetensors")
@@ -83,15 +82,14 @@ def _asked(plan: Plan) -> dict[str, dict[str, Any]]:
     for c in plan.conditions:
         recorded = plan.declaration("task", c.task)["needs_files"]
         settings = plan.task_settings(c.domain)
-        episodes = Episodes(settings, _STREAMS if recorded else None, 0)
         if recorded:
             asked[f"{c.domain}/{_STREAMS}"] = settings
-        job = {"job": plan.job(c), "task": episodes.settings(c.split)}
+        job = {"job": plan.job(c), "task": episode_settings(settings, c.split)}
         asked |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
         if plan.takes_pretrained(c):
             entries = {"network": plan.spec("architecture", c.architecture)}
             entries |= {"pretraining": plan.pretraining(c.architecture)}
-            entries |= {"task": episodes.settings()}
+            entries |= {"task": episode_settings(settings)}
             asked |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
     return asked
 
