@@ -26,7 +26,7 @@ def enumerated(monkeypatch, learner, drawn, rate, **masks):
     """Gradients of each step (patterns, ...), and the weights that each step was taken with."""
     architecture, (steps, patterns, _) = learner.architecture, drawn.shape
     monkeypatch.setattr(
-        "orla.engine.loop.noise", lambda seeds, first, steps, *_: drawn[first : first + steps]
+        "orla.engine.update.noise", lambda seeds, first, steps, *_: drawn[first : first + steps]
     )
     one = networks(architecture, models=1)
     params = {n: p.expand(patterns, *p.shape[1:]).clone() for n, p in one.items()}

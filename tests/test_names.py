@@ -144,9 +144,7 @@ OTHERWISE = {
     },
     ("table", "intervention"): {  # a kind of part, and the key column of that name
         "catalogue/__init__.py",
-        "engine/asked_memory.py",
         "engine/loop.py",
-        "engine/memory_table.py",
         "interventions/base.py",
         "prereg/binding.py",
         "reports/study.py",

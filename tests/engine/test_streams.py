@@ -118,7 +118,7 @@ def test_trials_are_runs_of_their_own(kind, name, products, request, monkeypatch
         trials = []
         for first, stop in itertools.pairwise(cuts):
             with monkeypatch.context() as drawn_later:  # what it draws in the run of all
-                drawn_later.setattr("orla.engine.loop.noise", functools.partial(draws, first))
+                drawn_later.setattr("orla.engine.update.noise", functools.partial(draws, first))
                 alone = watch(learner, params, X[first:stop], Y[first:stop])
             trials += alone.model(model)[0]
         assert distance(run.model(model)[0], trials) < 1e-10

@@ -22,7 +22,6 @@ def asked(monkeypatch):
     monkeypatch.setattr(compiling.programs, "load", lambda path: seen.append(path) or None)
     monkeypatch.setattr(compiling.programs, "make", lambda function, *_: (function, True))
     monkeypatch.setitem(compiling._settings, "enabled", True)
-    monkeypatch.setattr(compiling.gc, "freeze", lambda: None)
     forward._forward.cache_clear()
     yield seen
     forward._forward.cache_clear()
