@@ -82,6 +82,6 @@ def _model_mb(network: str, hidden: int, learner: Mapping[str, Any], window: int
     table = written("memory")
     row = table.get(network, next(iter(table.values())))
     name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"
-    small, large = row.get(name, row["immediate"])
+    small, large = row.get(name, next(iter(row.values())))
     grown = large * (hidden / SIZES[1]) ** math.log2(large / small)
     return grown * window / WINDOW if window > 1 else grown

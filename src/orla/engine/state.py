@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ class State:
 
     def carried(self) -> dict[str, Any]:
         """The tensors that an update changes, by the names of the attributes; not copied."""
-        names = ("params", "network", "learners", "optimizer", "interventions", "probes")
-        return {name: getattr(self, name) for name in names}
+        kept = ("buffers", "seeds", "step")
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in kept}
 
     def take(self, after: dict[str, Any]) -> None:
         """Take what an update answered, a part of `carried`."""
