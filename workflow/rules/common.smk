@@ -11,6 +11,9 @@ from orla.study.config import checked
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, parts_of
 
+# Jobs keep the memory that they free: the C library would return it to the system at every window.
+os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
+
 with one_line():
     PLAN = checked(config)
 STUDY = PLAN.config
