@@ -18,6 +18,7 @@ from benchmarks import measure
 from benchmarks.engine import TABLES, Case, cases
 from benchmarks.problem import TOLERANCE, WrongNumbers, distance
 from orla.errors import OrlaError
+from orla.programs.store import MALLOC
 from orla.provenance import collect
 
 HERE = Path(__file__).resolve().parent.parent
@@ -33,7 +34,7 @@ class _Engine:
         self.process = subprocess.Popen(
             [sys.executable, "-P", str(HERE / "benchmarks" / "timed.py")],
             cwd=checkout,
-            env=os.environ | {"PYTHONPATH": path},
+            env=os.environ | {"PYTHONPATH": path, "GLIBC_TUNABLES": MALLOC},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

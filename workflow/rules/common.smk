@@ -13,6 +13,9 @@ from orla.study.config import checked
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, STATIONARY, parts_of
 
+# Jobs keep the memory that they free: the C library would return it to the system at every window.
+os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
+
 with one_line():
     for file in workflow.configfiles:
         documents.parse(Path(file))  # Snakemake takes the last of two equal keys without a word

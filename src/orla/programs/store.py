@@ -29,6 +29,10 @@ from orla.programs import sources
 
 T = TypeVar("T")
 
+# For a job's environment: options of the C library, which else returns what a loop frees to the
+# system each time, and the system clears the pages before it gives them out again.
+MALLOC = "glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=33554432"
+
 # Stands beside the files of a kept folder and tells whether they are whole.
 _SUMS = "SHA256SUMS"
 
