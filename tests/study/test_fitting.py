@@ -181,7 +181,7 @@ from orla.engine.asked_memory import job_mb
 from orla.prereg.binding import plan_of
 for overlay in [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]:
     plan = plan_of(overlay)
-    assert all(job_mb(plan.job(c), n_in=40, n_out=40, most=5) for c in plan.conditions), overlay
+    assert all(job_mb(plan.job(c), n_in=40, n_out=40, models=5) for c in plan.conditions), overlay
     assert "torch" not in sys.modules, f"{overlay} imports torch; run: make reference"
 """
 
