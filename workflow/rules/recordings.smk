@@ -57,7 +57,9 @@ rule streams:
         splits=splits_of,
         pair=lambda w: PAIRS[w.domain]["pair"],
         study=STUDY["name"],
-        code=lambda w: code("orla.study.simulated", parts=[("task", PLAN.task_settings(w.domain)["kind"])]),
+        code=lambda w: code(
+            "orla.study.simulated", parts=[("task", PLAN.task_settings(w.domain)["kind"])]
+        ),
     message:
         "Making the streams of {wildcards.domain}"
     script:
