@@ -102,7 +102,7 @@ def more_seeds(given):
         (put("over_pairs", "learner_full", "tbptt-200-200"), "per_step is tbptt-200-200 minus im"),
         (put("over_pairs", "over_best_full_low_percent", 1.0), "rtrl is not shown to adapt: the"),
         (put("over_pairs", "over_best_immediate_low_percent", 19.9), "immediate is not shown to"),
-        (put("over_pairs", "over_best_full_low_percent", np.nan), "of its recovery is nan %"),
+        (put("over_pairs", "over_best_full_low_percent", np.nan), "its recovery has no value"),
         (put("over_pairs", "gap_pp", np.nan), "gap_pp has no finite t interval"),
         (put("over_pairs", "dof", 0), "gap_pp has no finite t interval"),
         (put("estimates", "guards", None), "over_pairs and estimates disagree on pairs, failing"),

@@ -37,7 +37,7 @@ rule convert:
         settings=lambda w: STUDY["tasks"][w.task].get(SOURCES[w.task], {}),
         code=code("orla.sessions.mat_read", "orla.sessions.nwb"),
     message:
-        "Converting {input.recording} to NWB"
+        "Reading {input.recording}"
     script:
         "../scripts/convert.py"
 

@@ -126,4 +126,6 @@ def told(folder: Path, given: Mapping[str, Any]) -> str:
         )
     if given["updates"] < UPDATES:
         lines.append(f"  few      fewer than {UPDATES} updates tell learners apart badly")
-    return "\n".join([*lines, f"next: cd {shlex.quote(str(folder))} && orla inspect"])
+    lines.append(f"next: cd {shlex.quote(str(folder))} && orla inspect")
+    lines.append("then: a hypothesis, before orla run: prereg/example.yaml.txt")
+    return "\n".join(lines)

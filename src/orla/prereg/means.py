@@ -158,7 +158,11 @@ def _gap_problems(
     for learner, measure in LEARNERS.items():
         if row[learner] in registration.must_recover:
             low = number(f"{measure}_low_percent")
-            if not low >= LEAST_RECOVERY:
+            if low != low:
+                problems.append(
+                    f"{row[learner]} is not shown to adapt: its recovery has no value here"
+                )
+            elif low < LEAST_RECOVERY:
                 problems.append(
                     f"{row[learner]} is not shown to adapt: the lower 95 % end of its recovery is "
                     f"{show(low)} %, below {LEAST_RECOVERY:g} %"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from orla.reports.answer import FEWEST_PAIRS, answer
+from orla.reports.estimates import has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
 from orla.reports.sessions import sentences
@@ -130,4 +131,8 @@ def _trust(results: Results, study: StudyFacts) -> Iterator[str]:
     estimates = results.get("estimates", pd.DataFrame())
     if "guards" in estimates and len(estimates):
         failing = int(estimates["guards"].fillna("").astype(bool).sum())
-        yield f"Of {len(estimates)} gaps {failing} fail a guard (see Words) and are marked."
+        vague = sum(not has_meaning(row) for row in estimates.to_dict("records"))
+        yield (
+            f"Of {len(estimates)} gaps {failing} fail a guard and {vague} have no meaning (see "
+            "Words); these are marked."
+        )
