@@ -67,6 +67,16 @@ def sha256(path: str | Path) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
+def results_in(folder: Path) -> list[Path]:
+    """Every file below a study's folder of results; none of other studies that lie in it."""
+    others = {path.parent for path in folder.glob("*/verdicts.parquet")}
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".") and not others & {*path.parents}
+    ]
+
+
 def load_arrays(
     path: str | Path, wanted: Sequence[str] | None = None
 ) -> tuple[dict[str, np.ndarray], list[str]]:

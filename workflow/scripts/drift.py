@@ -14,10 +14,8 @@ with job(snakemake.log[0], output, "statistics", params.plugins):
     tables, datasets = [], {}
     given = zip(snakemake.input.streams, params.pairs, params.files, strict=True)
     for path, pair, files in given:
-        streams, task = (
-            Streams.read(path, pair["settings"]),
-            catalogue.make("task", pair["settings"]),
-        )
+        streams = Streams.read(path, pair["settings"])
+        task = catalogue.make("task", pair["settings"])
         datasets[pair["domain"]] = streams.dataset
         tables.append(
             drift.table(

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from orla.errors import OrlaError
+from orla.files import results_in
 
 WORKFLOW = "Snakefile"
 PROFILES = ("process", "workflow")
@@ -47,13 +48,8 @@ def _archive(arguments: argparse.Namespace) -> None:
 
     overlays = [path for path in arguments.configfile if path != Path("config.yaml")]
     plan = plan_of(overlays).config
-    folders = {"results": "results", "reports": "reports", **plan.get("pathvars", {})}
-    write(
-        arguments.file,
-        plan["name"],
-        [Path("config.yaml"), *overlays],
-        *(Path(folders[name]) for name in ("results", "reports")),
-    )
+    results, reports = (Path(plan["pathvars"][name]) for name in ("results", "reports"))
+    write(arguments.file, plan["name"], [Path("config.yaml"), *overlays], results, reports)
     print(f"{arguments.file}: {arguments.file.stat().st_size / 1e6:.1f} MB")
 
 
@@ -161,16 +157,9 @@ def _code() -> list[Path]:
 
 
 def _results(folder: Path) -> list[Path]:
-    """The results of a study without those of others that lie in folders below it."""
-    others = {path.parent for path in folder.glob("*/verdicts.parquet")}
-    return [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not path.name.startswith(".")
-        and not others & {*path.parents}
-        and not {*path.relative_to(folder).parts} & {*_LEFT_OUT}
-    ]
+    """The results of a study that tell of it."""
+    paths = results_in(folder)
+    return [path for path in paths if not {*path.relative_to(folder).parts} & {*_LEFT_OUT}]
 
 
 def _refuse_private(paths: Iterable[Path]) -> None:

@@ -47,3 +47,13 @@ def read_arrays(
     provenance = json.loads(str(arrays.pop(_KEY)))
     digest.check(path, provenance, expect or {})
     return arrays, provenance
+
+
+def provenance(path: str | Path) -> dict[str, Any]:
+    """The provenance of a file of arrays, without the arrays.
+
+    Raises:
+        OrlaError: When the file is missing, damaged or not from `write_arrays`.
+    """
+    with np.load(io.BytesIO(digest.unsealed(Path(path)))) as held:
+        return json.loads(str(held[_KEY]))

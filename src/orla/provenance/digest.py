@@ -5,9 +5,10 @@ the digest. Its provenance holds the SHA-256 of every file that it was made from
 """
 
 import hashlib
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,19 @@ def refuse_other(path: str | Path, name: str, held: Any, expected: Any) -> None:
         )
 
 
+def differences(held: Any, expected: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Name and both values of each entry in which two nested settings differ."""
+    if isinstance(held, Mapping) and isinstance(expected, Mapping):
+        for key in sorted({*held, *expected}):
+            path = f"{name}.{key}".removeprefix(".")
+            yield from differences(held.get(key), expected.get(key), path)
+    elif held != (value := json.loads(json.dumps(expected))):
+        yield name, held, value
+
+
 def _digest(file: str | Path) -> str:
-    found = os.stat(file)
-    return _digest_of(os.path.abspath(file), found.st_mtime_ns, found.st_size)
+    status = os.stat(file)
+    return _digest_of(os.path.abspath(file), status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4096)

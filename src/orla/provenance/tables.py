@@ -81,3 +81,13 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
             digest.refuse_other(path, name, value, expect[name])
     frame.attrs["provenance"] = Provenance(provenance)
     return frame
+
+
+def provenance(path: str | Path) -> dict[str, Any]:
+    """The provenance of a table, without its rows.
+
+    Raises:
+        OrlaError: When the file is missing, damaged or not from `write_table`.
+    """
+    schema = pq.read_schema(pa.BufferReader(digest.unsealed(Path(path))))
+    return json.loads(schema.metadata[_KEY])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from orla.errors import OrlaError
+from orla.provenance.digest import differences
 from orla.tasks.stream import Sealed, Stream
 
 _SETTINGS = "settings"
@@ -49,14 +50,12 @@ class Streams(Sealed):
             OrlaError: As in `load`, or the streams are of other settings, such as another seed.
         """
         streams = cls.load(path)
-        held = dict(_leaves(streams.dataset.get(_SETTINGS, {})))
-        asked = dict(_leaves(stream_settings(task)))
-        for name in sorted({*held, *asked}):
-            if (has := held.get(name)) != (wanted := asked.get(name)):
-                raise OrlaError(
-                    f"{path}: made of other settings ({name} is {has!r}, not {wanted!r}); delete "
-                    "it and run again"
-                )
+        held = streams.dataset.get(_SETTINGS, {})
+        for name, has, wanted in differences(held, stream_settings(task)):
+            raise OrlaError(
+                f"{path}: made of other settings ({name} is {has!r}, not {wanted!r}); delete it "
+                "and run again"
+            )
         return streams
 
 
@@ -81,12 +80,3 @@ def episode_settings(task: Mapping[str, Any], split: str | None = None) -> dict[
     if "splits" in parts:
         parts["splits"] = {k: v for k, v in parts["splits"].items() if k == split}
     return {**task, "parts": parts}
-
-
-def _leaves(settings: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Path and value of everything in nested settings."""
-    if isinstance(settings, Mapping):
-        for key, value in settings.items():
-            yield from _leaves(value, f"{name}.{key}".removeprefix("."))
-    else:
-        yield name, list(settings) if isinstance(settings, tuple) else settings

@@ -6,20 +6,17 @@ a finished study reads again.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
-from orla.provenance import digest
-from orla.provenance.arrays import read_arrays
-from orla.provenance.networks import provenance as of_networks
-from orla.provenance.tables import read_table
+from orla.files import results_in
+from orla.provenance import arrays, digest, networks, tables
 from orla.sessions.streams import Streams, episode_settings
 from orla.study.plan import Plan
 
-SEALED = (".parquet", ".npz", ".safetensors")
+SEALED = {".parquet": tables, ".npz": arrays, ".safetensors": networks}
 _STREAMS = "streams.npz"
 
 
@@ -29,26 +26,14 @@ def provenance_of(path: Path) -> dict[str, Any]:
     Raises:
         OrlaError: As in `orla.provenance.digest.check`.
     """
-    if path.suffix == ".parquet":
-        return read_table(path).attrs["provenance"]
-    if path.suffix == ".safetensors":
-        source = of_networks(path)
-        digest.check(path, source, {})
-        return source
-    return read_arrays(path)[1]
+    source = SEALED[path.suffix].provenance(path)
+    digest.check(path, source, {})
+    return source
 
 
 def sealed(results: Path) -> list[Path]:
     """Every result below a folder that holds a digest; none of studies that lie in it."""
-    others = {path.parent for path in results.glob("*/verdicts.parquet")}
-    return [
-        path
-        for path in sorted(results.rglob("*"))
-        if path.suffix in SEALED
-        and path.is_file()
-        and not path.name.startswith(".")
-        and not others & {*path.parents}
-    ]
+    return [path for path in results_in(results) if path.suffix in SEALED]
 
 
 def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
@@ -70,8 +55,8 @@ def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[s
                 continue
             config = provenance_of(path).get("config", {})
             for name, value in asked.get(path, {}).items():
-                for key, (has, wanted) in _differing(config.get(name), value).items():
-                    digest.refuse_other(path, f"{name}{key}", has, wanted)
+                for difference in digest.differences(config.get(name), value, name):
+                    digest.refuse_other(path, *difference)
         except OrlaError as error:
             yield str(error)
 
@@ -92,14 +77,3 @@ def _asked(plan: Plan) -> dict[str, dict[str, Any]]:
             entries |= {"task": episode_settings(settings)}
             asked |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
     return asked
-
-
-def _differing(held: Any, wanted: Any, key: str = "") -> dict[str, tuple[Any, Any]]:
-    """Where two nested settings differ, with both values."""
-    wanted = json.loads(json.dumps(wanted))
-    if isinstance(held, Mapping) and isinstance(wanted, Mapping):
-        found: dict[str, tuple[Any, Any]] = {}
-        for name in sorted({*held, *wanted}):
-            found |= _differing(held.get(name), wanted.get(name), f"{key}.{name}")
-        return found
-    return {} if held == wanted else {key: (held, wanted)}
