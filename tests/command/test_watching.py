@@ -43,9 +43,9 @@ def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
     assert [*watch.finished()] == [] and watch.conditions == 0
     (tmp_path / paths[0]).parent.mkdir(parents=True)
     (tmp_path / f"{paths[0]}.parquet").write_text("")
-    watch.began -= 20.0  # 10 of 29 CPU seconds, a program being kept, in 20 s
+    watch.began -= 20.0  # 10 of 29 CPU seconds, a program being kept: 19/29 of (20 s + 19 s)
     [line] = watch.finished()
-    assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 38 s left"
+    assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 26 s left"
     assert [*watch.finished()] == [] and watch.conditions == 1
     told(watch, f"orla: 2 of 2: {paths[1]}, kept")
     (tmp_path / paths[1]).parent.mkdir(parents=True)

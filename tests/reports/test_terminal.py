@@ -13,7 +13,7 @@ def shown(verdicts, study, width=100, page=None):
 @pytest.mark.parametrize("width", [80, 120])
 def test_fits_the_terminal_and_tells_all(width, results, simulated):
     text = shown(results["verdicts"], simulated, width=width, page="reports/index.html")
-    assert max(map(len, text.splitlines())) <= max(width, 90)
+    assert max(map(len, text.splitlines())) <= width
     for outcome in ("shown in simulation", "not shown in", "inconclusive", "untestable"):
         assert outcome in text
     assert "SIMULATED" in text and "(amended)" in text.replace("\n", " ")
@@ -29,3 +29,18 @@ def test_recordings_are_not_called_simulated(results, recorded):
 def test_nothing_judged_is_said(results, simulated):
     text = shown(results["verdicts"].iloc[:0], simulated, width=80)
     assert "No registration has been judged yet." in text
+
+
+def test_questions_that_were_not_run_are_one_paragraph(results, simulated):
+    verdicts = (
+        results["verdicts"]
+        .head(2)
+        .assign(
+            outcome="untestable",
+            estimate=float("nan"),
+            reason="gaps has no row with x = 1",
+            words="",
+        )
+    )
+    text = shown(verdicts, simulated)
+    assert "? not run (2): " in text and "has no row" not in text

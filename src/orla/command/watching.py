@@ -14,7 +14,7 @@ from orla.command.logger.snakemake_logger_plugin_orla import MARK
 from orla.provenance.account import PROGRAM_S
 
 _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
-_FORECAST = re.compile(r"^orla: .*\(CPU (\d+) s\)$")
+_FORECAST = re.compile(r"^orla: .* on (\d+) cores? \(CPU (\d+) s\)$")
 _COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
 _LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
 # The last line of a traceback.
@@ -52,6 +52,7 @@ class Watch:
     _messages: dict[int, tuple[str, str]] = field(default_factory=dict)
     _open: dict[str, float] = field(default_factory=dict)
     _to_do: float = 0.0
+    _cores: int = 1
     _spent: float = 0.0
 
     def lines(self, line: str) -> Iterator[str]:
@@ -71,7 +72,7 @@ class Watch:
             self._to_do -= PROGRAM_S
         elif line.startswith("orla: "):
             if foreseen := _FORECAST.match(line):
-                self._to_do = float(foreseen[1])
+                self._cores, self._to_do = int(foreseen[1]), float(foreseen[2])
             yield self._dated(line.removeprefix("orla: "))
         elif _RAISED.match(line):
             self.raised = line
@@ -132,11 +133,12 @@ class Watch:
         return words[:400]
 
     def _left(self) -> str:
-        """How long the rest takes: by what the conditions so far took of what was foreseen."""
+        """How long the rest takes: as foreseen at first, more and more as measured."""
         if not (self._to_do and self._spent):
             return ""
-        rest = max(self._to_do - self._spent, sum(self.costs.get(path, 0.0) for path in self._open))
-        return f", about {duration(rest * (time.time() - self.began) / self._spent)} left"
+        share = max(0.0, 1 - self._spent / self._to_do)
+        seconds = time.time() - self.began + share * self._to_do / self._cores
+        return f", about {duration(share * seconds)} left"
 
     def _dated(self, text: str) -> str:
         return f"[{duration(time.time() - self.began):>7}] {text}"

@@ -64,7 +64,7 @@ def _bind(arguments: argparse.Namespace) -> None:
     binds["results"] = list(dict.fromkeys(map(str, folders)))
     read = binding.sweeps(plan, known)
     binding.write(arguments.file, binds | ({"sweeps": read} if read else {}))
-    for name, value in {**binds, **binds.pop("parts", {})}.items():
+    for name, value in {**binds.pop("parts", {}), **binds}.items():
         print(f"{name} {value}")
 
 

@@ -12,7 +12,8 @@ from orla.reports.numbers import MISSING, count, estimate, number
 from orla.reports.paper_rows import network_name
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
-from orla.reports.tables.shared import NOT_RUN, lost_seeds
+from orla.reports.tables.shared import lost_seeds
+from orla.reports.words import NOT_RUN
 
 Row = Mapping[str, Any]
 

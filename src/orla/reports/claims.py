@@ -14,8 +14,8 @@ from orla.reports import numbers
 from orla.reports.numbers import is_missing
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
-from orla.reports.tables.shared import NOT_RUN
 from orla.reports.verdicts import outcome_words
+from orla.reports.words import NOT_RUN
 
 
 @dataclass(frozen=True)

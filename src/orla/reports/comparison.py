@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports.numbers import MISSING, interval, is_missing, number
-from orla.reports.tables.shared import NOT_RUN
+from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from orla.reports.report import Report
 from orla.reports.verdicts import VerdictLine
-from orla.reports.words import OUTCOME_SIGNS
+from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 
-_HEADER = ("", "registration", "verdict", "estimate", "threshold", "n")
-_LEAST_TITLE = 18
 _SIMULATED = "SIMULATED sessions: the verdicts show that the study works, not what the brain does."
 
 
@@ -34,7 +33,7 @@ def terminal(report: Report, width: int | None = None, page: Path | str | None =
         lines += textwrap.wrap(f"- {sentence}", width, subsequent_indent="  ")
     lines.append("")
     lines += (
-        _table(report.verdicts, width)
+        _verdicts(report.verdicts, width)
         if report.verdicts
         else ["No registration has been judged yet."]
     )
@@ -42,30 +41,19 @@ def terminal(report: Report, width: int | None = None, page: Path | str | None =
     return "\n".join([*lines, *([""] if ends else []), *ends]) + "\n"
 
 
-def _table(verdicts: list[VerdictLine], width: int) -> Iterator[str]:
-    rows = [
-        (
-            OUTCOME_SIGNS.get(line.outcome, " "),
-            line.title + (" (amended)" if line.amended else ""),
-            line.words,
-            line.estimate.replace("\u00a0", " "),
-            line.threshold,
-            line.n,
-        )
-        for line in verdicts
-    ]
-    widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
-    rest = sum(widths) - widths[1] + 2 * 5
-    widths[1] = max(_LEAST_TITLE, min(widths[1], width - rest))
-
-    def line(*cells: str) -> str:
-        padded = (cell.ljust(size) for cell, size in zip(cells, widths, strict=False))
-        return "  ".join(padded).rstrip()
-
-    yield from (line(*_HEADER), line(*("-" * size for size in widths)))
-    for verdict, (sign, title, *cells) in zip(verdicts, rows, strict=True):
-        first, *more = textwrap.wrap(title, widths[1]) or [""]
-        yield line(sign, first, *cells)
-        yield from (line("", part) for part in more)
-        why = "" if verdict.outcome == "supported" else verdict.reason
-        yield from (f"   {part}" for part in textwrap.wrap(why, max(width - 3, 20) - 3))
+def _verdicts(verdicts: list[VerdictLine], width: int) -> Iterator[str]:
+    """Each verdict below its title, with its reason unless it is supported; those not run last."""
+    wrap = partial(textwrap.wrap, width=width, subsequent_indent="  ")
+    absent = [line for line in verdicts if line.words == NOT_RUN]
+    for line in verdicts:
+        if line in absent:
+            continue
+        sign = OUTCOME_SIGNS.get(line.outcome, " ")
+        yield from wrap(f"{sign} {line.title}{' (amended)' if line.amended else ''}")
+        estimate = line.estimate.replace("\u00a0", " ")
+        answer = f"{line.words}: {estimate}, asked: {line.threshold}, n = {line.n}"
+        yield from wrap(answer, initial_indent="  ")
+        yield from wrap("" if line.outcome == "supported" else line.reason, initial_indent="  ")
+    if absent:
+        titles = "; ".join(dict.fromkeys(line.title for line in absent))
+        yield from wrap(f"{OUTCOME_SIGNS['untestable']} {NOT_RUN} ({len(absent)}): {titles}")

@@ -11,7 +11,7 @@ import pandas as pd
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
-from orla.reports.words import SIMULATED_OUTCOMES
+from orla.reports.words import NOT_RUN, SIMULATED_OUTCOMES
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def verdict_estimate(row: dict[str, Any]) -> str:
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
     """A verdict in words: its column `words`, or those for simulated sessions."""
     if not was_run(row):
-        return "not run"
+        return NOT_RUN
     if not is_missing(row.get("words")) and row["words"]:
         return str(row["words"])
     outcome = str(row["outcome"])

@@ -20,6 +20,7 @@ from orla.study.declared import Declared, declared
 from orla.study.plan import specified
 
 # A verdict is shown by word and sign, never by colour alone.
+NOT_RUN = "not run"
 OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "untestable": "?"}
 # What a verdict on simulated sessions is called; the other outcomes keep their names.
 SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not shown in simulation"}

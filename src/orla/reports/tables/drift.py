@@ -20,7 +20,6 @@ from orla.reports.tables.shared import (
     EDGE,
     FEW,
     FEW_UPDATES,
-    NOT_RUN,
     is_true,
     lost_seeds,
     mark_notes,
@@ -29,6 +28,7 @@ from orla.reports.tables.shared import (
     paper_text,
     with_paper_rows,
 )
+from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
 _REFITTED = "refitted on the adapt part"

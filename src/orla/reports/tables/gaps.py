@@ -25,7 +25,6 @@ from orla.reports.square import recoveries, square
 from orla.reports.study import StudyFacts, in_paper
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import (
-    NOT_RUN,
     lost_seeds,
     mark_notes,
     paper_gap,
@@ -33,6 +32,7 @@ from orla.reports.tables.shared import (
     paper_text,
     with_paper_rows,
 )
+from orla.reports.words import NOT_RUN
 
 
 def _papers(study: StudyFacts, row: Row) -> Number | None:

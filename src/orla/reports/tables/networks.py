@@ -35,7 +35,7 @@ from orla.reports.paper_rows import (
 )
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents
-from orla.reports.tables.shared import NOT_RUN
+from orla.reports.words import NOT_RUN
 from orla.statistics.bootstrap import spearman
 from orla.statistics.permutation import spearman_p
 from orla.study.keys import DEFAULTS, KEYS

@@ -15,7 +15,6 @@ from orla.reports.table import Column, Panel
 from orla.study.keys import DEFAULTS
 
 BOOTSTRAP = "95 % percentile bootstrap interval over seeds of one pair"
-NOT_RUN = "not run"
 EDGE = "*"
 FEW = "§"
 FEW_UPDATES = 20
