@@ -125,7 +125,8 @@ def pretrain(
     fresh = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
     trained: list[Parameters] = []
     curves: list[pd.DataFrame] = []
-    with progress.bar(passes, f"pretraining {len(seeds)} networks", "epoch") as bar:
+    name = f"pretraining {len(seeds)} networks, windows of {settings.window}"
+    with progress.bar(passes, name, "epoch") as bar:
         for index, count in groups:
             whole = moments(stream, index, dtype, device)
             parts = [

@@ -72,8 +72,8 @@ def sweep(
     choices = [choice for one in asked for choice in one.choices]
     done: dict[int, Measures] = {}
     todo: list[int] = list(first)
-    name = f"{run.keys['learner']} + {run.keys['optimizer']}, {run.keys['split']}"
-    with progress.bar(run.steps * run.seeds * len(todo), name, "step") as bar:
+    about = (run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
+    with progress.bar(run.steps * run.seeds * len(todo), ", ".join(about), "step") as bar:
         while todo:
             if done:
                 bar.total += run.steps * run.seeds
