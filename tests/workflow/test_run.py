@@ -402,20 +402,21 @@ def test_binned_recordings_become_streams(study):
     for name, units in (("one", 12), ("two", 9)):
         np.savez(
             study.folder / f"recordings/{name}.npz",
-            counts=random.poisson(2.0, (1000, units)),
-            vel=random.normal(size=(1000, 2)),
+            counts=random.poisson(2.0, (2000, units)),
+            vel=random.normal(size=(2000, 2)),
             bin_s=0.1,
         )
     binned = {
         "source": "binned",
         "pairs": {"indy": {"a": "one", "b": "two"}},
-        "binned": {"files": {name: f"recordings/{name}.npz" for name in ("one", "two")}},
+        "binned": {"files": {name: f"<recordings>/{name}.npz" for name in ("one", "two")}},
         "preparation": {"bin_s": 0.1, "features": {"method": "pca", "count": 6}},
     }
-    study.changed(tasks={"recordings": binned}, pathvars={"results": "results/bins"})
-    study.made("results/bins/recordings/streams.npz")
+    folders = {"results": "results/bins", "recordings": "recordings"}
+    study.changed(tasks={"recordings": binned}, pathvars=folders)
+    study.made("results/bins/drift_report.parquet")
     made = Streams.load(study.folder / "results/bins/recordings/streams.npz")
-    assert made.b.X.shape == (800, 6)  # B's components are found on its first fifth
+    assert made.b.X.shape == (1600, 6)  # B's components are found on its first fifth
 
 
 def test_snakemakes_own_report(study):

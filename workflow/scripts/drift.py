@@ -1,5 +1,7 @@
 """Tell how far the sessions of each pair drift apart."""
 
+from itertools import islice
+
 import pandas as pd
 
 from orla import catalogue
@@ -12,8 +14,10 @@ from orla.study import drift
 params, output = snakemake.params, snakemake.output.table
 with job(snakemake.log[0], output, "statistics", params.plugins):
     tables, datasets = [], {}
+    recordings = iter(snakemake.input.recordings)
     given = zip(snakemake.input.streams, params.pairs, params.files, strict=True)
-    for path, pair, files in given:
+    for path, pair, count in given:
+        files = [*islice(recordings, count)]
         streams = Streams.read(path, pair["settings"])
         task = catalogue.make("task", pair["settings"])
         datasets[pair["domain"]] = streams.dataset
