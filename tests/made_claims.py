@@ -13,7 +13,7 @@ BINDS = {
     "record_sha256": "a" * 64,
     "parts": {"guards": "1" * 16, "judge": "2" * 16},
     "syntax_sha256": "b" * 64,
-    "results": ["results/made"],
+    "results": ["results"],
 }
 DOCUMENT = {
     "version": 3,

@@ -177,6 +177,14 @@ def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, writ
     assert orla(*given).returncode == 0
 
 
+def test_lock_does_not_look_at_another_studys_results(orla, write, claims):
+    write(made_claims.document(binds=made_claims.document()["binds"] | {"results": ["mine"]}))
+    sweep = claims / f"many-arrays/pair-3/{SWEEP}.parquet"
+    sweep.parent.mkdir(parents=True)
+    sweep.touch()
+    assert orla("lock", "prereg/small-gap.yaml").returncode == 0
+
+
 def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, fitting):
     results = write.folder.parent / "results"
     results.mkdir()

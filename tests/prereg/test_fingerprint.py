@@ -153,7 +153,7 @@ def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_pa
 def judged(write):
     def judged(**study):
         known = reader.read(write(document()))
-        study = BINDS | {"results": "results/made", "uncommitted": False} | study
+        study = BINDS | {"results": "results", "uncommitted": False} | study
         [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
         return verdict
 
@@ -168,7 +168,7 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
         study = BINDS | {"results": "results/other", "syntax_sha256": syntax}
         [row] = judge.verdicts([known], bindings={known.name: study}, **given).to_dict("records")
         assert row["outcome"] == "supported"
-        assert "read from results/other, looked at before the lock: results/made" in row["limits"]
+        assert "read from results/other, looked at before the lock: results" in row["limits"]
         assert row["limits"].endswith("behaves the same on what was bound") == edited
 
 

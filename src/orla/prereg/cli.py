@@ -40,10 +40,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--failing", type=int, default=0, metavar="N", help="pairs that fail a guard; default: 0"
     )
     powering.set_defaults(run=_power)
-    for command in (locking, verifying, powering):
-        command.add_argument(
-            "--results", type=Path, default=Path("results"), help="default: results"
-        )
+    for command, default in ((locking, None), (verifying, "results"), (powering, "results")):
+        words = default or "those of the configs that the files are for"
+        command.add_argument("--results", type=Path, default=default, help=f"default: {words}")
     locking.add_argument("--folder", type=Path, help="default: that of the first file")
     verifying.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
     for command in (locking, verifying):
@@ -81,7 +80,7 @@ def _lock(arguments: argparse.Namespace) -> None:
         check_columns(known, columns)
         if path.name not in locked:
             agreement.check_lockable(known)
-            _refuse_seen(known, arguments.results)
+            _refuse_seen(known, arguments)
     check_primary(str(arguments.folder), reader.read_all(arguments.folder))
     added = lock.write(arguments.folder, arguments.files)
     for line in added:
@@ -143,14 +142,9 @@ def _claim(path: Path) -> Registration:
     return known
 
 
-def _refuse_seen(known: Registration, results: Path) -> None:
-    """Refuse to lock what results exist for already, in any folder of results of its configs."""
-    from orla.prereg import binding
-
-    folders = [results, *map(Path, known.binds.get("results", ())), *binding.results_folders(known)]
-    if found := [
-        path for folder in dict.fromkeys(folders) for path in existing.results(known, folder)
-    ]:
+def _refuse_seen(known: Registration, arguments: argparse.Namespace) -> None:
+    """Refuse to lock what results exist for already."""
+    if found := _existing(known, arguments):
         raise OrlaError(
             f"registration {known.name}: {found[0]} exists, which it would read"
             f"{f', and {len(found) - 1} more' if len(found) > 1 else ''}; a registration is locked "
@@ -158,11 +152,21 @@ def _refuse_seen(known: Registration, results: Path) -> None:
         )
 
 
+def _existing(known: Registration, arguments: argparse.Namespace) -> list[Path]:
+    """Results of a registration: where the command says, where it is bound to, by configs here."""
+    from orla.prereg import binding
+
+    named = [arguments.results] if arguments.results else []
+    named += [*map(Path, known.binds.get("results", ())), *binding.results_folders(known)]
+    folders = dict.fromkeys(named) or [Path("results")]
+    return [path for folder in folders for path in existing.results(known, folder)]
+
+
 def _check_amendment(path: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
     for amendment in amendments.read(path):
         known = reader.read(arguments.folder / amendment.registration)
-        found = existing.results(known, arguments.results)
+        found = _existing(known, arguments)
         if found and not amendment.saw_something:
             raise OrlaError(
                 f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
@@ -175,5 +179,5 @@ def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
     catalogue.use_plugins(arguments.plugins)
     return {
         path.stem: pyarrow.parquet.read_schema(path).names
-        for path in arguments.results.glob("*.parquet")
+        for path in (arguments.results or Path("results")).glob("*.parquet")
     } | declared()
