@@ -14,7 +14,7 @@ TARGET = "inspect"
 def inspect(study: Study) -> int:
     """Make the drift report and print it; the exit status, as of `run.run`."""
     reports = study.folder / study.plan().config["pathvars"]["reports"] / "sessions"
-    if status := run(study, [TARGET], Watch(study.folder)):
+    if status := run(study, [TARGET], Watch(study.folder, None)):
         return status
     print((reports / "answer.txt").read_text(encoding="utf-8"))
     print(f"page: {Path(reports, 'index.html')}")

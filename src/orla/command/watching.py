@@ -34,14 +34,15 @@ class Watch:
 
     Attributes:
         folder: the study's, below which results lie.
-        costs: predicted CPU seconds of each condition, by the path of its result.
+        costs: predicted CPU seconds of each condition, by the path of its result; None where the
+            run adapts none, and what all of them take is not said.
         errors: why it failed, the first reason first.
         failed, raised: the job that failed, and how its traceback ended.
         done, total: jobs, of Snakemake.
     """
 
     folder: Path
-    costs: Mapping[str, float] = field(default_factory=dict)
+    costs: Mapping[str, float] | None = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     done: int = 0
     total: int = 0
@@ -72,6 +73,8 @@ class Watch:
             self._to_do -= PROGRAM_S
         elif line.startswith("orla: "):
             if foreseen := _FORECAST.match(line):
+                if self.costs is None:
+                    return
                 self._cores, self._to_do = int(foreseen[1]), float(foreseen[2])
             yield self._dated(line.removeprefix("orla: "))
         elif _RAISED.match(line):
@@ -87,7 +90,7 @@ class Watch:
                 continue
             del self._open[path]
             self.conditions += 1
-            self._spent += self.costs.get(path, 0.0) if began else 0.0
+            self._spent += (self.costs or {}).get(path, 0.0) if began else 0.0
             name = path.partition("/sweeps/")[2].replace("/", ", ") or path
             domain = path.partition("/sweeps/")[0].rpartition("results/")[2]
             kept = ", kept" if not began else ""

@@ -128,7 +128,8 @@ def text(frame: pd.DataFrame, width: int = 100) -> str:
             *textwrap.wrap(drift.sentence(), width),
             "",
         ]
-    return "\n".join(lines)
+    summary = sentences(frame)
+    return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
 def _sessions(drift: Drift) -> Iterator[str]:
@@ -177,9 +178,12 @@ def _study(drift: Drift) -> Iterator[str]:
             f"updates of one model: {', '.join(each)}"
             + (f"; too few to tell: {phrase(few)}" if few else "")
         )
-    for name, row in drift.rows.get("registration", {}).items():
-        how = f"cannot be answered: {row['words']}" if row["words"] else "can be answered"
-        yield from _wrapped(f"registration {name}: {how}")
+    registered = {k: row["words"] for k, row in drift.rows.get("registration", {}).items()}
+    if sound := [name for name, refused in registered.items() if not refused]:
+        yield from _wrapped(f"registrations that can be answered: {', '.join(sound)}")
+    for name, refused in registered.items():
+        if refused:
+            yield from _wrapped(f"registration {name}: cannot be answered: {refused}")
 
 
 def _wrapped(words: str) -> list[str]:
