@@ -2,6 +2,7 @@
 import os
 import re
 import sys
+from functools import cache
 
 from orla.engine.asked_memory import job_mb
 from orla.errors import OrlaError, one_line
@@ -98,6 +99,11 @@ wildcard_constraints:
     part="[^/]+",
 
 
+@cache
+def hash_of(modules, parts):
+    return code_hash(*modules, *(file for kind, name in parts for file in files_of(kind, name)))
+
+
 def code(*modules, parts=()):
     """A hash of the code that a rule's results depend on: modules, and parts as (kind, name)."""
-    return code_hash(*modules, *(file for kind, name in parts for file in files_of(kind, name)))
+    return hash_of(modules, tuple(parts))

@@ -82,9 +82,16 @@ def pretraining_of(w):
     }
 
 
+# Of every condition of the study its place in the config; of every stream its most seeds.
+ORDER = {c.path: i for i, c in enumerate(PLAN.conditions)}
+SEEDS = {}
+for c in PLAN.conditions:
+    SEEDS[c.domain] = max(c.seeds, SEEDS.get(c.domain, 0))
+
+
 def seeds_of(w):
     """Streams that a synthetic task draws: one a seed."""
-    return max(c.seeds for c in PLAN.conditions if c.domain == w.domain)
+    return SEEDS[w.domain]
 
 
 def code_on(w, module, parts):

@@ -27,7 +27,7 @@ rule statistics:
         mem_mb=2000,
     params:
         expected=[[c.keys for c in part.conditions] for part in RUN],
-        order=[PLAN.conditions.index(c) for c in CONDITIONS],
+        order=[ORDER[c.path] for c in CONDITIONS],
         study={key: STUDY[key] for key in MODELS_OF},
         exact=EXACT,
         statistics=STUDY["statistics"],
