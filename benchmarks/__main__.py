@@ -24,7 +24,16 @@ def main() -> None:
         "what",
         nargs="?",
         default="tables",
-        choices=["tables", "family", "gradients", "scaling", "memory", "invariance", "versions"],
+        choices=[
+            "tables",
+            "family",
+            "gradients",
+            "scaling",
+            "memory",
+            "invariance",
+            "plans",
+            "versions",
+        ],
     )
     parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
     parser.add_argument("--learner", help="versions: one learner only")
@@ -65,6 +74,10 @@ def main() -> None:
         from benchmarks.memory import memory
 
         memory()
+    elif arguments.what == "plans":
+        from benchmarks.plans import plans
+
+        plans()
     else:
         from benchmarks.invariance import invariance
 

@@ -37,7 +37,7 @@ def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
         "orla: 2 conditions to adapt in 1 jobs: about 40 s on 1 core (CPU 40 s)",
         f"orla: 1 of 2: {paths[0]}",
         "rnn, rtrl, adam, 80-20: 26800 of 55800, 00:10 gone, 00:10 left",
-        "orla: RNN, forward: compiled before, loaded in 1.4 s",
+        *["orla: RNN, forward: compiled before, loaded in 1.4 s"] * 2,
     ]
     assert told(watch, *said) == [said[0].removeprefix("orla: "), said[2]]
     assert [*watch.finished()] == [] and watch.conditions == 0

@@ -16,7 +16,7 @@ from orla.provenance.account import PROGRAM_S
 _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
 _FORECAST = re.compile(r"^orla: .* on (\d+) cores? \(CPU (\d+) s\)$")
 _COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
-_LOADED = re.compile(r"^orla: .*: compiled before, loaded in ")
+_LOADED = re.compile(r"^orla: (.*): compiled before, loaded in ")
 # The last line of a traceback.
 _RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt): ")
 # Of Snakemake's errors, those that only say that a job had one.
@@ -54,6 +54,7 @@ class Watch:
     _open: dict[str, float] = field(default_factory=dict)
     _to_do: float = 0.0
     _cores: int = 1
+    _programs: set[str] = field(default_factory=set)
     _spent: float = 0.0
 
     def lines(self, line: str) -> Iterator[str]:
@@ -68,9 +69,12 @@ class Watch:
             self._open[started[1]] = 0.0 if started[2] else time.time()
         elif compiled := _COMPILED.match(line):
             self._spent += PROGRAM_S
+            self._programs.add(compiled[1].partition(": compiled in ")[0])
             yield self._dated(compiled[1])
-        elif _LOADED.match(line):
-            self._to_do -= PROGRAM_S
+        elif loaded := _LOADED.match(line):
+            # The first to be loaded is not compiled, as was foreseen; others load it again.
+            self._to_do -= 0.0 if loaded[1] in self._programs else PROGRAM_S
+            self._programs.add(loaded[1])
         elif line.startswith("orla: "):
             if foreseen := _FORECAST.match(line):
                 if self.costs is None:
