@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import chdir
 from pathlib import Path
 
 import pandas as pd
@@ -52,7 +53,8 @@ def plans() -> None:
         for name in (*STUDIES, "large"):
             overlays = [copy / f"config/{name}.yaml"] if name else []
             began, before = time.perf_counter(), os.times()
-            what = foreseen(Study.at(None, copy, overlays, []))
+            with chdir(copy):
+                what = foreseen(Study.at(None, copy, overlays, []))
             after = os.times()
             rows.append(
                 {
