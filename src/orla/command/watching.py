@@ -141,11 +141,11 @@ class Watch:
 
     def _left(self) -> str:
         """How long the rest takes: as foreseen at first, more and more as measured."""
-        if not (self._to_do and self._spent):
+        rest = self._to_do - self._spent
+        if rest <= 0 or not self._spent:
             return ""
-        share = max(0.0, 1 - self._spent / self._to_do)
-        seconds = time.time() - self.began + share * self._to_do / self._cores
-        return f", about {duration(share * seconds)} left"
+        seconds = time.time() - self.began + rest / self._cores
+        return f", about {duration(rest / self._to_do * seconds)} left"
 
     def _dated(self, text: str) -> str:
         return f"[{duration(time.time() - self.began):>7}] {text}"
