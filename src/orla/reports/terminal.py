@@ -50,8 +50,8 @@ def _verdicts(verdicts: list[VerdictLine], width: int) -> Iterator[str]:
             continue
         sign = OUTCOME_SIGNS.get(line.outcome, " ")
         yield from wrap(f"{sign} {line.title}{' (amended)' if line.amended else ''}")
-        estimate = line.estimate.replace("\u00a0", " ")
-        answer = f"{line.words}: {estimate}, asked: {line.threshold}, n = {line.n}"
+        size = "" if line.outcome == "untestable" else f"{line.estimate}, ".replace("\u00a0", " ")
+        answer = f"{line.words}: {size}asked: {line.threshold}, n = {line.n}"
         yield from wrap(answer, initial_indent="  ")
         yield from wrap("" if line.outcome == "supported" else line.reason, initial_indent="  ")
     if absent:
