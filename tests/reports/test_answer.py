@@ -104,6 +104,18 @@ def test_nothing_was_estimated(results, simulated, empty):
     )
 
 
+def test_a_study_that_compares_nothing_tells_what_is_recovered(results, simulated):
+    models = results["heldout"].query("learner == 'immediate' and optimizer == 'adam'")
+    rows = models[models["selected"] & (models["split"] == "80-20")]
+    told = said({"heldout": rows}, simulated)
+    mean = number(rows["recovery_heldout_percent"].mean())
+    assert f"“immediate, per step” with Adam recovers {mean} [" in told and "right" not in told
+    rows = rows.assign(frozen_accuracy=0.2, accuracy=0.4, reference_accuracy=0.5)
+    assert "20 % are right with the frozen network, 40 %" in said({"heldout": rows}, simulated)
+    flat = rows.assign(reference_error=rows["frozen_heldout_error"])
+    assert "recovers" not in said({"heldout": flat}, simulated)
+
+
 def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(results, simulated):
     drift, asked, over, trust = Report(results, simulated).opening.background.values()
     assert drift.startswith("There is a drift: a ridge decoder fitted on first has R² 0.30")

@@ -27,6 +27,7 @@ NOTE = (
     "Gaps are of held-out recovery ({estimand}), in percentage points (pp), with 95 % t intervals. "
     "Only gaps without a failing guard are quoted here: {quoted} of {all}."
 )
+_ACCURACIES = ["frozen_accuracy", "accuracy", "reference_accuracy"]
 _SIDES = ("more", "less", "neither clearly more nor less")
 
 
@@ -77,6 +78,7 @@ def answer(
         other = _against_rtrl(results.get("heldout"), study)
         nothing = _nothing(estimates, study)
         other = other or (_of_pair(best, study) if best else "")
+        other = other or _recovered(results.get("heldout"), study)
         first, more = (nothing, [other]) if nothing else (other, [])
     unlearned = _unlearned(results.get("heldout"), study)
     return [*filter(None, [unlearned, first]), judged], [*filter(None, more)], note, subject
@@ -309,6 +311,29 @@ def _against_rtrl(models: pd.DataFrame | None, study: StudyFacts) -> str:
         f"Where the best exact RTRL recovers 100 %, “{study.called('learner', learner)}” with "
         f"{optimizer} ({network}) recovers (95 % t interval over networks): {'; '.join(tasks)}."
     )
+
+
+def _recovered(models: pd.DataFrame | None, study: StudyFacts) -> str:
+    """What the learner recovers that adapts the recordings best; for studies that compare none."""
+    rows = pd.DataFrame() if models is None else models[models["selected"].astype(bool)]
+    rows = rows[rows["task"].isin(study.recordings)] if len(rows) else rows
+    told: dict[float, str] = {}
+    for title, keys, group in study.groups(rows, "learner", "optimizer"):
+        ours = moments(group["recovery_heldout_percent"])
+        if not ours.n or not _models_have_meaning(group):
+            continue
+        learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
+        right = 100 * group.reindex(columns=_ACCURACIES).mean()
+        told[ours.mean] = (
+            f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
+            f"what the drift costs ({count_of(ours.n, 'network')}: {title.partition(': ')[0]})."
+        )
+        if right.notna().all():
+            told[ours.mean] += (
+                " Of the steps {:.0f} % are right with the frozen network, {:.0f} % with the "
+                "adapted one and {:.0f} % without drift."
+            ).format(*right)
+    return told[max(told)] if told else ""
 
 
 def _models_have_meaning(models: pd.DataFrame) -> bool:

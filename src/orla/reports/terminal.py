@@ -31,12 +31,8 @@ def terminal(report: Report, width: int | None = None, page: Path | str | None =
     lines += ["", *textwrap.wrap(" ".join(report.opening.sentences), width)]
     for sentence in report.opening.further:
         lines += textwrap.wrap(f"- {sentence}", width, subsequent_indent="  ")
-    lines.append("")
-    lines += (
-        _verdicts(report.verdicts, width)
-        if report.verdicts
-        else ["No registration has been judged yet."]
-    )
+    if report.verdicts:
+        lines += ["", *_verdicts(report.verdicts, width)]
     ends = [*filter(None, [report.account]), *([f"report: {page}"] if page else [])]
     return "\n".join([*lines, *([""] if ends else []), *ends]) + "\n"
 
