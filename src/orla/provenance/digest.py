@@ -94,7 +94,8 @@ def refuse_other(path: str | Path, name: str, held: Any, expected: Any) -> None:
 
 def differences(held: Any, expected: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Name and both values of each entry in which two nested settings differ."""
-    if isinstance(held, Mapping) and isinstance(expected, Mapping):
+    if all(isinstance(side, Mapping | None) for side in (held, expected)) and held != expected:
+        held, expected = held or {}, expected or {}
         for key in sorted({*held, *expected}):
             path = f"{name}.{key}".removeprefix(".")
             yield from differences(held.get(key), expected.get(key), path)
