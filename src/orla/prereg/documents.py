@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from orla.errors import OrlaError
+from orla.files import MOST_TEXT, content
 from orla.prereg.rules.base import rules
 from orla.schema import validate
 
@@ -68,22 +69,18 @@ def parse(path: Path) -> Any:
             is no text, or refers to itself or to its own parts too often.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content(path, MOST_TEXT).decode()
         _check_depth(path, text)
         loader = _LOADER(text)
         if (root := loader.get_single_node()) is None:
             return None
         _check_keys(path, root)
         return loader.construct_document(root)
-    except FileNotFoundError:
-        raise OrlaError(f"{path}: no such file; check the path") from None
-    except IsADirectoryError:
-        raise OrlaError(f"{path}: a folder, not a file; check the path") from None
     except UnicodeDecodeError:
         raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except yaml.YAMLError:
         raise OrlaError(f"{path}: not valid YAML{_where(text)}; mend the syntax there") from None
-    except ValueError as error:  # of a date that the calendar has not, or a number without end
+    except (AttributeError, TypeError, ValueError) as error:  # of a date, a number, a time
         raise OrlaError(f"{path}: a value cannot be read ({error}); mend it") from None
 
 

@@ -13,9 +13,10 @@ from typing import TypeVar
 import h5py
 
 from orla.errors import OrlaError, naming
-from orla.files import atomic
+from orla.files import MOST_NUMBERS, atomic
 
 T = TypeVar("T")
+_MOST_PACKED = 2000
 
 
 @contextmanager
@@ -59,11 +60,44 @@ def reading(
         raise OrlaError(f"{path}: there is no such file; download it or mend the path")
     with naming(path), ExitStack() as stack:
         try:
+            _require_contained(path)
             yield stack.enter_context(opened(path))
         except OrlaError:
             raise
         except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
             raise OrlaError(f"cannot be read as {form}: {_cause(path, error)}") from error
+
+
+def _require_contained(path: Path) -> None:
+    """Refuse a file that holds a part of another (a link, raw or virtual data), or less than it says.
+
+    `_MOST_PACKED` is what no packing of a recording reaches; gzip packs zeros to a thousandth.
+    """
+
+    def link(name: bytes, about: h5py.h5l.LinkInfo) -> None:
+        if about.type == h5py.h5l.TYPE_EXTERNAL:
+            outside.append(name.decode(errors="replace"))
+
+    def item(name: str, item: h5py.Dataset | h5py.Group) -> None:
+        if not isinstance(item, h5py.Dataset):
+            return
+        if item.external or item.is_virtual:
+            outside.append(name)
+        stored = _MOST_PACKED * item.id.get_storage_size() // item.dtype.itemsize
+        if (item.size or 0) > max(MOST_NUMBERS, stored):
+            raise OrlaError(
+                f"{name}: {item.size} numbers are said to be there, and are not; mend it"
+            )
+
+    outside: list[str] = []
+    with h5py.File(path) as file:
+        file.id.links.visit(link, info=True)
+        file.visititems(item)
+    if outside:
+        raise OrlaError(
+            f"{outside[0]} lies in another file; use one file that holds it itself, such as "
+            "pynwb.NWBHDF5IO.export or h5repack writes"
+        )
 
 
 def _cause(path: Path, error: Exception) -> str:
