@@ -199,7 +199,7 @@ TRIALS = [Trial(harm, seed) for harm, (_, count) in HARMS.items() for seed in ra
 @contextmanager
 def disk(folder):
     """A folder that is a disk of its own, so that it can be filled."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     subprocess.check_call(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", folder])
     try:
         yield folder

@@ -121,8 +121,8 @@ class Reader:
             try:
                 found = numbers(self.read(path))
             except OrlaError as error:
-                words = str(error)
-                assert "\n" not in words and words.strip(), words
+                words = " ".join(str(error).split())  # as `errors.one_line` prints it
+                assert words, mutation
                 return REFUSED, words
         return (SAME if found == expected else OTHER), ""
 

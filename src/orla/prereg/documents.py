@@ -1,6 +1,7 @@
 """Registrations and amendments as YAML: parsed, and checked against their schema."""
 
 import datetime
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from orla.schema import validate
 # The same loader in C, ten times as fast, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEXT, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
+_FLOAT = "tag:yaml.org,2002:float"
 _DEEPEST, _MOST_NODES = 50, 100_000
 
 
@@ -74,7 +76,7 @@ def parse(path: Path) -> Any:
         loader = _LOADER(text)
         if (root := loader.get_single_node()) is None:
             return None
-        _check_keys(path, root)
+        _check_keys(path, root, loader)
         return loader.construct_document(root)
     except UnicodeDecodeError:
         raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
@@ -95,8 +97,8 @@ def _check_depth(path: Path, text: str) -> None:
             raise OrlaError(f"{path}: nested more than {_DEEPEST} deep at line {line}; flatten it")
 
 
-def _check_keys(path: Path, root: yaml.Node) -> None:
-    """Refuse keys that stand twice or are no text, and aliases that make a file endless or huge."""
+def _check_keys(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
+    """Refuse keys that stand twice or are no text, aliases that make a file endless, and NaN."""
     stack, seen = [(root, 0)], 0
     while stack:
         node, depth = stack.pop()
@@ -107,6 +109,8 @@ def _check_keys(path: Path, root: yaml.Node) -> None:
                 f"{path}: aliases (*) make it endless or huge, at line {line}; write out what they "
                 "repeat"
             )
+        if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
+            raise OrlaError(f"{path}: {node.value} at line {line} is no finite number; give one")
         if isinstance(node, yaml.SequenceNode):
             stack += [(each, depth + 1) for each in node.value]
         elif isinstance(node, yaml.MappingNode):
