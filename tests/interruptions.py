@@ -193,7 +193,12 @@ HARMS = {
     "results that turn read-only": (read_only, 1),
     "a second run beside the first": (two_at_once, 2),
 }
-TRIALS = [Trial(harm, seed) for harm, (_, count) in HARMS.items() for seed in range(1, count + 1)]
+
+
+def trials():
+    """All of them, in a mixed order."""
+    each = [Trial(harm, seed) for harm, (_, count) in HARMS.items() for seed in range(1, count + 1)]
+    return random.Random(0).sample(each, len(each))
 
 
 @contextmanager
@@ -256,8 +261,8 @@ def befallen(trial, study, room, cpu_s):
     return status == 0
 
 
-def finished(trials, study, expected):
-    """Let a study that was disturbed by `trials` run to its end, and compare."""
+def finished(given, study, expected):
+    """Let a study that was disturbed by trials run to its end, and compare."""
     running = Running(study)
     status, left = running.end()
     ours = contents(study)
@@ -265,16 +270,16 @@ def finished(trials, study, expected):
     faults = [f"status {status}: {running.said()[-3000:]}"] if status else []
     faults += [f"other bits: {names}"] if names else []
     faults += [f"outliving the last run: {left}"] if left else []
-    for trial in trials:
+    for trial in given:
         trial.faults += faults
 
 
-def tried(trials, room, expected, cpu_s, told=print):
+def tried(given, room, expected, cpu_s, told=print):
     """Do trials one after another, each to the study that the last one left, anew when it is done.
 
     So a study goes on after several harms, as one of a long night does.
     """
-    todo = list(trials)
+    todo = list(given)
     while todo:
         done, whole = [], False
         with disk(room / "disk") as place:
@@ -294,10 +299,10 @@ def tracebacks(said):
     return [text for text in found if re.search(r"src/orla|workflow/scripts", text)]
 
 
-def rows(trials):
+def rows(given):
     """Cells of each harm."""
     for harm in HARMS:
-        here = [t for t in trials if t.harm == harm]
+        here = [t for t in given if t.harm == harm]
         by_hand = Counter(command for t in here for command in t.by_hand)
         told = ", ".join(f"`{command}` ({n} of {len(here)})" for command, n in by_hand.items())
         partial = sum(t.partial for t in here)
@@ -308,16 +313,15 @@ def rows(trials):
 HEAD = ["what befell it", "trials", "same bits", "command by hand", "partial files left"]
 
 
-def all_of_them(room, trials=None, told=print):
-    """The undisturbed study, and all trials."""
-    os.environ["ORLA_CACHE"] = str(room / "cache")
+def all_of_them(room, given, told=print):
+    """The undisturbed study, and trials."""
     expected, cpu_s = undisturbed(room / "reference")
-    # The harms in a mixed order.
-    mixed = random.Random(0).sample(trials or TRIALS, len(trials or TRIALS))
-    tried(mixed, room, expected, cpu_s, told)
+    tried(given, room, expected, cpu_s, told)
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as room:
-        all_of_them(Path(room), told=lambda *words: print(*words, flush=True))
-    write("interruptions", HEAD, rows(TRIALS))
+        os.environ["ORLA_CACHE"] = f"{room}/cache"
+        done = trials()
+        all_of_them(Path(room), done, told=lambda *words: print(*words, flush=True))
+    write("interruptions", HEAD, rows(done))

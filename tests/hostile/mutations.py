@@ -555,7 +555,6 @@ YAML = st.one_of(
     st.tuples(st.sampled_from(["dropped", "key", "moved"]), AT, st.none(), AT),
     st.tuples(st.just("line"), AT, st.sampled_from(sorted(TEXTS)), AT),
 )
-CONFIG = YAML
 LOCK = st.one_of(
     BYTES,
     PLACE,

@@ -8,7 +8,7 @@ import signal
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -97,7 +97,10 @@ def bounded():
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader: `write` makes a valid file (and others beside it), `read` gives its numbers."""
+    """A reader: `write` makes a valid file (and others beside it), `read` gives its numbers.
+
+    Of a mutation of a kind in `other` it may give other numbers, for the reason that stands there.
+    """
 
     name: str
     write: Callable[[Path], None]
@@ -105,6 +108,7 @@ class Reader:
     file: str
     strategy: object
     form: Callable
+    other: dict[str, str] = field(default_factory=dict)
     after: Callable[[Path], None] = lambda path: None
 
     def answer(self, folder: Path, mutation: tuple) -> tuple[str, str]:
@@ -317,34 +321,73 @@ def safetensors_about(path, kind, how):
     safetensors.torch.save_file(tensors, path, metadata={"orla": entry, "d": digest.BLANK})
 
 
+def why(**reasons):
+    """Kind of mutation -> reason."""
+    return {kind.replace("_", " "): reason for kind, reason in reasons.items()}
+
+
+BYTE = "bytes of the numbers themselves, of which such a file has no digest"
+NUMBER = "a number that may be so, of another value or kind"
+PART = "a part that a recording may have, lack, or have otherwise"
+HDF5 = why(
+    flipped_bit=BYTE,
+    zeros=BYTE,
+    value=NUMBER,
+    kind_of_number=NUMBER,
+    shape=PART,
+    deleted=PART,
+    renamed=PART,
+    swapped=PART,
+    twice=PART,
+    another_kind=PART,
+    link=PART,
+    attribute=PART,
+    references="times of another array, in order and on the same clock",
+)
+NPZ = why(value=NUMBER, kind_of_number=NUMBER, swapped=NUMBER, shape="a square matrix, turned",
+          header="numbers in the order that the header says")  # fmt: skip
+WRITTEN = dict.fromkeys(
+    ["flipped bit", "zeros", "cut short", "text before", "text after", "node", "dropped", "key",
+     "moved", "line", "in its place"]
+)  # fmt: skip
+REGISTRATION = dict.fromkeys(WRITTEN, "another registration, which LOCK refuses: see there")
+CONFIG = dict.fromkeys(WRITTEN, "another study: each result holds the settings that it was made of")
+SEALED = dict.fromkeys(
+    ["flipped bit", "zeros", "provenance", *NPZ, "member", "renamed", "directory"],
+    "whoever seals a file again may put any numbers into it",
+)
+
 _R = mutations
 READERS = {
     r.name: r
     for r in [
         Reader(".mat", lambda p: made_mat.write_session(p, **made.arrays()),
-               mat_read.read_session, "indy_20160630_01.mat", _R.HDF5, _R.hdf5),
-        Reader(".nwb of others", foreign_nwb, nwb_read.read_session, "day.nwb", _R.HDF5, _R.hdf5),
-        Reader(".nwb of ours", our_nwb, nwb_read.read_session, "day.nwb", _R.HDF5, _R.hdf5),
-        Reader("binned .npz", binned_npz, read_binned, "day.npz", _R.NPZ, _R.npz),
-        Reader("gradients: weights", gradient_npz, read_gradients, "weights.npz", _R.NPZ, _R.npz),
-        Reader("gradients: stream", gradient_npz, read_gradients, "stream.npz", _R.NPZ, _R.npz),
+               mat_read.read_session, "indy_20160630_01.mat", _R.HDF5, _R.hdf5, HDF5),
+        Reader(".nwb of others", foreign_nwb, nwb_read.read_session, "day.nwb", _R.HDF5, _R.hdf5,
+               HDF5),
+        Reader(".nwb of ours", our_nwb, nwb_read.read_session, "day.nwb", _R.HDF5, _R.hdf5, HDF5),
+        Reader("binned .npz", binned_npz, read_binned, "day.npz", _R.NPZ, _R.npz, NPZ),
+        Reader("gradients: weights", gradient_npz, read_gradients, "weights.npz", _R.NPZ, _R.npz,
+               NPZ),
+        Reader("gradients: stream", gradient_npz, read_gradients, "stream.npz", _R.NPZ, _R.npz,
+               NPZ),
         Reader("registration, version 1", a_registration, read_registration, "one.yaml",
-               _R.YAML, _R.as_yaml),
+               _R.YAML, _R.as_yaml, REGISTRATION),
         Reader("registration, version 3", lambda p: a_registration(p, "many-arrays-adam-gradient"),
-               read_registration, "one.yaml", _R.YAML, _R.as_yaml),
+               read_registration, "one.yaml", _R.YAML, _R.as_yaml, REGISTRATION),
         Reader("LOCK", a_lock, read_lock, "LOCK", _R.LOCK, _R.as_lines),
-        Reader("locked registration", a_lock, read_lock, "lars-advantage.yaml",
+        Reader("registration in LOCK", a_lock, read_lock, "lars-advantage.yaml",
                _R.YAML, _R.as_yaml),
-        Reader("config", an_overlay, read_config, "overlay.yaml", _R.CONFIG, _R.as_yaml),
+        Reader("config", an_overlay, read_config, "overlay.yaml", _R.YAML, _R.as_yaml, CONFIG),
         Reader("table", a_table, read_table, "x.parquet", _R.RESULT, parquet_about),
         Reader("arrays", some_arrays, arrays.read_arrays, "x.npz", _R.RESULT, npz_about),
         Reader("networks", some_networks, lambda p: networks.load(p, 2), "x.safetensors",
                _R.RESULT, safetensors_about),
         Reader("table, sealed again", a_table, read_table, "x.parquet", _R.RESULT, parquet_about,
-               sealed_again),
+               SEALED, sealed_again),
         Reader("streams, sealed again", some_streams, Streams.load, "streams.npz",
-               _R.st.one_of(_R.RESULT, _R.NPZ), npz_about, sealed_again),
+               _R.st.one_of(_R.RESULT, _R.NPZ), npz_about, SEALED, sealed_again),
         Reader("networks, sealed again", some_networks, lambda p: networks.load(p, 2),
-               "x.safetensors", _R.RESULT, safetensors_about, sealed_again),
+               "x.safetensors", _R.RESULT, safetensors_about, SEALED, sealed_again),
     ]
 }  # fmt: skip

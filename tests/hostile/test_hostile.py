@@ -1,4 +1,4 @@
-"""Whatever stands in a file: the same numbers, one line, or numbers that no check could tell apart."""
+"""Whatever stands in a file: the same numbers, one line, or what no check could tell apart."""
 
 import tempfile
 from collections import Counter
@@ -32,7 +32,7 @@ FOUND = {
         ("in its place", "fifo"),
     ],
     "LOCK": [("in its place", "folder"), ("text after", 6462, 255), ("in its place", "zero")],
-    "locked registration": [("in its place", "dangling"), ("in its place", "sparse")],
+    "registration in LOCK": [("in its place", "dangling"), ("in its place", "sparse")],
     "config": [("node", 271410, "path", None), ("line", 375, "timestamp", 1176)],
     "table, sealed again": [("cut short", 2412, 0), ("provenance", "nothing")],
     "streams, sealed again": [("provenance", "long"), ("deleted", 56624, None, 1484)],
@@ -95,7 +95,11 @@ def test_the_line_says_what_it_was(tmp_path, name, mutation, words):
 def rows(answers):
     """Cells of each reader."""
     for name, reader in READERS.items():
-        told = "; ".join(f"{kind}: {why}" for kind, why in reader.other.items())
+        reasons = {
+            why: [k for k in reader.other if reader.other[k] == why]
+            for why in dict.fromkeys(reader.other.values())
+        }
+        told = "; ".join(f"{', '.join(kinds)}: {why}" for why, kinds in reasons.items())
         seen = answers.get(name, Counter())
         yield [name, sum(seen.values()), seen[REFUSED], seen[SAME], seen[OTHER], told or "none"]
 
