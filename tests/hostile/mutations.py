@@ -457,7 +457,8 @@ KEYS = [
 TEXTS = {
     "tab": "\tx: 1\n", "code": "x: !!python/object/apply:os.system ['true']\n", "NUL": "x: \0\n",
     "BOM": "\ufeff", "two": "---\nx: 1\n---\n", "version": "%YAML 9.9\n---\n", "merge": "<<: *x\n",
-    "list key": "? [a]\n: 1\n", "braces": "{{\n", "cycle": "x: &x [*x]\n", "date": "x: 2026-02-31\n",
+    "list key": "? [a]\n: 1\n", "braces": "{{\n", "cycle": "x: &x [*x]\n",
+    "date": "x: 2026-02-31\n",
     "digits": f"x: {'9' * 5000}\n", "deep": "x: " + "[" * 3000 + "\n", "int": "x: !!int five\n",
     "sexagesimal": "x: 190:20:30\n", "time": "x: 2026-01-01T99:00:00\n", "twice": "x: 1\nx: 2\n",
     "laughs": "".join(f"x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 9) if i else 1}]\n"

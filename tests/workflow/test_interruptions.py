@@ -1,4 +1,4 @@
-"""Whatever befalls a run, the same command goes on: the same bits, with one command by hand at most."""
+"""Whatever befalls a run, the same command goes on: the same bits, one command by hand at most."""
 
 import os
 import sys
