@@ -233,9 +233,14 @@ def undisturbed(folder):
 
 
 def befallen(trial, study, room, cpu_s):
-    """Start or go on with a run, do the harm, and end it; whether the run ended well before."""
+    """Start or go on with a run, do the harm, and end it.
+
+    Returns:
+        Whether the run ended well, and whether that was before the harm was to come.
+    """
     draw = random.Random(f"{trial.harm} {trial.seed}")
     harm, environment = HARMS[trial.harm][0], {}
+    partial = {*study.folder.rglob(".*.partial*")}
     if harm is None:
         (room / "sitecustomize.py").write_text(DIES_AT_A_WRITE)
         (room / "writes").write_text(str(draw.randint(1, 12)))
@@ -244,21 +249,22 @@ def befallen(trial, study, room, cpu_s):
         (study.folder.parent / "offset").write_text("+0d")
         environment = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_NO_CACHE": "1", "NO_FAKE_STAT": "1"}
         environment |= {"FAKETIME_TIMESTAMP_FILE": str(study.folder.parent / "offset")}
-    running = Running(study, **environment)
+    running, missed = Running(study, **environment), False
     if harm:
         # A run that goes on needs a sixth to read the workflow and to begin its first job.
         running.reach(draw.uniform(0.05, 0.5) * cpu_s)
-        if running.process.poll() is None:
+        if not (missed := running.process.poll() is not None):
             with suppress(ProcessLookupError):
                 harm(running, study, draw)
     status, left = running.end()
+    missed |= harm is None and int((room / "writes").read_text()) > 0
     trial.faults += [f"outliving: {left}"] if left else []
     trial.faults += [f"traceback: {text[-3000:]}" for text in tracebacks(running.said())]
-    trial.partial = len([*study.folder.rglob(".*.partial*")])
+    trial.partial = len({*study.folder.rglob(".*.partial*")} - partial)
     if status and any((study.folder / ".snakemake/locks").glob("*")):
         trial.by_hand.append("snakemake --unlock")
         assert Running(study, "--unlock").end() == (0, [])
-    return status == 0
+    return status == 0, missed
 
 
 def finished(given, study, expected):
@@ -287,7 +293,9 @@ def tried(given, room, expected, cpu_s, told=print):
             (study.folder / "results").mkdir()
             while todo and not whole:
                 done.append(todo.pop(0))
-                whole = befallen(done[-1], study, room, cpu_s)
+                whole, missed = befallen(done[-1], study, room, cpu_s)
+                if missed:  # its turn comes again, at the begin of another study
+                    todo.insert(0, done.pop())
             finished(done, study, expected)
             for trial in done:
                 told(trial.harm, trial.seed, trial.by_hand, trial.partial, *trial.faults)
