@@ -2,10 +2,10 @@
 
 import errno
 import hashlib
-import io
 import math
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +18,7 @@ from orla.errors import OrlaError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
-MOST_BYTES = 1 << 30  # of a file that is read whole
+MOST_BYTES = 2 << 30  # of a file that is read whole
 MOST_NUMBERS = 1 << 26  # in what is read of a recording: 512 MiB; an hour of 50 ms bins has 3e6
 MOST_TEXT = 1 << 20  # bytes of a file that is written by hand
 _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
@@ -96,20 +96,25 @@ def guarded(path: str | Path, what: str, mend: str) -> Iterator[None]:
         raise OrlaError(f"{path}: {what} ({said}); {mend}") from error
 
 
+def plain(path: str | Path) -> Path:
+    """A path, which is refused (OrlaError) where no file is, or a folder, a pipe or a device."""
+    path = Path(path)
+    if path.is_dir():
+        raise OrlaError(f"{path}: a folder, not a file; mend the path")
+    if not path.is_file():
+        kind = "no plain file" if path.exists() else "there is no such file"
+        raise OrlaError(f"{path}: {kind}; mend the path")
+    return path
+
+
 def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """A file's bytes.
 
     Raises:
-        OrlaError: there is no such file; it is a folder, a pipe or a device, or cannot be read; or
-            it has more than `most` bytes.
+        OrlaError: as `plain`; it cannot be read; or it has more than `most` bytes.
     """
-    path = Path(path)
     with guarded(path, "cannot be read", "mend the path, or its permissions"):
-        if path.is_dir():
-            raise OrlaError(f"{path}: a folder, not a file; mend the path")
-        if not path.is_file():
-            kind = "no plain file" if path.exists() else "there is no such file"
-            raise OrlaError(f"{path}: {kind}; mend the path")
+        path = plain(path)
         if (size := path.stat().st_size) > most:
             raise OrlaError(
                 f"{path}: {size} bytes, more than the {most} that are read; is it the right file?"
@@ -154,24 +159,27 @@ def load_arrays(
     """
     mend = "save it with numpy.savez"
     with guarded(path, "not an .npz of numeric arrays, or cut short", mend):
-        return arrays_in(content(path), wanted)
+        return arrays_in(plain(path), wanted)
 
 
-def arrays_in(npz: bytes, wanted: Sequence[str] | None = None) -> tuple[dict[str, Any], list[str]]:
-    """`load_arrays` of the bytes of an .npz; errors are of many kinds."""
-    with zipfile.ZipFile(io.BytesIO(npz)) as file:
+def arrays_in(
+    npz: Path | IO[bytes], wanted: Sequence[str] | None = None, most: int | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """`load_arrays` of an .npz, of at most `most` numbers; errors are of many kinds."""
+    most = most or MOST_NUMBERS
+    with zipfile.ZipFile(npz) as file:
         members = [(member.filename.removesuffix(".npy"), member) for member in file.infolist()]
         names = [name for name, _ in members]
-        if twice := [name for name in names if names.count(name) > 1]:
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
             raise ValueError(f"it holds {twice[0]} twice")
         chosen = [(n, member) for n, member in members if wanted is None or n in wanted]
         numbers = 0
         for name, member in chosen:
             with file.open(member) as array:
                 numbers += _numbers(name, array, member.file_size)
-        if numbers > MOST_NUMBERS:
+        if numbers > most:
             told = ", ".join(name for name, _ in chosen)
-            raise ValueError(f"{told} have more than {MOST_NUMBERS} numbers")
+            raise ValueError(f"{told} have more than {most} numbers")
         arrays = {}
         for name, member in chosen:
             with file.open(member) as array:

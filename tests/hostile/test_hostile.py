@@ -84,7 +84,7 @@ def test_a_hostile_file_is_one_line_or_what_no_check_could_tell(name, count):
         ("binned .npz", ("member", 0, "twice", None), "it holds bin_s twice"),
         ("LOCK", ("in its place", "folder"), "a folder, not a file; mend the path"),
         ("config", ("in its place", "fifo"), "no plain file; mend the path"),
-        ("table", ("in its place", "sparse"), "bytes, more than the 1073741824 that are read"),
+        ("table", ("in its place", "sparse"), "bytes, more than the 2147483648 that are read"),
     ],
 )
 def test_the_line_says_what_it_was(tmp_path, name, mutation, words):

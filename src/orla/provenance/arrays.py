@@ -1,5 +1,6 @@
 """Named arrays in an .npz file, with provenance and a digest of the file in its comment."""
 
+import io
 import json
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orla.files import arrays_in, atomic
+from orla.files import MOST_BYTES, arrays_in, atomic
 from orla.provenance import digest
 
 _KEY = "orla"
@@ -42,7 +43,7 @@ def read_arrays(
         OrlaError: As in `orla.provenance.tables.read_table`.
     """
     with digest.opened(path) as content:
-        arrays, _ = arrays_in(content)
+        arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
         provenance = json.loads(str(arrays.pop(_KEY)))
         digest.check(path, provenance, expect or {})
     return arrays, provenance
@@ -55,4 +56,4 @@ def provenance(path: str | Path) -> dict[str, Any]:
         OrlaError: When the file is missing, damaged or not from `write_arrays`.
     """
     with digest.opened(path) as content:
-        return dict(json.loads(str(arrays_in(content, [_KEY])[0][_KEY])))
+        return dict(json.loads(str(arrays_in(io.BytesIO(content), [_KEY])[0][_KEY])))
