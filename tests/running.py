@@ -20,6 +20,7 @@ class Study:
 
     def __init__(self, folder, overlay, **changes):
         self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
         for part in PARTS:
             if (ROOT / part).is_dir():
                 ignored = shutil.ignore_patterns("__pycache__")

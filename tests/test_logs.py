@@ -30,3 +30,22 @@ def test_an_error_is_one_line_in_both(tmp_path, capsys):
         raise OrlaError("a.mat: t is missing")
     assert ended.value.code == 1
     assert log.read_text() == capsys.readouterr().err == "error: a.mat: t is missing\n"
+
+
+def test_a_log_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    (tmp_path / "logs").touch()
+    with pytest.raises(SystemExit), logged(tmp_path / "logs" / "a.log"):
+        pass
+    assert "a.log: the log cannot be written (" in capsys.readouterr().err
+
+
+def test_a_full_disk_swallows_the_log_and_not_the_error(capsys):
+    with pytest.raises(SystemExit), logged("/dev/full"):
+        raise OrlaError("no space left")
+    assert capsys.readouterr().err == "error: no space left\n"
+
+
+def test_an_interrupted_job_says_nothing(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended, logged(tmp_path / "a.log"):
+        raise KeyboardInterrupt
+    assert (ended.value.code, capsys.readouterr().err) == (130, "")

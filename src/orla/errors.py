@@ -3,8 +3,8 @@
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
-from io import TextIOBase
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
+from io import FileIO, TextIOBase
 from pathlib import Path
 from typing import TextIO
 
@@ -46,15 +46,20 @@ def one_line() -> Iterator[None]:
 
 
 class _Both(TextIOBase):
-    """Writes to two streams; not a terminal, so that progress is shown as lines."""
+    """Writes to a stream and a log; not a terminal, so that progress is shown as lines.
 
-    def __init__(self, first: TextIO, second: TextIO) -> None:
-        self._streams = (first, second)
+    What cannot be written, as on a full disk, is lost: it is no reason to fail, or to fail again.
+    """
+
+    def __init__(self, stream: TextIO, log: FileIO) -> None:
+        self._stream, self._log = stream, log
 
     def write(self, text: str) -> int:
-        for stream in self._streams:
-            stream.write(text)
-            stream.flush()
+        with suppress(OSError):
+            self._log.write(text.encode(errors="replace"))
+        with suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()
         return len(text)
 
 
@@ -66,19 +71,27 @@ def logged(path: str | Path) -> Iterator[None]:
         path: The log; an older one is replaced.
 
     Raises:
-        SystemExit: Status 1, in place of any exception raised inside the block.
+        SystemExit: Status 1, in place of any exception raised inside the block; 130 where the
+            job was interrupted.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        path.open("w", encoding="utf-8") as log,
-        redirect_stderr(_Both(sys.stderr, log)),
-        one_line(),
-    ):
+    with one_line(), ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            log = stack.enter_context(FileIO(path, "w"))
+        except OSError as error:
+            raise OrlaError(
+                f"{path}: the log cannot be written ({error.strerror}); free some space, or mend "
+                "the permissions, and run again"
+            ) from error
+        stack.enter_context(redirect_stderr(_Both(sys.stderr, log)))
+        stack.enter_context(one_line())
         try:
             yield
         except OrlaError:
             raise
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
         except Exception:
             traceback.print_exc()
             raise SystemExit(1) from None

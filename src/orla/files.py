@@ -2,18 +2,25 @@
 
 import errno
 import hashlib
+import math
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from orla.errors import OrlaError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
-MOST_BYTES = 2 << 30  # of all arrays that are read from one file; an hour of 50 ms bins takes 23 MB
+_FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
+MOST_BYTES = 2 << 30  # of a file that is read whole
+MOST_NUMBERS = 1 << 26  # in what is read of a recording: 512 MiB; an hour of 50 ms bins has 3e6
+MOST_TEXT = 1 << 20  # bytes of a file that is written by hand
 _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 
@@ -29,7 +36,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
         block ends without an error and is removed otherwise; an older `path` then stays as it was.
 
     Raises:
-        OrlaError: When the disk (or the quota) is full.
+        OrlaError: When the disk (or the quota) is full, or the folder read-only.
     """
     path = Path(path)
     partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
@@ -43,9 +50,15 @@ def atomic(path: str | Path) -> Iterator[Path]:
                 f"{path}: no space left on the disk (or the quota is reached); "
                 f"free some space in {path.parent} and run again"
             ) from error
+        if isinstance(error, OSError) and error.errno in _FORBIDDEN:
+            raise OrlaError(
+                f"{path}: cannot be written ({error.strerror}); make {path.parent} writable and "
+                "run again"
+            ) from error
         raise
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # as on a disk that has turned read-only
+            partial.unlink(missing_ok=True)
 
 
 def is_disk_full(error: BaseException | None) -> bool:
@@ -62,9 +75,59 @@ def is_disk_full(error: BaseException | None) -> bool:
     return False
 
 
-def sha256(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+@contextmanager
+def guarded(path: str | Path, what: str, mend: str) -> Iterator[None]:
+    """The guard of every reader: whatever error the block meets in a file is one line.
+
+    Args:
+        path: the file.
+        what: what it cannot be read as.
+        mend: what to do.
+
+    Raises:
+        OrlaError: in place of any other exception.
+    """
+    try:
+        yield
+    except OrlaError:
+        raise
+    except Exception as error:  # what libraries raise for a damaged file is of many kinds
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise OrlaError(f"{path}: {what} ({said}); {mend}") from error
+
+
+def plain(path: str | Path) -> Path:
+    """A path, which is refused (OrlaError) where no file is, or a folder, a pipe or a device."""
+    path = Path(path)
+    if path.is_dir():
+        raise OrlaError(f"{path}: a folder, not a file; mend the path")
+    if not path.is_file():
+        kind = "no plain file" if path.exists() else "there is no such file"
+        raise OrlaError(f"{path}: {kind}; mend the path")
+    return path
+
+
+def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """A file's bytes.
+
+    Raises:
+        OrlaError: as `plain`; it cannot be read; or it has more than `most` bytes.
+    """
+    with guarded(path, "cannot be read", "mend the path, or its permissions"):
+        path = plain(path)
+        if (size := path.stat().st_size) > most:
+            raise OrlaError(
+                f"{path}: {size} bytes, more than the {most} that are read; is it the right file?"
+            )
+        return path.read_bytes()
+
+
+def sha256(path: str | Path, most: int | None = None) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal; with `most` as `content`."""
+    if most is not None:
+        return hashlib.sha256(content(path, most)).hexdigest()
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def results_in(folder: Path) -> list[Path]:
@@ -90,21 +153,50 @@ def load_arrays(
         The arrays, and the names of all arrays in the file.
 
     Raises:
-        OrlaError: there is no such file; it is no .npz or is damaged; an array holds objects or
-            fewer numbers than its header says; or the arrays take more than `MOST_BYTES`.
+        OrlaError: there is no such file; it is no .npz or is damaged; two arrays have one name; an
+            array holds objects or fewer numbers than its header says; or the arrays have more than
+            `MOST_NUMBERS`.
     """
-    try:
-        with zipfile.ZipFile(path) as file:
-            sizes = {f.filename.removesuffix(".npy"): f.file_size for f in file.infolist()}
-        chosen = {n: size for n, size in sizes.items() if wanted is None or n in wanted}
-        if sum(chosen.values()) > MOST_BYTES:
-            raise ValueError(f"{', '.join(chosen)} take more than {MOST_BYTES} bytes")
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in chosen}, list(sizes)
-    except FileNotFoundError:
-        raise OrlaError(f"{path}: there is no such file; mend the path") from None
-    except Exception as error:  # zipfile, zlib and numpy raise many kinds for a damaged file
-        raise OrlaError(
-            f"{path}: not an .npz of numeric arrays, or cut short "
-            f"({str(error) or type(error).__name__}); save it with numpy.savez"
-        ) from error
+    mend = "save it with numpy.savez"
+    with guarded(path, "not an .npz of numeric arrays, or cut short", mend):
+        return arrays_in(plain(path), wanted)
+
+
+def arrays_in(
+    npz: Path | IO[bytes], wanted: Sequence[str] | None = None, most: int | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """`load_arrays` of an .npz, of at most `most` numbers; errors are of many kinds."""
+    most = most or MOST_NUMBERS
+    with zipfile.ZipFile(npz) as file:
+        members = [(member.filename.removesuffix(".npy"), member) for member in file.infolist()]
+        names = [name for name, _ in members]
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise ValueError(f"it holds {twice[0]} twice")
+        chosen = [(n, member) for n, member in members if wanted is None or n in wanted]
+        numbers = 0
+        for name, member in chosen:
+            with file.open(member) as array:
+                numbers += _numbers(name, array, member.file_size)
+        if numbers > most:
+            told = ", ".join(name for name, _ in chosen)
+            raise ValueError(f"{told} have more than {most} numbers")
+        arrays = {}
+        for name, member in chosen:
+            with file.open(member) as array:
+                arrays[name] = npy.read_array(array, allow_pickle=False)
+        return arrays, names
+
+
+def _numbers(name: str, file: IO[bytes], size: int) -> int:
+    """How many numbers (of 8 bytes at least) an array has, by its header; its bytes are there."""
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(file)
+    count = math.prod(shape)
+    if (
+        not dtype.hasobject
+        and min(shape, default=0) >= 0
+        and file.tell() + count * dtype.itemsize != size
+    ):
+        raise ValueError(f"{name} of shape {shape} takes other than its {size} bytes")
+    return count * max(1, dtype.itemsize // 8)

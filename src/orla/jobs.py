@@ -1,19 +1,35 @@
 """What every job of a workflow does: it keeps a log and its cost, and looks for plug-ins."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import signal
 
-from orla import catalogue
-from orla.errors import logged
-from orla.provenance import cost
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while libraries load is no traceback
+
+import ctypes  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Iterator, Sequence  # noqa: E402
+from contextlib import contextmanager  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from orla import catalogue  # noqa: E402
+from orla.errors import logged  # noqa: E402
+from orla.provenance import cost  # noqa: E402
+
+_PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
 def job(
     log: str | Path, result: str | Path, rest: str = "other", plugins: Sequence[str | Path] = ()
 ) -> Iterator[None]:
-    """Run the block as a job: see `errors.logged`, `cost.measured` and `catalogue.use_plugins`."""
+    """Run the block as a job: see `errors.logged`, `cost.measured` and `catalogue.use_plugins`.
+
+    SIGTERM ends it as Ctrl-C does, without half-written files. On Linux the end of Snakemake,
+    however it came, is such a signal: a job does not outlive the run that it belongs to.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     with logged(log), cost.measured(result, rest):
         catalogue.use_plugins(plugins)
         yield

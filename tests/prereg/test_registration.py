@@ -111,8 +111,13 @@ def test_files_that_are_no_yaml(write):
         ("[" * 100_000, "nested more than 50 deep at line 1"),
         ("a: 2016-13-45", r"cannot be read \(month must be"),
         ("a: " + "9" * 5000, "cannot be read"),
+        ("a: !!timestamp x", "cannot be read"),
+        ("b: 1\na: [.nan]", r"\.nan at line 2 is no finite number"),
+        ("a: -.inf", r"-\.inf at line 1 is no finite number"),
+        ("a: " + "b" * (1 << 20), "more than the 1048576 that are read"),
     ],
-    ids=["twice", "date", "list", "cycle", "laughs", "deep", "calendar", "digits"],
+    ids=["twice", "date", "list", "cycle", "laughs", "deep", "calendar", "digits"]
+    + ["tag", "nan", "inf", "large"],
 )
 def test_yaml_that_could_mean_something_else_is_refused(tmp_path, text, words):
     (tmp_path / "x.yaml").write_text(text)

@@ -70,6 +70,8 @@ def test_what_was_pinned_stays_when_the_list_grows(record, tmp_path):
         ("", "<html>", "no list of files|cannot be had"),
         ("", "{}", "no list of files"),
         ("", '{"files": [{"key": "one.mat"}]}', "no list of files"),
+        ("", '{"files": [{"key": "too.mat", "checksum": 7}]}', "the record has no file too.mat"),
+        ("", "[" * 100_000, "no list of files"),
     ],
 )
 def test_a_list_that_does_not_help_is_one_line(record, tmp_path, path, body, message):
@@ -79,8 +81,8 @@ def test_a_list_that_does_not_help_is_one_line(record, tmp_path, path, body, mes
     assert "\n" not in str(refused.value) and not (tmp_path / "pins.csv").exists()
 
 
-@pytest.mark.parametrize("text", ["name,md5\none,1\n", "session,md5\none\n", ""])
+@pytest.mark.parametrize("text", ["name,md5\none,1\n", "session,md5\none\n", "", "\xff"])
 def test_a_table_of_pins_that_is_none_is_refused(tmp_path, text):
-    (tmp_path / "pins.csv").write_text(text)
+    (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
     with pytest.raises(OrlaError, match="restore or delete it"):
         md5_of("one", Source(), tmp_path / "pins.csv")

@@ -126,6 +126,12 @@ conditions.0.probes: [past-gradient] -> "~": probe ... the nearest is "past_grad
 conditions.0.probes: [past_gradient] -> no default for "full"; ... under "probes"
 grids.sgd.step: [0.1, 0.2] -> "~": 0.2 is not a half-decade
 grids.adam.window: [0.0001, 0.001] -> "~": [0.0001, 0.001] has holes
+grids.sgd.step: [.inf] -> "~[0]" is inf; give a finite number
+tasks.recordings.preparation.bin_s: .nan -> "~" is nan; give a finite number
+statistics.resamples: 1.0e+300 -> "~" is 1e+300; give a finite number
+statistics.main: "a\0b" -> "~" holds the character 0; write text
+pretraining: text -> "~" must be a mapping, not "text"
+tasks.recordings.pairs.indy.seed: -1 -> "~" must be at least 0, not -1
 grids.adem: {step: [0.1]} -> "grids": optimizer "adem" is unknown; the nearest is "adam"
 grids.adam: {step: [0.001]} -> "~" has no rates for an update each window
 horizons.tasks: [record] -> "~" cannot be "record"; the nearest

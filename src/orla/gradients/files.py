@@ -16,24 +16,13 @@ from orla.files import atomic, load_arrays
 from orla.schema import nearest
 
 
-def _read_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        return load_arrays(path)[0]
-    except FileNotFoundError:
-        raise OrlaError(f"{path}: no such file; write it with numpy.savez") from None
-    except ValueError as error:
-        raise OrlaError(
-            f"{path}: not an .npz file of plain arrays ({error}); write it with numpy.savez"
-        ) from None
-
-
 def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """X (steps, n_in) and Y (steps, n_out) of a stream.
 
     Raises:
         OrlaError: X or Y is missing, has another shape, or has an entry that is no finite number.
     """
-    arrays = _read_arrays(path)
+    arrays, _ = load_arrays(path)
     X, Y = (_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out")))
     if len(X) != len(Y):
         raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
@@ -51,7 +40,7 @@ def read_weights(
         OrlaError: A parameter is missing, unknown, misshapen, or has an entry that is no finite
             number; no architecture has that name; or its options do not fit.
     """
-    arrays = _read_arrays(path)
+    arrays, _ = load_arrays(path)
     named = {"kind": part} if isinstance(part, str) else part
     name = named["kind"]
     given = {"hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1], **named}
@@ -71,7 +60,9 @@ def read_weights(
                 f"{path}: {key} has shape {arrays[key].shape}, not {shape}, which {name} needs with"
                 f" {network.hidden} units (columns of W_out), {n_in} inputs and {n_out} outputs"
             )
-    return network, {key: torch.as_tensor(arrays[key], dtype=dtype) for key in shapes}
+    return network, {
+        key: torch.as_tensor(arrays[key].astype(np.float64), dtype=dtype) for key in shapes
+    }
 
 
 def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) -> np.ndarray:
@@ -83,7 +74,7 @@ def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) 
             f"{path}: {name} has shape {array.shape};"
             f" give it as ({axes}), with at least one of each"
         )
-    return array
+    return array.astype(np.float64)
 
 
 def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:

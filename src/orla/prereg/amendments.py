@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
-from orla.files import sha256
+from orla.files import MOST_TEXT, sha256
 from orla.prereg.chain import Line
 from orla.prereg.documents import day, load
 
@@ -66,7 +66,7 @@ def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendm
     for name, line in entries.items():
         if name.startswith(f"{AMENDMENTS}/"):
             path = folder / name
-            if sha256(path) != line.sha256:
+            if sha256(path, MOST_TEXT) != line.sha256:
                 raise OrlaError(
                     f"{path}: differs from its lock; undo the change, and write a further amendment"
                 )

@@ -1,6 +1,7 @@
 """Registrations and amendments as YAML: parsed, and checked against their schema."""
 
 import datetime
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,14 @@ from typing import Any
 import yaml
 
 from orla.errors import OrlaError
+from orla.files import MOST_TEXT, content
 from orla.prereg.rules.base import rules
 from orla.schema import validate
 
 # The same loader in C, ten times as fast, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEXT, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
+_FLOAT = "tag:yaml.org,2002:float"
 _DEEPEST, _MOST_NODES = 50, 100_000
 
 
@@ -68,22 +71,18 @@ def parse(path: Path) -> Any:
             is no text, or refers to itself or to its own parts too often.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content(path, MOST_TEXT).decode()
         _check_depth(path, text)
         loader = _LOADER(text)
         if (root := loader.get_single_node()) is None:
             return None
-        _check_keys(path, root)
+        _check_keys(path, root, loader)
         return loader.construct_document(root)
-    except FileNotFoundError:
-        raise OrlaError(f"{path}: no such file; check the path") from None
-    except IsADirectoryError:
-        raise OrlaError(f"{path}: a folder, not a file; check the path") from None
     except UnicodeDecodeError:
         raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except yaml.YAMLError:
         raise OrlaError(f"{path}: not valid YAML{_where(text)}; mend the syntax there") from None
-    except ValueError as error:  # of a date that the calendar has not, or a number without end
+    except (AttributeError, TypeError, ValueError) as error:  # of a date, a number, a time
         raise OrlaError(f"{path}: a value cannot be read ({error}); mend it") from None
 
 
@@ -98,8 +97,8 @@ def _check_depth(path: Path, text: str) -> None:
             raise OrlaError(f"{path}: nested more than {_DEEPEST} deep at line {line}; flatten it")
 
 
-def _check_keys(path: Path, root: yaml.Node) -> None:
-    """Refuse keys that stand twice or are no text, and aliases that make a file endless or huge."""
+def _check_keys(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
+    """Refuse keys that stand twice or are no text, aliases that make a file endless, and NaN."""
     stack, seen = [(root, 0)], 0
     while stack:
         node, depth = stack.pop()
@@ -110,6 +109,8 @@ def _check_keys(path: Path, root: yaml.Node) -> None:
                 f"{path}: aliases (*) make it endless or huge, at line {line}; write out what they "
                 "repeat"
             )
+        if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
+            raise OrlaError(f"{path}: {node.value} at line {line} is no finite number; give one")
         if isinstance(node, yaml.SequenceNode):
             stack += [(each, depth + 1) for each in node.value]
         elif isinstance(node, yaml.MappingNode):

@@ -5,12 +5,14 @@ and the SHA-256 that it now has; once amended it stays amended, even where it is
 """
 
 import datetime
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from orla import files
 from orla.errors import OrlaError
-from orla.files import atomic, sha256
+from orla.files import atomic, guarded, sha256
 from orla.prereg import chain, history
 from orla.prereg.amendments import AMENDMENTS, Amendment, read_all
 from orla.prereg.chain import Line
@@ -46,7 +48,7 @@ def read(folder: str | Path) -> dict[str, Line]:
         OrlaError: As in `orla.prereg.chain.parse`.
     """
     path = Path(folder) / LOCK
-    text = path.read_text() if path.exists() else ""
+    text = _text(path)
     return {line.file: line for line in chain.parse(text, path)}
 
 
@@ -64,7 +66,7 @@ def write(
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
-    text = path.read_text() if path.exists() else ""
+    text = _text(path)
     added = []
     for file in map(Path, files):
         name, content = _name(folder, file), sha256(file)
@@ -122,7 +124,7 @@ def verify(folder: str | Path) -> dict[str, Locked]:
         if line.file.startswith(f"{AMENDMENTS}/"):
             continue
         file = folder / line.file
-        known, content = tuple(amendments.get(line.file, ())), sha256(file)
+        known, content = tuple(amendments.get(line.file, ())), sha256(file, files.MOST_TEXT)
         if content != (known[-1].sha256 if known else line.sha256):
             raise OrlaError(
                 f"{file}: differs from its {'last amendment' if known else 'lock'}; undo the "
@@ -146,6 +148,14 @@ def digest(folder: str | Path) -> str:
     if not path.is_file():
         raise OrlaError(f"{path}: missing; lock the registrations with: python -m orla prereg lock")
     return sha256(path)
+
+
+def _text(path: Path) -> str:
+    """The text of LOCK; "" where there is none."""
+    if not os.path.lexists(path):
+        return ""
+    with guarded(path, "not a text in UTF-8", "restore it from git"):
+        return files.content(path, files.MOST_TEXT).decode()
 
 
 def _name(folder: Path, file: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orla.files import atomic
+from orla.files import MOST_BYTES, arrays_in, atomic
 from orla.provenance import digest
 
 _KEY = "orla"
@@ -42,10 +42,10 @@ def read_arrays(
     Raises:
         OrlaError: As in `orla.provenance.tables.read_table`.
     """
-    with np.load(io.BytesIO(digest.unsealed(Path(path)))) as held:
-        arrays = dict(held)
-    provenance = json.loads(str(arrays.pop(_KEY)))
-    digest.check(path, provenance, expect or {})
+    with digest.opened(path) as content:
+        arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
+        provenance = json.loads(str(arrays.pop(_KEY)))
+        digest.check(path, provenance, expect or {})
     return arrays, provenance
 
 
@@ -55,5 +55,5 @@ def provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         OrlaError: When the file is missing, damaged or not from `write_arrays`.
     """
-    with np.load(io.BytesIO(digest.unsealed(Path(path)))) as held:
-        return json.loads(str(held[_KEY]))
+    with digest.opened(path) as content:
+        return dict(json.loads(str(arrays_in(io.BytesIO(content), [_KEY])[0][_KEY])))

@@ -9,12 +9,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from orla import files
 from orla.errors import OrlaError
-from orla.files import sha256
 
 KEY = "orla-digest"
 BLANK = f"{KEY}:{64 * '0'}"
@@ -38,15 +39,16 @@ def unsealed(path: Path) -> bytes:
     """
     if not path.is_file():
         raise OrlaError(f"{path}: no such result; let snakemake make it: snakemake {path}")
-    content = path.read_bytes()
+    content = files.content(path)
     mark = _MARK.search(content)
     if mark is None:
         raise OrlaError(
             f"{path}: written by another program, or damaged (it has no digest of itself);"
             " delete it and run again"
         )
-    blank = content[: mark.start()] + BLANK.encode() + content[mark.end() :]
-    if hashlib.sha256(blank).hexdigest().encode() != mark[1]:
+    sha = hashlib.sha256(content[: mark.start()] + BLANK.encode())
+    sha.update(memoryview(content)[mark.end() :])
+    if sha.hexdigest().encode() != mark[1]:
         raise OrlaError(
             f"{path}: differs from its own digest, so it is damaged or was changed;"
             " delete it and run again"
@@ -54,10 +56,21 @@ def unsealed(path: Path) -> bytes:
     return content
 
 
-def inputs(path: str | Path, files: Iterable[str | Path]) -> dict[str, str]:
+@contextmanager
+def opened(path: str | Path) -> Iterator[bytes]:
+    """A result's bytes, as `unsealed`; what the block cannot read of them is one line.
+
+    Raises:
+        OrlaError: as in `unsealed`, and in place of any other exception of the block.
+    """
+    with files.guarded(path, "no result of this kind, or damaged", "delete it and run again"):
+        yield unsealed(Path(path))
+
+
+def inputs(path: str | Path, made_from: Iterable[str | Path]) -> dict[str, str]:
     """Path of each file, relative to the folder of the result `path`, with its SHA-256."""
     folder = Path(path).parent
-    return {Path(os.path.relpath(file, folder)).as_posix(): _digest(file) for file in files}
+    return {Path(os.path.relpath(file, folder)).as_posix(): _digest(file) for file in made_from}
 
 
 def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
@@ -110,4 +123,4 @@ def _digest(file: str | Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _digest_of(file: str, changed: int, size: int) -> str:
-    return sha256(file)
+    return files.sha256(file)

@@ -62,9 +62,9 @@ def load(
     """
     import safetensors.torch
 
-    content = digest.unsealed(Path(path))
-    digest.check(path, _provenance(content), expect or {})
-    networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order
+    with digest.opened(path) as content:
+        digest.check(path, _provenance(content), expect or {})
+        networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order
     for name, tensor in networks.items():
         if seeds is not None and len(tensor) < seeds:
             raise OrlaError(
@@ -79,7 +79,8 @@ def provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         OrlaError: When the file is missing, damaged or not from `save`.
     """
-    return _provenance(digest.unsealed(Path(path)))
+    with digest.opened(path) as content:
+        return _provenance(content)
 
 
 def _provenance(content: bytes) -> dict[str, Any]:

@@ -72,10 +72,11 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
             than expected, or one of its inputs has changed.
     """
     path, expect = Path(path), expect or {}
-    table = pq.read_table(pa.BufferReader(digest.unsealed(path)))
-    provenance = json.loads(table.schema.metadata[_KEY])
-    digest.check(path, provenance, expect)
-    frame = table.to_pandas()
+    with digest.opened(path) as content:
+        table = pq.read_table(pa.BufferReader(content))
+        provenance = json.loads(table.schema.metadata[_KEY])
+        digest.check(path, provenance, expect)
+        frame = table.to_pandas()
     for name in frame.columns.intersection(list(expect)):
         for value in frame[name].unique():
             digest.refuse_other(path, name, value, expect[name])
@@ -89,5 +90,6 @@ def provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         OrlaError: When the file is missing, damaged or not from `write_table`.
     """
-    schema = pq.read_schema(pa.BufferReader(digest.unsealed(Path(path))))
-    return json.loads(schema.metadata[_KEY])
+    with digest.opened(path) as content:
+        schema = pq.read_schema(pa.BufferReader(content))
+        return dict(json.loads(schema.metadata[_KEY]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import h5py
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import MOST_BYTES
+from orla.files import MOST_NUMBERS
 
 
 def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
@@ -22,12 +23,11 @@ def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
 
 
 def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
-    """Raise an OrlaError where an array, before it is read, takes more than MOST_BYTES."""
-    size = int(np.prod(array.shape, dtype=float)) * array.dtype.itemsize
-    if size > MOST_BYTES:
+    """Raise an OrlaError where an array, before it is read, has more than MOST_NUMBERS."""
+    if (size := math.prod(array.shape or ())) > MOST_NUMBERS:
         raise OrlaError(
-            f"{variable}: {size / 2**30:.1f} GiB, more than the {MOST_BYTES >> 30} GiB "
-            "that are read at most; check the file, or cut the recording"
+            f"{variable}: {size} numbers, more than the {MOST_NUMBERS} that are read at most; check"
+            " the file, or cut the recording"
         )
 
 

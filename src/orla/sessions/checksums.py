@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import requests
+import urllib3
 
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.files import MOST_TEXT, atomic, content, guarded
 from orla.schema import nearest
 from orla.sessions.zenodo import Source
 
@@ -50,8 +53,8 @@ def md5_of(session: str, source: Source, pins: Path) -> str:
 def _pinned(pins: Path) -> dict[str, str]:
     if not pins.exists():
         return {}
-    with pins.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
+    with guarded(pins, "no table", "restore or delete it"):
+        rows = list(csv.reader(content(pins, MOST_TEXT).decode().splitlines()))
     if rows[:1] != [_HEADER] or any(len(row) != 2 for row in rows):
         raise OrlaError(f"{pins}: not a table of {' and '.join(_HEADER)}; restore or delete it")
     return dict(rows[1:])
@@ -60,19 +63,19 @@ def _pinned(pins: Path) -> dict[str, str]:
 def _listed(url: str, timeout_s: float) -> dict[str, str]:
     """Checksums by session, from a record's JSON (``files``: ``key`` and ``checksum`` of each)."""
     try:
-        answer = requests.get(url, timeout=timeout_s)
-        answer.raise_for_status()
-        found: Mapping[str, Any] = answer.json()
-        files = {file["key"]: file["checksum"] for file in found["files"]}
-    except requests.RequestException as error:
+        with requests.get(url, timeout=timeout_s, stream=True) as answer:
+            answer.raise_for_status()
+            found: Mapping[str, Any] = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
+        files = {str(file["key"]): str(file["checksum"]) for file in found["files"]}
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise OrlaError(
             f"{url}: the list of files cannot be had ({error}); try again, or give the checksum "
             'under "odoherty.md5"'
         ) from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise OrlaError(f"{url}: no list of files ({error!r}); check odoherty.list_url") from None
     return {
         name.removesuffix(".mat"): checksum.removeprefix("md5:")
         for name, checksum in files.items()
-        if name.endswith(".mat") and checksum.startswith("md5:")
+        if name.endswith(".mat") and re.fullmatch("md5:[0-9a-f]{32}", checksum)
     }

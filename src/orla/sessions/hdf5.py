@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -13,9 +14,15 @@ from typing import TypeVar
 import h5py
 
 from orla.errors import OrlaError, naming
-from orla.files import atomic
+from orla.files import MOST_NUMBERS, atomic
 
 T = TypeVar("T")
+_MOST_PACKED = 2000
+_PATIENCE_S = 10.0
+_OUTSIDE = (
+    "lies in another file; use one file that holds it itself, such as pynwb.NWBHDF5IO.export or "
+    "h5repack writes"
+)
 
 
 @contextmanager
@@ -59,11 +66,63 @@ def reading(
         raise OrlaError(f"{path}: there is no such file; download it or mend the path")
     with naming(path), ExitStack() as stack:
         try:
+            _require_sound(path)
             yield stack.enter_context(opened(path))
         except OrlaError:
             raise
         except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
             raise OrlaError(f"cannot be read as {form}: {_cause(path, error)}") from error
+
+
+def _require_sound(path: Path) -> None:
+    """Refuse a file of which HDF5 makes a crash or a wait without end, or that `_fault` refuses.
+
+    A process of its own looks, because nothing else stops the HDF5 library in a damaged file.
+    """
+    processes = multiprocessing.get_context("fork")
+    ours, theirs = processes.Pipe(duplex=False)
+    looking = processes.Process(target=lambda: theirs.send(_fault(path)))
+    looking.start()
+    theirs.close()
+    fault = "HDF5 fails, or comes to no end, in it: a part is damaged; get the file again"
+    with suppress(EOFError):
+        fault = ours.recv() if ours.poll(_PATIENCE_S) else fault
+    looking.kill()
+    looking.join()
+    if fault:
+        raise OrlaError(fault)
+
+
+def _fault(path: Path) -> str:
+    """What lies in another file (a link, raw or virtual data), or is not there though it says so.
+
+    What cannot be read at all is left to the reader. `_MOST_PACKED` is what no packing of a
+    recording reaches; gzip packs zeros to a thousandth.
+    """
+    faults: list[str] = []
+
+    def link(name: bytes, about: h5py.h5l.LinkInfo) -> None:
+        if about.type == h5py.h5l.TYPE_EXTERNAL:
+            faults.append(f"{name.decode(errors='replace')} {_OUTSIDE}")
+
+    def item(name: str, item: h5py.Dataset | h5py.Group) -> None:
+        with suppress(OSError):
+            dict(item.attrs)
+        if not isinstance(item, h5py.Dataset):
+            return
+        if item.external or item.is_virtual:
+            faults.append(f"{name} {_OUTSIDE}")
+        stored = _MOST_PACKED * item.id.get_storage_size() // item.dtype.itemsize
+        if (item.size or 0) > max(MOST_NUMBERS, stored):
+            faults.append(f"{name}: {item.size} numbers are said to be there, and are not; mend it")
+        elif item.dtype.kind == "O" and (item.size or 0) < MOST_NUMBERS >> 6:
+            item[()]
+
+    with suppress(Exception), h5py.File(path) as file:
+        dict(file.attrs)
+        file.id.links.visit(link, info=True)
+        file.visititems(item)
+    return next(iter(faults), "")
 
 
 def _cause(path: Path, error: Exception) -> str:

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.files import MOST_NUMBERS
 from orla.progress import bar
 from orla.sessions import checks, clocks, hdf5
 from orla.sessions.session import Session
@@ -17,6 +18,7 @@ from orla.sessions.session import Session
 _COLUMNS = {"cursor_pos": (2,), "finger_pos": (3, 6), "target_pos": (2,)}
 _METRES_PER_MM = 1e-3
 _METRES_PER_CM = 1e-2
+_MOST_CELLS = 1 << 16
 
 
 def read_session(
@@ -85,10 +87,6 @@ def _variable(file: h5py.File, name: str) -> h5py.Dataset:
             f"variable {name} is missing (the file has: {present}); "
             "use a file in the layout of O'Doherty et al."
         )
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or file[name].external:
-        raise OrlaError(
-            f"variable {name} is a link to another file; use a file that holds it itself"
-        )
     return file[name]
 
 
@@ -149,11 +147,13 @@ def _cells(file: h5py.File, name: str) -> np.ndarray:
             f"{name}: expected a cell array, found {dataset.dtype} of shape "
             f"{dataset.shape[::-1]}; use a file in the layout of O'Doherty et al."
         )
+    if dataset.size > _MOST_CELLS:
+        raise OrlaError(f"{name}: {dataset.size} cells, more than {_MOST_CELLS}; is it damaged?")
     return _read(name, dataset).T
 
 
 def _text(file: h5py.File, reference: h5py.Reference) -> str:
-    codes = _read("chan_names", file[reference])
+    codes = _read("chan_names", _cell(file, "chan_names", reference))
     if codes.dtype != np.uint16:
         raise OrlaError(f"chan_names: a cell holds {codes.dtype}, not text; name every channel")
     return codes.tobytes().decode("utf-16-le")
@@ -167,10 +167,13 @@ def _units(
     file: h5py.File, spikes: np.ndarray, channels: Iterable[int]
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     """(channel, column, event times in seconds) of every cell that holds an event."""
+    seen: set[h5py.h5d.DatasetID] = set()
+    numbers = 0
     for row in channels:
         for column, reference in enumerate(spikes[row]):
             variable = _cell_name(row, column)
-            times = _read(variable, file[reference])
+            dataset = _cell(file, variable, reference)
+            times = _read(variable, dataset)
             if times.size and (times.ndim != 2 or min(times.shape) != 1 or times.dtype.kind != "f"):
                 raise OrlaError(
                     f"{variable}: expected one column of event times, found {times.dtype} of "
@@ -178,4 +181,13 @@ def _units(
                 )
             times = checks.seconds(times.ravel())
             if times.size:
+                if dataset.id in seen or (numbers := numbers + times.size) > MOST_NUMBERS:
+                    raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
+                seen.add(dataset.id)
                 yield row, column, times
+
+
+def _cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:
+    if not reference or not isinstance(dataset := file[reference], h5py.Dataset):
+        raise OrlaError(f"{variable}: refers to no array; get the file again")
+    return dataset

@@ -56,7 +56,10 @@ def left_out(
 
 def _rows(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
     """Start and stop (s) of each interval; one without a stop goes on to the end."""
-    both = [checks.seconds(table[name].data[:]) for name in ("start_time", "stop_time")]
+    both = [
+        checks.seconds(checks.values_of(f"{table.name}, {name}", table[name].data, "fiu", "times"))
+        for name in ("start_time", "stop_time")
+    ]
     return np.nan_to_num(np.column_stack(both), nan=np.inf)
 
 

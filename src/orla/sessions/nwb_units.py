@@ -73,7 +73,8 @@ def channels_of(
 
 
 def _texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
-    return [x.decode() if isinstance(x, bytes) else str(x) for x in table[column].data[:]]
+    values = checks.values_of(column, table[column].data, "OSUfiub", "words")
+    return [x.decode() if isinstance(x, bytes) else str(x) for x in values.ravel()]
 
 
 def spike_times(

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import requests
+import urllib3
 
 from orla.catalogue import option
 from orla.errors import OrlaError
@@ -21,6 +22,8 @@ from orla.progress import bar
 
 _CHUNK_BYTES = 1 << 16
 _PROGRESS_BYTES = 1 << 20
+_MOST_BYTES = 20 << 30
+_LEAST_BYTES_S = 1000
 _LONGEST_PAUSE_S = 120.0
 _WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
 _RANGE_NOT_SATISFIABLE = 416
@@ -105,8 +108,9 @@ def download(
         return
     part = path.with_name(path.name + ".part")
     for there in (path, part):
-        if there.is_dir():
-            raise OrlaError(f"{there}: a folder stands where the file goes; remove it")
+        if there.is_dir() or part.is_symlink():
+            kind = "a folder" if there.is_dir() else "a link"
+            raise OrlaError(f"{there}: {kind} stands where the file goes; remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
     for last_attempt in (False, True):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
@@ -156,10 +160,10 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
     try:
         with requests.get(url, headers=headers, stream=True, timeout=timeout_s) as answer:
             start = _accept(url, part, answer, start)
-            _save(part, answer, start)
-    except (requests.ConnectionError, requests.Timeout) as error:
+            _save(url, part, answer, start, timeout_s)
+    except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise _Interrupted(f"no answer, or silence for {timeout_s:g} s") from error
-    except requests.exceptions.ChunkedEncodingError as error:
+    except urllib3.exceptions.HTTPError as error:
         raise _Interrupted("the connection broke within the file") from error
     except requests.RequestException as error:
         raise OrlaError(f"{url}: cannot be requested ({error}); mend the base URL") from error
@@ -184,17 +188,27 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     )
 
 
-def _save(part: Path, answer: requests.Response, start: int) -> None:
-    left = answer.headers.get("Content-Length")
+def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s: float) -> None:
+    """Write the body as it arrives, which is neither endless nor slower than a least rate."""
+    # A body that is compressed, though nobody asked for that, has another length.
+    packed = answer.headers.get("Content-Encoding", "identity") != "identity"
+    left = None if packed else answer.headers.get("Content-Length")
     total = start + int(left) if left and left.isdecimal() else None
     try:
         shown = bar(total or 0, f"downloading {part.stem}", "B")
         with open(part, "ab" if start else "wb") as file, shown:
             shown.update(start)
-            for chunk in answer.iter_content(_CHUNK_BYTES):
+            size, before, since = start, start, time.monotonic()
+            while chunk := answer.raw.read1(_CHUNK_BYTES, decode_content=True):
                 file.write(chunk)
                 shown.update(len(chunk))
-            size = file.tell()
+                size += len(chunk)
+                if max(size, total or 0) > _MOST_BYTES:
+                    raise OrlaError(f"{url}: more than {_MOST_BYTES >> 30} GiB; check the base URL")
+                if time.monotonic() > since + timeout_s:
+                    if size < before + _LEAST_BYTES_S * timeout_s:
+                        raise _Interrupted(f"slower than {_LEAST_BYTES_S} bytes a second")
+                    before, since = size, time.monotonic()
     except OSError as error:
         if is_disk_full(error):
             raise OrlaError(

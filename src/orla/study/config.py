@@ -59,10 +59,17 @@ def checked(given: Mapping[str, Any]) -> Plan:
 
 
 def _require_texts(values: Any, place: str = "") -> None:
-    """Refuse a key that YAML took for a number, a date or a truth, such as 20160630_01 or off."""
+    """Refuse a key that YAML took for a number, a date or a truth, such as 20160630_01 or off.
+
+    And what no setting is: a number that is not finite or beyond 64 bits, text with a character 0.
+    """
     if isinstance(values, list):
         for i, value in enumerate(values):
             _require_texts(value, f"{place}[{i}]")
+    if isinstance(values, (int, float)) and not abs(values) < 2**64:
+        raise OrlaError(f'config: "{place.lstrip(".")}" is {values:.3g}; give a finite number')
+    if isinstance(values, str) and "\0" in values:
+        raise OrlaError(f'config: "{place.lstrip(".")}" holds the character 0; write text')
     if not isinstance(values, Mapping):
         return
     for key, value in values.items():
@@ -273,18 +280,23 @@ def settled(config: Mapping[str, Any]) -> dict[str, Any]:
     for section in ("tasks", "networks"):
         given = config.get(section)
         gone = {n for n, v in given.items() if v is None} if isinstance(given, Mapping) else set()
-        if gone and "conditions" in kept:
-            blocks = [(block, block.get(section, [])) for block in kept["conditions"]]
+        if gone and _is_list_of_mappings(kept.get("conditions")):
+            blocks = [(block, block.get(section) or []) for block in kept["conditions"]]
             kept["conditions"] = [
                 {**block, section: [name for name in names if name not in gone]}
                 for block, names in blocks
                 if not names or not gone.issuperset(names)
             ]
         if section == "networks":
-            of = kept.get("pretraining", {}).get("of", {})
-            for name in gone & of.keys():
+            pretraining = kept.get("pretraining")
+            of = pretraining.get("of") if isinstance(pretraining, Mapping) else None
+            for name in gone & set(of if isinstance(of, Mapping) else ()):
                 del of[name]
     return kept
+
+
+def _is_list_of_mappings(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, Mapping) for value in values)
 
 
 def _sorted(values: Any, name: str = "") -> Any:

@@ -40,7 +40,9 @@ class SessionPair:
 
     a: str = option(text="Session to pretrain on.")
     b: str = option(text="Session to adapt to.")
-    seed: int | None = option(None, "Seed of this pair's simulation; null takes simulated.seed.")
+    seed: int | None = option(
+        None, "Seed of this pair's simulation; null takes simulated.seed.", least=0
+    )
     seed_from: str = option(
         "", "Registration from whose lock the seed follows; then seed is left out."
     )
