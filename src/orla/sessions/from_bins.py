@@ -93,7 +93,10 @@ def prepare_binned(
         channels, alignment = len(on_a), ""
         if features.method in METHODS:
             alignment = f"{METHODS[features.method]} of session A"
-    readings = {side: one.record() for side, one in zip("ab", inputs.readings, strict=True)}
+    readings = {
+        side: one.record() | {"channels": _names(recording.keys)}
+        for side, one, recording in zip("ab", inputs.readings, (a, b), strict=True)
+    }
     if a.targets.ndim > 1:
         scaling, known = Scaling.fit(a.targets[:n], a.outputs, a.name), None
         targets = scaling(a.targets), scaling(b.targets)

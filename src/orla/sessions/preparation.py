@@ -168,14 +168,9 @@ def inputs_of(
         if components is not None:
             weights = components[side].weights
             offset = offset - components[side].mean @ weights
-        used = np.arange(rows.shape[1])[one]
+        numbers = np.arange(rows.shape[1])
+        weights, offset = weights / scaling.sd, offset / scaling.sd
         readings.append(
-            Reading(
-                preparation.transform,
-                rows.shape[1],
-                used,
-                weights / scaling.sd,
-                offset / scaling.sd,
-            )
+            Reading(preparation.transform, numbers.tolist(), numbers[one], weights, offset)
         )
     return Inputs(scaling(a), scaling(b), tuple(readings), stable)

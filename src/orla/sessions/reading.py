@@ -16,20 +16,20 @@ class Reading:
 
     Attributes:
         transform: one of `TRANSFORMS`.
-        of_columns: columns of the recording.
-        columns: those that inputs are made of.
+        channels: names or numbers of the recording's columns, in their order.
+        columns: numbers of those that inputs are made of.
         weights: (columns, inputs).
         offset: (inputs,).
     """
 
     transform: str
-    of_columns: int
+    channels: list[str | int]
     columns: np.ndarray
     weights: np.ndarray
     offset: np.ndarray
 
     def __call__(self, bins: np.ndarray) -> np.ndarray:
-        """Inputs (..., inputs) of bins (..., of_columns)."""
+        """Inputs (..., inputs) of bins (..., channels)."""
         return TRANSFORMS[self.transform](bins[..., self.columns]) @ self.weights + self.offset
 
     def part(self, inputs: np.ndarray) -> Self:
@@ -44,4 +44,4 @@ class Reading:
     def from_record(cls, record: dict[str, Any]) -> Self:
         """What `record` gave."""
         arrays = {name: np.asarray(record[name]) for name in ("columns", "weights", "offset")}
-        return cls(record["transform"], record["of_columns"], **arrays)
+        return cls(record["transform"], record["channels"], **arrays)
