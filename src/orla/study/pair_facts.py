@@ -58,7 +58,7 @@ def _said_by(path: Path) -> Iterator[str]:
         for name, value in load_arrays(path, names)[0].items():
             if value.ndim == 0:
                 yield f"{name} {value}"
-    elif path.suffix == ".nwb":
+    elif path.suffix == ".nwb" and path.is_file():
         with h5py.File(path) as file:
             for name, key in _IN_NWB.items():
                 if key in file:
