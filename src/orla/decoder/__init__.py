@@ -23,8 +23,8 @@ _ARRAYS = ("columns", "weights", "offset")
 class Decoder:
     """A network with frozen weights, as the evaluator of FALCON sees one.
 
-    The interface is that of `falcon_challenge.interface.BCIDecoder` (Karpowicz et al. 2024), which is
-    no base class here, so that nothing of it has to be installed.
+    The interface is that of `falcon_challenge.interface.BCIDecoder` (Karpowicz et al. 2024), which
+    is no base class here, so that nothing of it has to be installed.
 
     Args:
         specification: what the decoder is, apart from arrays: `network` (kind and options),
