@@ -10,6 +10,7 @@ from orla.reports.cells import Row, called, value
 from orla.reports.numbers import count, memory
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Table
+from orla.study.keys import DEFAULTS
 
 
 class FootprintsTable(
@@ -42,5 +43,6 @@ class FootprintsTable(
     )
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, _, group in study.groups(rows, without="architecture"):
-            yield title, group.to_dict("records")
+        grouped = rows.assign(intervention=DEFAULTS["intervention"])  # none is at work
+        for title, _, group in study.groups(grouped, without="architecture"):
+            yield title, group.drop(columns="intervention").to_dict("records")
