@@ -10,6 +10,7 @@ from orla.reports.study import Comparison, StudyFacts
 from orla.results import base
 from orla.study import refits
 from orla.study.drift import COLUMNS
+from orla.study.efficiency import MEASURES
 
 OPTIMIZERS = ("sgd", "adafactor", "adam", "lars")
 LEARNERS = ("immediate", "immediate-200", "tbptt-200-200", "rtrl", "last-layer")
@@ -96,6 +97,9 @@ def make_results(
         tables[name] = base.build(name, tables, SETTINGS)
         if name == "estimates":  # a rate on the edge of its grid is marked, and guards nothing here
             tables[name]["guards"] = ""
+    costs = {measure: 40.0 + i for i, measure in enumerate(MEASURES)}
+    counted = {"models": models.assign(**costs, frozen_r2_mean=0.4, reference_r2_mean=0.7)}
+    tables["footprints"] = base.build("footprints", counted, SETTINGS)
     return tables | {
         "lr_curves": models,
         "heldout": heldout,

@@ -14,7 +14,7 @@ from orla import catalogue
 from orla.catalogue.options import defaults_of
 from orla.errors import one_line
 from orla.prereg import power
-from orla.study import refits
+from orla.study import efficiency, refits
 from orla.study.config_schema import config_schema
 from orla.study.declared import declared
 from orla.study.keys import KEYS
@@ -59,6 +59,7 @@ WRITTEN = {
             for decoder, text in refits.DECODERS.items()
             for column, score in zip(refits.columns(decoder), ("error", "R2"), strict=True)
         },
+        **efficiency.MEASURES,
         **RECOVERY,
         "recovery_stable_percent": "The same of `heldout_stable_error` (%).",
         "recovery_adapt_percent": "Recovery over the adapt part (%).",

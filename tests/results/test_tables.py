@@ -26,7 +26,7 @@ TABLES = {
     "measured": "mean",
 }
 # Rows of what a config names, and of decoders beside networks: they have tests of their own.
-ELSEWHERE = {"quantities", "quantity_pairs", "baselines"}
+ELSEWHERE = {"quantities", "quantity_pairs", "baselines", "footprints"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs"]
 CHOSEN = ("selected", "selected_on_test")
 WITHOUT_DRAWS = ["seed_gaps", "multiverse", "learners", "measured", *RESAMPLED_CHOICE]

@@ -99,9 +99,13 @@ def test_what_own_components_make_is_told_apart(tmp_path):
     counts = rng.poisson(4.0, (STEPS, INPUTS))  # whose components are no more than chance
     np.savez(tmp_path / "a.npz", counts=counts, vel=counts[:, :2].astype(float), bin_s=0.05)
     source = {"files": {"a": "a.npz", "b": "b.npz"}, "columns": "different"}
-    features = {"method": "pca", "count": INPUTS}
-    chosen = task(source="binned", binned=source, preparation={"features": features})
-    assert drift.made_by_components(chosen, tmp_path / "a.npz", "80-20").low > 0.3
+    scores = []
+    for align in (None, "procrustes"):
+        features = {"method": "pca", "count": INPUTS, "align": align}
+        chosen = task(source="binned", binned=source, preparation={"features": features})
+        scores.append(drift.made_by_components(chosen, tmp_path / "a.npz", "80-20"))
+    # All components together are all columns, turned: what is left is the means of the halves.
+    assert scores[0].low > 0.3 and abs(scores[1].value) < 0.02
 
 
 def test_what_files_say_of_themselves_is_told(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.sessions import mat_read, nwb, simulator
+from orla.sessions.reading import Reading
 from orla.study.simulated import simulated_streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.swapped import Swapped
@@ -94,6 +95,9 @@ def test_from_the_step_on_a_share_of_the_columns_is_other_units(recording, share
     variance = counts[: STEP - TAIL].var(0)
     assert {*before, *after} <= {*np.argsort(-variance, kind="stable")[:POOL].tolist()}
     assert found.dataset["swap"]["step"] == STEP and found.dataset["swap"]["share"] == share
+    for side, span in (("a", slice(STEP)), ("b", slice(STEP, None))):
+        reading = Reading.from_record(found.readings[side])
+        np.testing.assert_allclose(reading(counts[span]), getattr(found, side).X, atol=1e-9)
 
 
 def test_without_a_share_nothing_drifts(recording):

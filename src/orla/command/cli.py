@@ -1,4 +1,4 @@
-"""``orla new``, ``inspect``, ``plan``, ``run`` and ``show``."""
+"""``orla new``, ``inspect``, ``plan``, ``run``, ``show`` and ``decoder``."""
 
 import argparse
 import sys
@@ -62,6 +62,17 @@ def add_commands(subparsers: _Parsers) -> None:
     )
     running.set_defaults(run=_run)
     _add_study(running)
+    decoder = subparsers.add_parser("decoder", help="write a network of a study for use elsewhere")
+    decoder.add_argument("file", type=Path, metavar="FILE", help="the .safetensors file to write")
+    decoder.add_argument(
+        "condition",
+        metavar="CONDITION",
+        help="TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT, as in the folder of results",
+    )
+    decoder.add_argument("--seed", type=int, default=0, help="of the network; default: 0")
+    decoder.add_argument("--frozen", action="store_true", help="the network before it adapts")
+    decoder.set_defaults(run=_decoder)
+    _add_study(decoder)
 
 
 def _add_study(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +116,18 @@ def _run(arguments: argparse.Namespace) -> None:
     if not status and (answer := study.answer(since=watch.began if arguments.targets else 0.0)):
         print(answer, end="")
     sys.exit(status)
+
+
+def _decoder(arguments: argparse.Namespace) -> None:
+    from orla.decoder import export
+
+    file, plan = arguments.file.resolve(), _study(arguments).plan()
+    asked = plan, arguments.condition, file, arguments.seed
+    decoder = export.write(*asked, frozen=arguments.frozen)
+    print(
+        f"{file}: {len(decoder.reading.channels)} channels to {len(decoder.mean)} outputs; in "
+        f'Python: orla.decoder.Decoder.load("{file.name}")'
+    )
 
 
 def _show(arguments: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from orla.files import load_arrays
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
 from orla.sessions.channels import correspondence
+from orla.sessions.hdf5 import is_zarr
 from orla.sessions.preparation import Preparation
 from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
@@ -114,9 +115,9 @@ def _require_two(given: Sequence[str], what: str) -> None:
 
 def _require_file(path: Path, source: str) -> None:
     ending = {"nwb": ".nwb", "binned": ".npz"}[source]
-    if not path.is_file():
+    if not path.exists():
         raise OrlaError(f"{path}: there is no such file; mend the path")
-    if path.suffix != ending:
+    if path.suffix != ending and not (source == "nwb" and is_zarr(path)):
         other = {".nwb": "nwb", ".npz": "binned", ".mat": "odoherty"}.get(path.suffix)
         hint = f"take --from {other}" if other else f"convert it to {ending}"
         raise OrlaError(f"{path}: --from {source} reads {ending} files; {hint}")

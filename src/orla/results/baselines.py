@@ -13,7 +13,7 @@ from orla.study.keys import KEYS
 from orla.study.scores import recovery_percent
 
 _BESIDE = ("frozen_heldout_error", "reference_error", "constant_error", "unreliable")
-_OF_NETWORKS = ("task", "pair", "architecture", "precision", "split", "start")
+OF_NETWORKS = ("task", "pair", "architecture", "precision", "split", "start")
 
 
 class Baselines(Summary, name="baselines"):
@@ -22,7 +22,7 @@ class Baselines(Summary, name="baselines"):
     Source: docs/protocol.md, Baselines.
     """
 
-    keys = {name: KEYS[name] for name in _OF_NETWORKS} | {
+    keys = {name: KEYS[name] for name in OF_NETWORKS} | {
         "baseline": "The decoder: "
         + "; ".join(f"{n}, {t}" for n, t in refits.DECODERS.items())
         + "."
@@ -48,7 +48,7 @@ class Baselines(Summary, name="baselines"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        groups = needed.groupby(list(_OF_NETWORKS), sort=True) if len(needed) else ()
+        groups = needed.groupby(list(OF_NETWORKS), sort=True) if len(needed) else ()
         for key, models in groups:
             # The scores of a seed are the same beside each learner, optimizer and rate.
             networks = models.drop_duplicates("seed").sort_values("seed")

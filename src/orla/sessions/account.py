@@ -60,7 +60,8 @@ class Account:
         words.append(f"{self.channels} of {self.of_channels} channels")
         if self.units is not None and self.units > self.of_channels:
             words[-1] += f", on which {self.units} units are pooled"
-        return "; ".join([*words, f"channels are {self.correspondence}: {self.because}"])
+        words.append(f"channels are {self.correspondence}: {self.because}")
+        return "; ".join([*words, *([f"inputs: {self.alignment}"] if self.alignment else [])])
 
 
 def _listed(dropped: dict[str, object]) -> str:

@@ -19,11 +19,14 @@ class Correspondence:
         columns: "same" or "different".
         because: how that is known, or why it is not.
         option: the key of the config that declares it.
+        named: whether an array and a name mean one electrode on both days, stable or not: what
+            components may be aligned by. The number of a sorted unit does not.
     """
 
     columns: str
     because: str
     option: str = "nwb.channels"
+    named: bool = True
 
 
 def correspondence(a: Session, b: Session, declared: str | None = None) -> Correspondence:
@@ -37,10 +40,10 @@ def correspondence(a: Session, b: Session, declared: str | None = None) -> Corre
     for session in (a, b):
         if not all(session.arrays):
             why = f"units of {session.name} have no electrodes, and each sorting numbers units anew"
-            return Correspondence("different", why)
+            return Correspondence("different", why, named=False)
     if a.subject != b.subject and a.subject and b.subject:
         why = f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}"
-        return Correspondence("different", why)
+        return Correspondence("different", why, named=False)
     numbers = all(name.startswith("electrode ") for name in (*a.channels, *b.channels))
     if numbers and (a.channels, a.arrays) != (b.channels, b.arrays):
         why = f"electrodes have numbers alone: {len(a.channels)} of {a.name}, {len(b.channels)} of "

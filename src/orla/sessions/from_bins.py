@@ -14,10 +14,14 @@ from orla.sessions.account import Account
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence, same_channels
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.preparation import Preparation, columns_of, inputs_of
-from orla.sessions.scaling import Pair, scaled
+from orla.sessions.preparation import Features, Preparation, columns_of, inputs_of
+from orla.sessions.projection import METHODS
+from orla.sessions.scaling import Pair, Scaling
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
+
+# What the account of a session says where components are not shared.
+OWN = "each session's own"
 
 
 def prepare_binned(
@@ -33,13 +37,14 @@ def prepare_binned(
 
     Where column i of one session is not the unit of column i of the other (`columns: different`),
     no weights fitted on A can be applied to B's columns. Each session is then reduced to the
-    principal components of its own inputs: A's are fitted on its pretraining part, B's on its first
+    components of its own inputs: A's are fitted on its pretraining part, B's on its first
     `features.own_fit` steps. The stream of B begins after those steps, so that no input depends on
     a later step. (Components fitted anew as steps arrive would depend on no later step either, but
     they turn and change places, and a network would have to follow that too.) Targets are not used.
-    Components are in order of variance; the sum of the loadings fixes their sign. Scaling is by A
-    alone. Where columns correspond, channels or components are chosen on A's pretraining part and
-    used on both, unless `features.of` is "own".
+    Components are in order of variance; the sum of the loadings fixes their sign. On the same steps
+    `features.align` turns B's components onto A's, by the channels of one name, where names last.
+    Scaling is by A alone. Where columns correspond, channels or components are chosen on A's
+    pretraining part and used on both, unless `features.of` is "own" or they are aligned.
 
     Args:
         a: the recording to pretrain on.
@@ -55,18 +60,26 @@ def prepare_binned(
             input or target, or a category that A's pretraining part lacks.
     """
     _require_alike(a, b, correspondence, preparation)
-    features, names = preparation.features, (a.name, b.name)
-    left_out = _own_fit_steps(b, correspondence, preparation)
+    features, names, raw = preparation.features, (a.name, b.name), (a.inputs, b.inputs)
+    labels, left_out = _names(a.keys), _own_fit_steps(b, correspondence, preparation)
     n = pretraining_steps(len(a.inputs), tail_steps)
     about: dict[str, Any] = {"reduction": features.method, "transform": preparation.transform}
     about |= a.about | {"fitted_on": "pretraining part of session A"}
     if left_out:
-        inputs = inputs_of((a.inputs, b.inputs), [], n, preparation, names, left_out)
+        whole, pairs = (slice(None), slice(None)), _pairs(a, b)
+        inputs = inputs_of(raw, whole, [], n, preparation, names, left_out, pairs)
         about["fitted_on"] += (
-            "; session B's principal components, without targets, on its first "
+            f"; session B's {METHODS[features.method]}, without targets, on its first "
             f"{left_out} steps, which are left out of its stream"
         )
-        alignment, channels = "each session's own principal components", None
+        alignment, channels = f"{OWN} {METHODS[features.method]}", None
+        if features.align:
+            about["align"] = features.align
+            about["stable"] = [labels[i] for i in pairs[inputs.stable, 0].tolist()]
+            alignment += (
+                f", B's turned onto A's by {features.align} over {len(inputs.stable)} of the "
+                f"{len(pairs)} channels that both have"
+            )
     else:
         on_a = columns_of(a.inputs[:n], features, a.name)
         keys = [a.keys[i] for i in on_a]
@@ -74,21 +87,25 @@ def prepare_binned(
         if a.keys[0] == 0:
             about["columns"] = on_a.tolist()
         else:
-            names_of = Counter(name for _, name in a.keys)
-            about["channels"] = [
-                name if names_of[name] == 1 else f"{array} {name}" for array, name in keys
-            ]
-        named = [a.columns[i] if a.columns else f"column {i}" for i in on_a]
-        inputs = inputs_of((a.inputs[:, on_a], b.inputs[:, on_b]), named, n, preparation, names)
-        channels = len(on_a)
-        alignment = {"pca": "principal components of session A"}.get(features.method, "none")
+            about["channels"] = [labels[i] for i in on_a]
+        columns = [a.columns[i] if a.columns else f"column {i}" for i in on_a]
+        inputs = inputs_of(raw, (on_a, np.array(on_b)), columns, n, preparation, names)
+        channels, alignment = len(on_a), ""
+        if features.method in METHODS:
+            alignment = f"{METHODS[features.method]} of session A"
+    readings = {
+        side: one.record() | {"channels": _names(recording.keys)}
+        for side, one, recording in zip("ab", inputs.readings, (a, b), strict=True)
+    }
     if a.targets.ndim > 1:
-        targets, known = scaled((a.targets, b.targets), n, a.outputs, a.name), None
+        scaling, known = Scaling.fit(a.targets[:n], a.outputs, a.name), None
+        targets = scaling(a.targets), scaling(b.targets)
+        readings["target"] = {name: value.tolist() for name, value in vars(scaling).items()}
     else:
         targets, known = _numbered(a, b, n)
         about["categories"] = known.tolist()
     streams, accounts = [], {}
-    for side, recording, rows, target in zip("ab", (a, b), inputs, targets, strict=True):
+    for side, recording, rows, target in zip("ab", (a, b), inputs[:2], targets, strict=True):
         stream, account = Stream(rows, target, *recording.masks()), dict(recording.account)
         if side == "b" and left_out:
             stream = stream.part(slice(left_out, None))
@@ -120,7 +137,22 @@ def prepare_binned(
         "account": {side: asdict(account) for side, account in accounts.items()},
     }
     categories = None if known is None else len(known)
-    return Streams(*streams, preparation.bin_s, dataset | record, categories)
+    return Streams(*streams, preparation.bin_s, dataset | record, categories, readings)
+
+
+def _names(keys: list[Any]) -> list[Any]:
+    """Channels in a record: names, with the array where two have one; or numbers of columns."""
+    if keys[0] == 0:
+        return keys
+    count = Counter(name for _, name in keys)
+    return [name if count[name] == 1 else f"{array} {name}" for array, name in keys]
+
+
+def _pairs(a: Binned, b: Binned) -> np.ndarray:
+    """(channels, 2): columns of both sessions that have one array and name, or one number."""
+    columns = {key: i for i, key in enumerate(b.keys)}
+    pairs = [(i, columns[key]) for i, key in enumerate(a.keys) if key in columns]
+    return np.array(pairs, dtype=int).reshape(-1, 2)
 
 
 def _require_alike(
@@ -145,25 +177,53 @@ def _require_alike(
             f'do not correspond; set {correspondence.option} to "different", or take other files'
         )
     features = preparation.features
-    if columns != "same" and (features.method != "pca" or features.of == "shared"):
-        key = "of" if features.method == "pca" else "method"
+    if columns != "same" and (features.method not in METHODS or features.of == "shared"):
+        key = "of" if features.method in METHODS else "method"
         raise OrlaError(
             f'config: preparation.features.{key} is "{getattr(features, key)}", but channels of '
             f"{a.name} and {b.name} are different ({correspondence.because}); set "
             f'{correspondence.option} to "same" where they are, else features to '
             "{method: pca, of: own}"
         )
-    if features.of == "own" and features.method != "pca":
+    given = {"of": "own" if features.of == "own" else None, "align": features.align}
+    for key, value in given.items():
+        if value and features.method not in METHODS:
+            raise OrlaError(
+                f'config: preparation.features.{key} is "{value}", but method is '
+                f'"{features.method}", which takes the same channels of both sessions; set method '
+                f"to pca or factors, or leave {key} out"
+            )
+    if features.align:
+        _require_alignable(a, b, correspondence, features)
+
+
+def _require_alignable(
+    a: Binned, b: Binned, correspondence: Correspondence, features: Features
+) -> None:
+    place = f'config: preparation.features.align is "{features.align}"'
+    if features.of == "shared":
         raise OrlaError(
-            f'config: preparation.features.of is "own", but method is "{features.method}", which '
-            "takes the same channels of both sessions; set method to pca, or leave of out"
+            f'{place}, but of is "shared": components of session A need none; leave one of them out'
+        )
+    if features.align == "aligned_factors" and features.method != "factors":
+        raise OrlaError(f'{place}, but method is "{features.method}"; set method to factors')
+    if not correspondence.named:
+        raise OrlaError(
+            f"{place}, but no channel of {a.name} has a name that lasts ({correspondence.because});"
+            f" leave align out, or set {correspondence.option} where names are those of electrodes"
+        )
+    if a.keys[0] == 0 and len(a.keys) != len(b.keys):
+        raise OrlaError(
+            f"{place}, but {b.name} has {len(b.keys)} columns and {a.name} {len(a.keys)}, so that "
+            "their numbers name no channel; save the same channels in one order"
         )
 
 
 def _own_fit_steps(b: Binned, correspondence: Correspondence, preparation: Preparation) -> int:
     """First steps of B that its own components are fitted on; 0 where A's serve both."""
     features = preparation.features
-    if (features.of or {"same": "shared"}.get(correspondence.columns, "own")) == "shared":
+    own = features.align or correspondence.columns != "same"
+    if (features.of or ("own" if own else "shared")) == "shared":
         return 0
     size, steps = features.own_fit, len(b.inputs)
     left_out = size if isinstance(size, int) else int(size * steps + 1e-9)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
@@ -44,7 +45,11 @@ def whole(path: str | Path) -> Iterator[h5py.File]:
 
 @contextmanager
 def reading(
-    path: Path, form: str, opened: Callable[[Path], AbstractContextManager[T]]
+    path: Path,
+    form: str,
+    opened: Callable[[Path], AbstractContextManager[T]],
+    *,
+    zarr: bool = False,
 ) -> Iterator[T]:
     """The content of a file, as `opened(path)` gives it; every error of the block names the file.
 
@@ -52,6 +57,7 @@ def reading(
         path: the file that is read in the block.
         form: the expected format, such as NWB, for messages.
         opened: opens the file.
+        zarr: whether it opens folders in Zarr too.
 
     Raises:
         OrlaError: there is no such file, and why it cannot be read: a folder, no permission,
@@ -59,14 +65,17 @@ def reading(
             format, cut short or damaged; and every OrlaError of the block.
     """
     if path.is_dir():
-        zarr = any((path / name).exists() for name in (".zgroup", ".zattrs", "zarr.json"))
-        kind = "a folder in Zarr" if zarr else "a folder"
-        raise OrlaError(f"{path}: it is {kind}, and HDF5 is read; export it to one HDF5 file")
-    if not path.is_file():
+        if not is_zarr(path):
+            raise OrlaError(f"{path}: it is a folder, and HDF5 is read; export it to one HDF5 file")
+        if not zarr or find_spec("hdmf_zarr") is None:
+            mend = "pip install 'orla[zarr]', or " if zarr else ""
+            raise OrlaError(f"{path}: it is a folder in Zarr; {mend}export it to one HDF5 file")
+    elif not path.is_file():
         raise OrlaError(f"{path}: there is no such file; download it or mend the path")
     with naming(path), ExitStack() as stack:
         try:
-            _require_sound(path)
+            if path.is_file():
+                _require_sound(path)
             yield stack.enter_context(opened(path))
         except OrlaError:
             raise
@@ -125,6 +134,11 @@ def _fault(path: Path) -> str:
     return next(iter(faults), "")
 
 
+def is_zarr(path: Path) -> bool:
+    """Whether a path is a folder in Zarr."""
+    return any((path / name).exists() for name in (".zgroup", ".zattrs", "zarr.json"))
+
+
 def _cause(path: Path, error: Exception) -> str:
     """Why a file cannot be read, and the mend, in one line."""
     said = (str(error).splitlines() or [type(error).__name__])[0]
@@ -140,6 +154,8 @@ def _cause(path: Path, error: Exception) -> str:
             f"it uses the extension {extension[1]}, whose definition it does not hold; "
             f"pip install {extension[1]}, or write the file with its specifications"
         )
+    if path.is_dir():
+        return f"a part is missing, damaged or of another kind ({said}); get the folder again"
     if not h5py.is_hdf5(path):
         head = path.read_bytes()[:512].lstrip().lower()
         for start, what in _OTHERS.items():

@@ -1,4 +1,4 @@
-"""Sessions read from NWB files: of `nwb_write`, or others such as DANDI 000129 (MC_RTT)."""
+"""Sessions read from NWB: of `nwb_write`, or others such as DANDI 000129; in HDF5 or Zarr."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     """Read units and positions of any NWB file, such as those of DANDI 000129 (MC_RTT).
 
     Args:
-        path: the .nwb file.
+        path: the .nwb file, or a folder of NWB in Zarr, which takes the extra ``zarr``.
         source: which series and units, and what they are.
 
     Returns:
@@ -83,7 +83,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             clock.
     """
     path = Path(path)
-    with hdf5.reading(path, "NWB", _opened) as file:
+    with hdf5.reading(path, "NWB", _opened, zarr=True) as file:
         units = units_of(file, source.units)
         cursor = decoded(
             file,
@@ -121,9 +121,14 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
-    with suppress(ImportError):
-        import hdf5plugin  # noqa: F401  registers the filters that it brings
-    with pynwb.NWBHDF5IO(str(path), mode="r", load_namespaces=True) as io:
+    if path.is_dir():
+        from hdmf_zarr.nwb import NWBZarrIO as Reader
+    else:
+        from pynwb import NWBHDF5IO as Reader
+
+        with suppress(ImportError):
+            import hdf5plugin  # noqa: F401  registers the filters that it brings
+    with Reader(str(path), mode="r", load_namespaces=True) as io:
         yield io.read()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.sessions.reading import Reading
 from orla.sessions.streams import Streams
 
 
@@ -62,7 +63,12 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
             "after": [names[i] for i in after],
         },
     }
-    return replace(whole, a=a, b=b, dataset=whole.dataset | record)
+    readings = whole.readings
+    if readings:
+        reading = Reading.from_record(readings["a"])
+        sides = {"a": reading.part(before).record(), "b": reading.part(after).record()}
+        readings = readings | sides
+    return replace(whole, a=a, b=b, dataset=whole.dataset | record, readings=readings)
 
 
 def require_spare(units: int, count: int, replaced: int) -> None:

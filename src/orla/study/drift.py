@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from orla.sessions.from_bins import OWN
 from orla.sessions.streams import Streams
 from orla.statistics.means import upper_t
 from orla.study import pair_facts
@@ -235,7 +236,7 @@ def table(
     for name, refused in study.get("registrations", {}).items():
         rows.append(("registration", name, Score(np.nan), refused))
     rows += measures(streams, episode)
-    if files and streams.dataset["account"]["b"]["alignment"].endswith("own principal components"):
+    if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
         rows.append(("made", "", made_by_components(task, files[0], split), ""))
     return pd.DataFrame(
         [(measure, at, *score, words) for measure, at, score, words in rows], columns=[*COLUMNS]

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from orla.engine.loop import Adaptation, Moments
-from orla.study import refits, scores
+from orla.study import efficiency, refits, scores
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
 from orla.study.tidy import Rows
@@ -131,6 +131,7 @@ class Errors(Measurement):
             **{f"{part}_error": error for part, error in measured.items()},
             **{f"{name}_error": frozen[f"{name}_error"] for name in baseline},
             **{name: score for name, score in frozen.items() if name.startswith(refits.PREFIX)},
+            **{name: frozen[name] for name in efficiency.MEASURES},
             **{
                 f"recovery_{part}_percent": scores.recovery_percent(
                     frozen[f"frozen_{part}_error"], error, reference

@@ -46,8 +46,8 @@ def session_facts(
         yield "recording", side, np.nan, account.source
         yield "about", side, np.nan, ", ".join(_said_by(Path(files[i]))) if files else ""
     words = f"{account.correspondence} inputs in both: {account.because}"
-    if account.alignment not in ("", "none"):
-        words += f"; aligned by {account.alignment}"
+    if account.alignment:
+        words += f"; inputs: {account.alignment}"
     yield "correspondence", "", np.nan, words
 
 
@@ -58,7 +58,7 @@ def _said_by(path: Path) -> Iterator[str]:
         for name, value in load_arrays(path, names)[0].items():
             if value.ndim == 0:
                 yield f"{name} {value}"
-    elif path.suffix == ".nwb":
+    elif path.suffix == ".nwb" and path.is_file():
         with h5py.File(path) as file:
             for name, key in _IN_NWB.items():
                 if key in file:
@@ -83,7 +83,9 @@ def halves(task: Recordings, path_a: str | Path, own: bool) -> Streams:
             begins[0] = True
         inputs, targets = whole.inputs[span], whole.targets[span]
         parts.append(replace(whole, inputs=inputs, targets=targets, begins=begins))
-    features = replace(task.preparation.features, of="own" if own else "shared")
+    features = task.preparation.features
+    align = features.align if own else None
+    features = replace(features, of="own" if own else "shared", align=align)
     return prepare_binned(
         *parts,
         Correspondence("different" if own else "same", "both are halves of one session"),

@@ -21,7 +21,7 @@ from orla.engine.state import PRECISIONS
 from orla.losses.base import Loss
 from orla.programs import compiling
 from orla.provenance import cost
-from orla.study import refits, scores
+from orla.study import efficiency, refits, scores
 from orla.study.batches import chosen, in_batches, initial_parameters, moments, started
 from orla.study.scores import Scores
 from orla.tasks.episode import Episode
@@ -131,7 +131,8 @@ class ConditionRun:
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
-        loss's further scores; of `refits.heldout_scores`; "frozen_trace" (seeds, windows).
+        loss's further scores; of `refits.heldout_scores` and `efficiency.measured`; "frozen_trace"
+        (seeds, windows).
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
@@ -140,9 +141,10 @@ class ConditionRun:
         stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
         frozen = in_batches(self.seeds, self.batch_models, self._frozen)
         frozen["constant_error"] = constant[stream]
+        network = self.loop.learner.architecture
+        frozen |= efficiency.measured(network, self.networks, heldout)
         if self.refitted:
             with cost.phase("scoring"):
-                network = self.loop.learner.architecture
                 frozen |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
         return frozen
 

@@ -1,0 +1,139 @@
+"""The decoder of a study that has run: one network of one condition, adapted or frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from orla import catalogue
+from orla.architectures.base import Parameters
+from orla.decoder import Decoder
+from orla.errors import OrlaError
+from orla.programs import compiling
+from orla.provenance import collect, networks
+from orla.provenance.tables import read_table
+from orla.schema import nearest
+from orla.sessions.reading import Reading
+from orla.sessions.streams import Streams
+from orla.study import tidy
+from orla.study.adaptation import Episodes
+from orla.study.condition import Condition
+from orla.study.plan import STATIONARY, Plan
+from orla.study.run import ConditionRun, run_of
+
+# Largest relative difference of a held-out error from the study's: eager and compiled arithmetic
+# round differently, and learning carries that on.
+_APART = 1e-3
+
+
+def write(
+    plan: Plan, path: str, file: str | Path, seed: int = 0, *, frozen: bool = False
+) -> Decoder:
+    """Write the decoder of a condition: the network of a seed, adapted at the selected rate.
+
+    A study keeps no adapted weights. They are made again, and held to the held-out error of the
+    study's own table.
+
+    Args:
+        plan: of the study; the working folder is the study's.
+        path: the condition's, as in results: TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT.
+        file: the .safetensors file to write.
+        seed: of the network.
+        frozen: whether it is the network before adaptation.
+
+    Raises:
+        OrlaError: no such condition or seed, it is not of recordings or has not run, the network
+            diverged, or adapting again gives another error than the study's.
+    """
+    catalogue.use_plugins(plan.config.get("plugins", ()))
+    condition = _condition(plan, path)
+    streams = Streams.read(_file(plan, condition), plan.task_settings(condition.domain))
+    if streams.readings is None:
+        raise OrlaError(
+            f"{_file(plan, condition)}: says not how bins are read; delete it and run again"
+        )
+    run = _run(plan, condition)
+    if not 0 <= seed < run.seeds:
+        raise OrlaError(f"decoder: {path} has the seeds 0 to {run.seeds - 1}, not {seed}")
+    params = run.batch(np.array([seed])) if frozen else _adapted(plan, condition, run, seed)
+    side = "a" if condition.split == STATIONARY else "b"
+    record, stream = streams.readings[side], getattr(streams, side)
+    target = streams.readings.get("target", {"mean": [0.0], "sd": [1.0]})
+    decoder = Decoder(
+        {
+            "network": dict(plan.job(condition)["network"]),
+            "n_out": streams.n_out,
+            "transform": record["transform"],
+            "channels": record["channels"],
+            "categories": streams.dataset["features"].get("categories"),
+            "resets": stream.starts is not None,
+            "bin_s": streams.bin_s,
+        },
+        {name: p[0].cpu() for name, p in params.items()},
+        Reading.from_record(record),
+        *(np.asarray(target[name]) for name in ("mean", "sd")),
+    )
+    source = collect.collect(
+        "orla.decoder.export",
+        keys=condition.keys,
+        dataset=streams.dataset,
+        seeds=[seed],
+        config={"job": plan.job(condition), "frozen": frozen},
+    )
+    decoder.save(file, source)
+    return decoder
+
+
+def _condition(plan: Plan, path: str) -> Condition:
+    known = {c.path: c for c in plan.conditions}
+    if path not in known:
+        raise OrlaError(f"decoder: {path} is no condition of the study; {nearest(path, known)}")
+    if not plan.declaration("task", known[path].task)["needs_files"]:
+        raise OrlaError(f"decoder: {known[path].task} is no recording, and has no channels to read")
+    return known[path]
+
+
+def _file(plan: Plan, condition: Condition) -> Path:
+    return Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
+
+
+def _run(plan: Plan, condition: Condition) -> ConditionRun:
+    job, compute, task = plan.job(condition), plan.config["compute"], condition.domain
+    device = compiling.configure(
+        compile=compute["compile"], threads=compute["threads"], device=compute["device"]
+    )
+    episodes = Episodes(plan.task_settings(task), str(_file(plan, condition)), condition.seeds)
+    trained = None
+    if plan.takes_pretrained(condition):
+        file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks}.safetensors"
+        names = {name: condition.keys[name] for name in ("architecture", "precision")}
+        trained = networks.load(file, condition.seeds, expect=names)
+    episode = episodes[condition.split]
+    return run_of(job, episode, trained, most=compute["batch_models"], device=device)
+
+
+def _adapted(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
+    path = Path(plan.config["pathvars"]["results"]) / f"{condition.path}.parquet"
+    models = tidy.wide([read_table(path, expect=condition.keys)])["models"]
+    model = models[models["selected"].astype(bool) & (models["seed"] == seed)].iloc[0]
+    if model["diverged"]:
+        raise OrlaError(f"{path}: the network of seed {seed} diverged; name another with --seed")
+    # As many copies as the study computes together, so that the same program serves.
+    index = np.full(run.batch_models, seed)
+    rates = run.tensor(np.full(len(index), model["learning_rate"]))
+    result = run.loop.run(
+        run.loop.start(run.batch(index), seeds=index.tolist()),
+        rates,
+        run.moments(run.episode.adapt, index),
+    )
+    state = result.state
+    error, _ = run.frozen_scores(
+        state.params, state.network, run.whole(index), run.heldout, since=run.steps
+    )
+    if not np.isclose(error[0], model["heldout_error"], rtol=_APART, atol=0):
+        raise OrlaError(
+            f"{path}: adapting again gives a held-out error of {error[0]:.6g}, not "
+            f"{model['heldout_error']:.6g}; the results are of another code or machine: run again"
+        )
+    return state.params

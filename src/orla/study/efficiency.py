@@ -1,0 +1,93 @@
+"""What a step of a network costs, by the definitions of NeuroBench.
+
+Source: Yik et al. 2025, Nature Communications 16:1545, and its harness. That is not imported: it
+counts layers of torch.nn, and brings four times as many packages as this one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Interpreter
+
+from orla.architectures.base import Architecture, Parameters
+from orla.tasks.stream import Stream
+
+MEASURES = {
+    "footprint_bytes": "Bytes of the network's parameters.",
+    "connection_sparsity": "Share of its weights that are zero, the readout's bias aside.",
+    "activation_sparsity": "Share of its units' outputs that are zero, over steps of the held-out "
+    "part.",
+    "effective_macs": "Multiplications of a step whose two factors are not zero, mean over those "
+    "steps: of each weight with its input, and of gates.",
+    "dense_macs": "All multiplications of such a step.",
+}
+# Steps that are counted, after some that fill the state.
+_BEFORE, _STEPS = 5, 20
+_aten = torch.ops.aten
+_PRODUCTS = {_aten.mul.Tensor, _aten.mm.default, _aten.bmm.default, _aten.mv.default}
+
+
+class _Counter(Interpreter):
+    """Runs a step and counts multiplications of tensors; those by a plain number are none."""
+
+    def __init__(self, step: GraphModule) -> None:
+        super().__init__(step)
+        self.effective = self.dense = 0
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if target in _PRODUCTS and all(torch.is_tensor(a) and a.dim() for a in args[:2]):
+            factors = [(each != 0).to(torch.float64) for each in args[:2]]
+            self.effective += int(target(*factors).sum())
+            self.dense += int(target(*map(torch.ones_like, factors)).sum())
+        return super().call_function(target, args, kwargs)
+
+
+def measured(network: Architecture, networks: Parameters, heldout: Stream) -> dict[str, np.ndarray]:
+    """`MEASURES` of networks with frozen weights, (seeds,) each.
+
+    Args:
+        network: their architecture.
+        networks: parameters, (seeds, ...) each.
+        heldout: the stream that they run on, from the initial state.
+    """
+    from torch.fx.experimental.proxy_tensor import make_fx  # takes a second
+
+    def step(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        after = network.step(params, state, x)
+        return after, network.readout(params, after)
+
+    rows, graph = [], None
+    X = torch.as_tensor(heldout.X, dtype=networks["W_out"].dtype)
+    with torch.no_grad():
+        for seed in range(len(networks["W_out"])):
+            params = {name: p[seed].cpu() for name, p in networks.items()}
+            stream, state = X[seed] if heldout.own else X, network.initial_state(params)
+            if graph is None:
+                graph = make_fx(step)(params, state, stream[0])
+                graph.graph.eliminate_dead_code()  # what only derivatives need
+            rows.append(_of_one(graph, network.hidden, params, state, stream[: _BEFORE + _STEPS]))
+    return {name: np.array([row[name] for row in rows], float) for name in MEASURES}
+
+
+def _of_one(
+    graph: GraphModule, hidden: int, params: Parameters, state: Tensor, X: Tensor
+) -> dict[str, float]:
+    counter, silent, first = _Counter(graph), 0, min(_BEFORE, len(X) - 1)
+    for x in X[:first]:
+        state, _ = graph(params, state, x)
+    for x in X[first:]:
+        state, _ = counter.run(params, state, x)
+        silent += int((state[:hidden] == 0).sum())
+    steps, weights = len(X) - first, [p for name, p in params.items() if name != "b_out"]
+    zeros = sum(int((p == 0).sum()) for p in weights)
+    return {
+        "footprint_bytes": sum(p.numel() * p.element_size() for p in params.values()),
+        "connection_sparsity": zeros / sum(p.numel() for p in weights),
+        "activation_sparsity": silent / (steps * hidden),
+        "effective_macs": counter.effective / steps,
+        "dense_macs": counter.dense / steps,
+    }

@@ -1,0 +1,169 @@
+"""A decoder that leaves its study, held to the study's own forward pass."""
+
+import inspect
+import os
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from running import ROOT
+
+from orla import catalogue
+from orla.__main__ import main
+from orla.decoder import Decoder, export
+from orla.engine.forward import outputs_of
+from orla.errors import OrlaError
+from orla.prereg.binding import plan_of
+from orla.provenance import networks
+from orla.provenance.tables import read_table, write_table
+from orla.sessions.streams import Streams
+from orla.study import adaptation
+from orla.study.adaptation import Episodes
+from orla.study.simulated import simulated_streams
+
+CONDITION = "recordings/sweeps/rnn/immediate/adam/80-20"
+# What FALCON's evaluator calls, and by which arguments.
+INTERFACE = {
+    "reset": ["dataset_tags"],
+    "predict": ["neural_observations"],
+    "observe": ["neural_observations"],
+    "on_done": ["dones"],
+    "set_batch_size": ["batch_size"],
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """The tiny study's one condition, run by the library; working folder is the study's."""
+    folder, before = tmp_path_factory.mktemp("study"), os.getcwd()
+    shutil.copy(ROOT / "config.yaml", folder)
+    shutil.copy(ROOT / "config/tiny.yaml", folder)
+    os.chdir(folder)
+    plan = plan_of([folder / "tiny.yaml"])
+    condition = next(c for c in plan.conditions if c.path == CONDITION)
+    job, results = plan.job(condition), folder / plan.config["pathvars"]["results"]
+    spec = plan.task_settings(condition.domain)
+    task = catalogue.make("task", spec)
+    [pair] = spec["pairs"]
+    file = results / condition.domain / "streams.npz"
+    file.parent.mkdir(parents=True)
+    simulated_streams(task, pair).write(file, spec)
+    episodes = Episodes(spec, str(file), condition.seeds)
+    asked = {"network": job["network"], "name": "rnn", "precision": "float64", "seeds": 2}
+    asked |= {"split": condition.split, "settings": {"max_epochs": 2}, "parts": []}
+    trained, compute = results / f"{condition.networks}.safetensors", plan.config["compute"]
+    adaptation.write_networks(asked, episodes, str(trained), compute)
+    path = results / condition.path
+    adaptation.adapt(
+        {str(path): job},
+        episodes,
+        str(trained),
+        f"{path}-all.parquet",
+        f"{path}-all.npz",
+        compute=compute,
+    )
+    yield SimpleNamespace(
+        plan=plan,
+        trained=trained,
+        table=f"{path}.parquet",
+        streams=Streams.read(file, spec),
+        write=lambda name="decoder.safetensors", *a, **k: export.write(
+            plan, CONDITION, folder / name, *a, **k
+        ),
+    )
+    os.chdir(before)
+
+
+def bins_of(streams, reading):
+    """The spike counts that a stream of session B was made of; other channels have none."""
+    roots = (streams.b.X - reading.offset) / np.diag(reading.weights)
+    counts = np.zeros((len(streams.b), len(reading.channels)))
+    counts[:, reading.columns] = np.rint(roots**2)
+    np.testing.assert_allclose(counts[:, reading.columns], roots**2, atol=1e-9)
+    return counts
+
+
+def decoded(decoder, counts):
+    return np.stack([decoder.predict(row[None])[0] for row in counts])
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_predictions_are_those_of_the_study_in_the_unit_of_the_target(study, frozen):
+    decoder = study.write("decoder.safetensors", 1, frozen=frozen)
+    loaded = Decoder.load("decoder.safetensors")
+    assert loaded.reading.channels == [f"M1 {i + 1:03d}" for i in range(12)]
+    params = {name: p[1] for name, p in networks.load(study.trained).items()}
+    same = [torch.equal(params[name], p) for name, p in loaded.params.items()]
+    assert all(same) if frozen else not any(same)
+    counts, target = bins_of(study.streams, loaded.reading), study.streams.readings["target"]
+    x = torch.as_tensor(study.streams.b.X)
+    batch = {name: p[None] for name, p in decoder.params.items()}
+    [expected] = outputs_of(decoder.network, batch, None, {"x": x}).numpy()
+    expected = expected * target["sd"] + target["mean"]
+    np.testing.assert_allclose(decoded(loaded, counts), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_sessions_side_by_side_have_a_state_each(study):
+    study.write()
+    one, two = Decoder.load("decoder.safetensors"), Decoder.load("decoder.safetensors", 2)
+    counts = bins_of(study.streams, one.reading)
+    expected = decoded(one, counts[:4])
+    one.reset()
+    np.testing.assert_array_equal(decoded(one, counts[:4]), expected)
+    for i in range(4):
+        if i % 2:
+            two.observe(np.stack([counts[i], counts[9 - i]]))
+        else:
+            outputs = two.predict(np.stack([counts[i], counts[9 - i]]))
+            np.testing.assert_allclose(outputs[0], expected[i], rtol=1e-12)
+    two.on_done(np.array([1, 0]))  # in this study the state runs through
+    np.testing.assert_allclose(two.predict(counts[[4, 4]])[0], one.predict(counts[[4]])[0])
+    resets = Decoder.load("decoder.safetensors", 2)
+    resets.specification["resets"] = True
+    for row in counts[:4]:
+        resets.predict(np.stack([row, row]))
+    resets.on_done(np.array([0, 1]))
+    kept, anew = resets.predict(counts[[0, 0]])
+    np.testing.assert_allclose(anew, expected[0], rtol=1e-12)
+    assert np.abs(kept - anew).max() > 1e-6
+
+
+def test_the_interface_is_that_of_falcon():
+    for name, arguments in INTERFACE.items():
+        assert list(inspect.signature(getattr(Decoder, name)).parameters)[1:] == arguments
+    falcon = pytest.importorskip("falcon_challenge.interface")
+    theirs = {n: f for n, f in vars(falcon.BCIDecoder).items() if not n.startswith("_")}
+    assert {n: list(inspect.signature(f).parameters)[1:] for n, f in theirs.items()} == INTERFACE
+
+
+def test_the_command_writes_a_decoder(study, capsys):
+    main(["decoder", "mine.safetensors", CONDITION, "--frozen", "--configfile", "tiny.yaml"])
+    assert "mine.safetensors: 12 channels to 2 outputs" in capsys.readouterr().out
+    assert networks.provenance("mine.safetensors")["config"]["frozen"] is True
+    Decoder.load("mine.safetensors")
+
+
+def test_what_is_no_decoder_is_refused(study):
+    decoder = study.write()
+    with pytest.raises(OrlaError, match=r"observations are \(1, 6\), not \(1, 12\)"):
+        decoder.predict(np.zeros((1, 6)))
+    with pytest.raises(OrlaError, match="no decoder, but networks of a study"):
+        Decoder.load(study.trained)
+    with pytest.raises(OrlaError, match="has the seeds 0 to 1, not 2"):
+        study.write("x", 2)
+    with pytest.raises(OrlaError, match="wrong is no condition of the study"):
+        export.write(study.plan, "wrong", "x")
+    table = read_table(study.table)
+    heldout = table["measure"] == "heldout_error"
+    table.loc[heldout, "value"] *= 1.01
+    source = table.attrs["provenance"]
+    write_table(table, study.table, source)
+    with pytest.raises(OrlaError, match="adapting again gives a held-out error of"):
+        study.write("x")
+    diverged = table["measure"] == "diverged"
+    table.loc[diverged, "value"] = 1.0
+    write_table(table, study.table, source)
+    with pytest.raises(OrlaError, match="the network of seed 0 diverged; name another"):
+        study.write("x")
