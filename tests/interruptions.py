@@ -249,6 +249,7 @@ def befallen(trial, study, room, cpu_s):
         (study.folder.parent / "offset").write_text("+0d")
         environment = {"LD_PRELOAD": str(FAKETIME), "FAKETIME_NO_CACHE": "1", "NO_FAKE_STAT": "1"}
         environment |= {"FAKETIME_TIMESTAMP_FILE": str(study.folder.parent / "offset")}
+        environment["DONT_FAKE_MONOTONIC"] = "1"  # which no setting of a clock turns back
     running, missed = Running(study, **environment), False
     if harm:
         # A run that goes on needs a sixth to read the workflow and to begin its first job.
