@@ -132,6 +132,14 @@ def adaptation_mb(w, attempt):
 WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
 MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
+# Folder of a stream on which River's models are run -> on how many seeds the most are.
+PEERED = {
+    c.domain: max(peers.values())
+    for c in CONDITIONS
+    if (peers := PLAN.task_settings(c.domain).get("peers"))
+}
+if PEERED:
+    MADE |= {"peers", "speed"}
 if CONTROLS in CHAPTERS:
     MADE.add("truth_controls")
 if any(c.domain in PAIRS and c.split != STATIONARY for c in CONDITIONS):

@@ -19,6 +19,7 @@ rule statistics:
     input:
         tables=[f"<results>/{part.path}.parquet" for part in RUN],
         traces=[f"<results>/{part.path}.npz" for part in RUN],
+        **({"peers": "<results>/peers.parquet"} if PEERED else {}),
     output:
         expand("<results>/{name}.parquet", name=[*WIDE, *STATISTICS]),
     log:
@@ -39,6 +40,7 @@ rule statistics:
             "orla.study.adaptation",
             "orla.results.frames",
             "orla.results.base",
+            "orla.results.peers",
             parts=[("statistic", name) for name in STATISTICS],
         ),
     message:

@@ -326,6 +326,13 @@ def _rows(
     return {reading.result: pd.DataFrame([row]), RESULT[SEED]: pd.DataFrame(each)}
 
 
+def peer(name: str) -> np.ndarray:
+    """Which rows of a short stream one of River's models has right."""
+    from orla.streams import peers  # River is an extra
+
+    return peers.trial(name)
+
+
 def episodes(task: Mapping[str, Any]) -> Any:
     """Parts of a task's episodes, and its loss; of recordings, of short simulated sessions."""
     part = catalogue.make("task", task)
