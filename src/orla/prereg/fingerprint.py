@@ -136,9 +136,7 @@ def parts(
     return found
 
 
-def peers_read(
-    plan: Plan, conditions: list[Condition], registration: Registration
-) -> list[str]:
+def peers_read(plan: Plan, conditions: list[Condition], registration: Registration) -> list[str]:
     """The names of River's models whose column the registration's quantity reads."""
     given = plan.config.get("quantities", {}).get(registration.quantity)
     read = {t.column for t in quantity_of(registration.quantity, given).terms} if given else set()

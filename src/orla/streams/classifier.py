@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from river import base
 from torch import Tensor
+from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.engine.loop import Loop, loop_of
@@ -142,10 +143,10 @@ class OnlineRNN(base.Classifier):
         if before:
             _keep(before.params, after.params)
             _keep(before.optimizer, after.optimizer)
-            after.network, after.step = before.network, before.step
-            for name, carry in before.learners.items():
-                if all(v.shape == after.learners[name][n].shape for n, v in carry.items()):
-                    after.learners[name], after.buffers[name] = carry, before.buffers[name]
+            after.network = before.network
+            if _shapes(before) == _shapes(after):
+                after.learners, after.buffers = before.learners, before.buffers
+                after.step = before.step
         self._state = after
 
     def _vector(self, x: Row) -> Tensor:
@@ -186,6 +187,12 @@ def _keep(before: Parameters, after: Parameters) -> None:
     for name, value in before.items():
         if name in after and value.dim() == after[name].dim():
             after[name][tuple(slice(size) for size in value.shape)] = value
+
+
+def _shapes(state: State) -> list[Any]:
+    """The shapes of what a learner carries."""
+    leaves = pytree.tree_leaves((state.learners, state.buffers))
+    return [getattr(leaf, "shape", leaf) for leaf in leaves]
 
 
 def _rows(X: Any) -> Iterable[Row]:

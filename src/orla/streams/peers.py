@@ -71,7 +71,7 @@ def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
             raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
     measured, (X, Y, _) = catalogue.make("probe", probe), task.table(seed)
     frames, end = [], task.pretraining + task.adapt
-    for name in (name for name, seeds in sorted(task.peers.items()) if seed < seeds):
+    for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
         right, size = hits(name, seed, X[:end], Y[:end])
         windows = task.adapt // measured.window
         right = right[task.pretraining :][: windows * measured.window].reshape(1, windows, -1)

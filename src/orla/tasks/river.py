@@ -53,7 +53,10 @@ class River(Task, name="river", label="{stream}", order=60):
     heldout: int = option(100, "Rows that follow, scored frozen.", least=1)
     window: int = option(100, "Rows of a window; every part is a multiple of it.", least=1)
     chosen_on: float = option(
-        0.1, "Share of the adapt part, the first rows, by which the rate is chosen.", above=0, most=1
+        0.1,
+        "Share of the adapt part, the first rows, by which the rate is chosen.",
+        above=0,
+        most=1,
     )
 
     def variants(self) -> list[str]:
@@ -141,7 +144,9 @@ class River(Task, name="river", label="{stream}", order=60):
             raise OrlaError(f"task river: river.datasets.synth has no {self.stream}; name another")
         key = (int.from_bytes(b"river"), self.seed, concept)
         numbers = np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint32)
-        names = [n for n in ("seed", "seed_model", "seed_sample") if n in signature(found).parameters]
+        names = [
+            n for n in ("seed", "seed_model", "seed_sample") if n in signature(found).parameters
+        ]
         try:
             made = found(**self.parameters, **dict(zip(names, map(int, numbers), strict=False)))
         except (TypeError, ValueError) as error:

@@ -27,9 +27,7 @@ class AccuracyOverTime(
     )
     by = ("task", "model")
 
-    def select(
-        self, profile: pd.DataFrame, peers: pd.DataFrame, *, study: StudyFacts
-    ) -> Selection:
+    def select(self, profile: pd.DataFrame, peers: pd.DataFrame, *, study: StudyFacts) -> Selection:
         networks = profile[profile["quantity"] == "accuracy"]
         networks = networks.drop(columns="quantity").rename(columns={"value": "accuracy"})
         networks = networks[networks["task"].isin(peers["task"])].assign(peer=None)

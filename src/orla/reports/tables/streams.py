@@ -8,7 +8,6 @@ import pandas as pd
 
 from orla.probes.prequential import Prequential
 from orla.reports.cells import Row, cell, ends, value
-from orla.reports.estimates import OVER_SEEDS
 from orla.reports.numbers import count, memory
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
@@ -50,8 +49,8 @@ class Streaming(
     says = (
         "Prequential accuracy: each row is predicted, then learned. The first windows are left out "
         "for every model, because a network's learning rate is chosen there; River's models have "
-        f"River's defaults. Brackets: {OVER_SEEDS} (each with a stream of its own, where a "
-        "generator draws it); n: seeds. CPU time of a row, with its prediction, was taken while "
+        "River's defaults. Brackets: 95 % t interval over n seeds, each with a stream of its own "
+        "where a generator draws it. CPU time of a row, with its prediction, was taken while "
         "the study ran: of networks by the compiled loop, in batches; of River's models a row at a "
         "time. Memory: of a network its weights, the optimizer's state and what the learner "
         "carries; of River's models as River counts it at the end."
@@ -81,9 +80,7 @@ class Streaming(
             low, high = over.interval()
             row = {"task": task, "peer": peer, "mean": over.mean, "n_seeds": over.n}
             found.append(row | {"t95_low": low, "t95_high": high})
-        order = {peer: i for i, peer in enumerate(PEERS)}
-        beside = pd.DataFrame(found).sort_values("peer", key=lambda names: names.map(order))
-        both = pd.concat([study.arrange(networks), beside], ignore_index=True)
+        both = pd.concat([study.arrange(networks), pd.DataFrame(found)], ignore_index=True)
         return both.merge(speed, how="left", on=[*KEYS, "peer"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
