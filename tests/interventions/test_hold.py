@@ -49,6 +49,3 @@ def test_what_is_not_there_is_refused():
     state = loop.start(networks(architecture))
     with pytest.raises(OrlaError, match="no W_hh is learned"):
         loop.run(state, torch.zeros(2, dtype=torch.float64), {"x": X, "y": Y})
-    lru = catalogue.make("architecture", {"kind": "lru", "hidden": 4}, n_in=3, n_out=2)
-    with pytest.raises(OrlaError, match="has no W_hh"):
-        WithoutRecurrence().apply(lru, lru.init(torch.Generator()), torch.Generator())

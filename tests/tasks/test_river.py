@@ -81,6 +81,6 @@ def test_what_it_refuses(file):
         with pytest.raises(OrlaError, match=said) as error:
             task(**options).episode("stream", [0])
         assert "\n" not in str(error.value), options
-    with pytest.raises(OrlaError, match="variant stream"):
+    with pytest.raises(OrlaError, match="at least one seed"):
         task().episode("shift", [0])
     assert replace(task(), adapt=420).rows == 440

@@ -17,9 +17,9 @@ with one_line():
 
 rule statistics:
     input:
+        **({"peers": "<results>/peers.parquet"} if PEERED else {}),
         tables=[f"<results>/{part.path}.parquet" for part in RUN],
         traces=[f"<results>/{part.path}.npz" for part in RUN],
-        **({"peers": "<results>/peers.parquet"} if PEERED else {}),
     output:
         expand("<results>/{name}.parquet", name=[*WIDE, *STATISTICS]),
     log:

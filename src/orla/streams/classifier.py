@@ -23,14 +23,14 @@ Row = Mapping[Hashable, Any]
 
 
 class OnlineRNN(base.Classifier):
-    """A recurrent network that learns from each row, by a learner and an optimizer of the catalogue.
+    """A recurrent network that learns from each row, by a learner and optimizer of the catalogue.
 
     The rows are the time steps of one stream: a row moves the network's state on, and makes one
-    update of cross-entropy by the driver of an `engine.loop.Loop`, in float64. Features and classes are known from
-    the first row on that has them. A feature that a row lacks, or that is None or NaN, is 0;
-    a prediction passes over features that are not known yet. Where a new feature or class makes the
-    network wider, its weights are drawn as initial ones are, all others stay as they are, and what
-    a learner carries from the past begins anew if its shape changes.
+    update of cross-entropy by the driver of an `engine.loop.Loop`, in float64. Features and classes
+    are known from the first row on that has them. A feature that a row lacks, or that is None or
+    NaN, is 0; a prediction passes over features that are not known yet. Where a new feature or
+    class makes the network wider, its weights are drawn as initial ones are, all others stay as
+    they are, and what a learner carries from the past begins anew if its shape changes.
 
     Parameters
     ----------

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from river import __version__ as RIVER
 from river import base, dummy, forest, linear_model, multiclass, preprocessing, tree
 
 from orla import catalogue

@@ -75,7 +75,10 @@ class River(Task, name="river", label="{stream}", order=60):
                 windows, the rate would be chosen by fewer than two, or as in `table`.
         """
         if variant != VARIANT or not len(seeds):
-            raise OrlaError(f"task river: give the variant {VARIANT} and at least one seed")
+            raise OrlaError(
+                f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and at"
+                " least one seed"
+            )
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
         for name, rows in {**vars(self), "chosen_on": chosen_on}.items():
             if name in ("pretraining", "adapt", "heldout") and rows % self.window:
@@ -136,8 +139,7 @@ class River(Task, name="river", label="{stream}", order=60):
         return X, np.array([y for _, y in drawn], dtype=np.int64), classes
 
     def _generator(self, seed: int, concept: int) -> tuple[Any, int]:
-        import orla.streams  # noqa: F401  (says in one line where River is missing)
-        from river.datasets import synth
+        from orla.streams import synth  # River is an extra
 
         found = getattr(synth, self.stream, None)
         if found is None:
@@ -178,10 +180,10 @@ class River(Task, name="river", label="{stream}", order=60):
     def _source(self) -> str:
         if self.file is not None:
             return f"{self.stream} (SHA-256: {self.sha256[:12]})"
-        from river import __version__
+        from orla.streams import RIVER
 
         given = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
-        return f"River {__version__}, {self.stream}({given})"
+        return f"River {RIVER}, {self.stream}({given})"
 
 
 def _standardized(X: np.ndarray) -> np.ndarray:
