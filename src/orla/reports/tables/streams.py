@@ -73,6 +73,8 @@ class Streaming(
     ) -> pd.DataFrame:
         networks = measured[measured["measure"] == MEASURE].drop(columns="measure")
         networks = networks[networks["task"].isin(peers["task"])].assign(peer=None)
+        if peers.empty:
+            return networks
         once = peers.drop_duplicates(["task", "peer", "seed"])
         found = []
         for (task, peer), group in once.groupby(["task", "peer"], sort=False):
