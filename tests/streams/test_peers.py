@@ -84,7 +84,7 @@ def test_time_is_that_of_the_cost_files_and_memory_is_counted(tmp_path):
     (tmp_path / "t.parquet.cost.json").write_text(json.dumps(held))
     beside = pd.DataFrame({"task": "a", "peer": "tree", "seed": [0, 0, 1], "bytes": [10, 10, 30]})
     [row] = speed.of_peers({path: "a"}, beside).to_dict("records")
-    assert row == {"task": "a", "peer": "tree", "us": 5e5, "bytes": 20.0}
+    assert row == {"task": "a", "peer": "tree", "bytes": 20.0, "us": 5e5}
     keys = dict.fromkeys(KEYS, "") | {"precision": "float64"}
     job = {"network": {"kind": "rnn", "hidden": 4}, "learner": "immediate", "optimizer": "adam"}
     river = {"kind": "river", "stream": "Hyperplane", "adapt": 200, "heldout": 100}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,12 @@ from orla.engine.loop import loop_of
 from orla.engine.memory import one_model
 from orla.engine.state import PRECISIONS
 from orla.errors import OrlaError
-from orla.study.keys import KEYS
 
-LEARNERS = "learners"
 # A network, its optimizer's state, and what a learner carries; tapes last as long as a row.
 _HELD = ("params", "optimizer", "carry", "buffers")
 
 
-def microseconds(results: Sequence[str], phase: str) -> float:
+def microseconds(results: Iterable[str], phase: str) -> float:
     """CPU microseconds of a row of one model, over the jobs that made these results.
 
     Raises:
@@ -49,16 +47,13 @@ def of_peers(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
         files: Path of each table of peers -> its task.
         peers: The tables as one, with their task.
     """
-    rows = []
-    for (task, peer), group in peers.groupby(["task", "peer"], sort=False):
-        here = [path for path, of in files.items() if of == task]
-        sizes = group.groupby("seed")["bytes"].first()
-        taken = microseconds(here, peer), float(sizes.mean())
-        rows.append({"task": task, "peer": peer} | dict(zip(("us", "bytes"), taken, strict=True)))
-    return pd.DataFrame(rows)
+    size = peers.drop_duplicates(["task", "peer", "seed"]).groupby(["task", "peer"])["bytes"].mean()
+    table = size.reset_index()
+    here = ([path for path, task in files.items() if task == name] for name in table["task"])
+    return table.assign(us=[*map(microseconds, here, table["peer"])])
 
 
-def of_networks(files: Mapping[str, Sequence[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
+def of_networks(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
     """A row a condition: the mean microseconds of all models of its job, and bytes.
 
     Args:
@@ -66,12 +61,10 @@ def of_networks(files: Mapping[str, Sequence[tuple[Mapping[str, Any], Any]]]) ->
             condition.
     """
     rows = []
-    for path, jobs in files.items():
-        us = microseconds([path], LEARNERS)
-        for task, job in jobs:
-            X, _, classes = catalogue.make("task", task).table(0, rows=1)
-            loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-            size = one_model(loop, PRECISIONS[job["keys"]["precision"]])
-            keys = {key: job["keys"][key] for key in KEYS}
-            rows.append(keys | {"us": us, "bytes": float(sum(size[name] for name in _HELD))})
+    for path, (task, job) in ((path, one) for path, jobs in files.items() for one in jobs):
+        X, _, classes = catalogue.make("task", task).table(0, rows=1)
+        loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
+        size = one_model(loop, PRECISIONS[job["keys"]["precision"]])
+        taken = {"us": microseconds([path], "learners"), "bytes": sum(size[n] for n in _HELD)}
+        rows.append(job["keys"] | taken)
     return pd.DataFrame(rows)
