@@ -22,7 +22,7 @@ from orla.study.plan import Plan
 STAGES = (
     ("download", "convert"),
     ("streams",),
-    ("programs", "pretrain", "adapt", "truth_studies", "drift", "inspection"),
+    ("programs", "pretrain", "adapt", "peers", "truth_studies", "drift", "inspection"),
 )
 # CPU seconds and memory of Snakemake itself, and memory of the C++ compiler.
 SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0

@@ -76,8 +76,8 @@ class River(Task, name="river", label="{stream}", order=60):
         """
         if variant != VARIANT or not len(seeds):
             raise OrlaError(
-                f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and at"
-                " least one seed"
+                f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and "
+                "at least one seed"
             )
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
         for name, rows in {**vars(self), "chosen_on": chosen_on}.items():
