@@ -146,6 +146,14 @@ PEERED = {
 }
 if PEERED:
     MADE |= {"peers", "speed"}
+
+
+def probe_of(w):
+    """The probe by which networks on a stream are measured, and so River's models."""
+    specs = [PLAN.spec("probe", p) for c in CONDITIONS if c.domain == w.domain for p in c.probes]
+    return next((s for s in specs if s["kind"] == "prequential"), {"kind": "prequential"})
+
+
 if CONTROLS in CHAPTERS:
     MADE.add("truth_controls")
 if any(c.domain in PAIRS and c.split != STATIONARY for c in CONDITIONS):

@@ -1,11 +1,4 @@
-# River's models beside the networks, on the same rows, each in a process that imports no PyTorch loop.
-
-
-def probe_of(w):
-    """The probe by which networks on a stream are measured, and so River's models."""
-    probes = [p for c in CONDITIONS if c.domain == w.domain for p in c.probes]
-    specs = [PLAN.spec("probe", p) for p in probes]
-    return next((s for s in specs if s["kind"] == "prequential"), {"kind": "prequential"})
+# River's models beside the networks, on the same rows; all of one stream in a process of their own.
 
 
 rule peers:
