@@ -1,5 +1,8 @@
 """Tabular streams: our learners with River's interface, and River's models beside them."""
 
+import importlib
+from typing import Any
+
 from orla.errors import OrlaError
 
 try:
@@ -8,6 +11,11 @@ try:
 except ImportError:
     raise OrlaError("tabular streams need River: pip install 'orla[streams]'") from None
 
-from orla.streams.classifier import OnlineRNN
-
 __all__ = ["RIVER", "OnlineRNN", "synth"]
+
+
+def __getattr__(name: str) -> Any:
+    # By its name alone, so that results of River's models do not depend on the engine's code.
+    if name == "OnlineRNN":
+        return importlib.import_module("orla.streams.classifier").OnlineRNN
+    raise AttributeError(f"module {__name__} has no attribute {name}")
