@@ -13,6 +13,8 @@ from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 from orla.reports.tables.streams import PEERS, model
 
+# What sets models apart, which are called alike on every stream.
+_MODEL = ["peer", "architecture", "learner", "optimizer", "intervention", "start"]
 _DRIFT = {"color": style.INK, "linestyle": (0, (1, 1)), "linewidth": 0.8}
 
 
@@ -34,8 +36,8 @@ class AccuracyOverTime(
         rows = pd.concat([study.arrange(networks), peers], ignore_index=True)
         if rows.empty:
             return Selection(rows)
-        names = {key: model(row, study) for key, row in _first(rows)}
-        rows = rows.assign(model=[names[key] for key in _models(rows)])
+        alike = rows.groupby(_MODEL, dropna=False, sort=False)["task"]
+        rows["model"] = alike.transform(lambda group: model(rows.loc[group.index[0]], study))
         window = peers["step"].min()
         abrupt = {t: study.options("task", t).get("drifts", []) for t in rows["task"].unique()}
         more = {"window": window, "abrupt": abrupt}
@@ -71,16 +73,3 @@ class AccuracyOverTime(
 
     def seen(self, rows: pd.DataFrame) -> str:
         return f"{number(rows['accuracy'].mean())} % on average"
-
-
-def _models(rows: pd.DataFrame) -> list[tuple[str, ...]]:
-    """What sets the models of rows apart, of each row."""
-    kinds = ["peer", "architecture", "learner", "optimizer", "intervention", "start"]
-    return list(rows[kinds].astype(str).itertuples(index=False, name=None))
-
-
-def _first(rows: pd.DataFrame) -> list[tuple[tuple[str, ...], dict]]:
-    """The first row of each model."""
-    keys = pd.Series(_models(rows), index=rows.index)
-    once = rows[~keys.duplicated()]
-    return list(zip(_models(once), once.to_dict("records"), strict=True))
