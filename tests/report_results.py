@@ -110,6 +110,8 @@ def make_results(
         "drift_report": _drift_report(pairs),
         "power": _power(),
         "truth_controls": _truth_controls(),
+        "peers": pd.DataFrame(columns=["task", "peer", "seed", "prequential_accuracy", "step"]),
+        "speed": pd.DataFrame(columns=[*KEYS, "peer", "us", "bytes"]),
     }
 
 

@@ -100,6 +100,23 @@ WRITTEN = {
         "index": "What is numbered, from 0.",
         "value": "The number.",
     },
+    "peers": {
+        "task": KEYS["task"],
+        "peer": "One of River's models on the same rows.",
+        "seed": "Seed of the stream and of the model.",
+        "index": "Window of the adapt part, from 0.",
+        "step": "Last row of the window, from 1.",
+        "scored": "Whether the window counts for `prequential_accuracy`.",
+        "accuracy": "Share of the window's rows right before they were learned from (%).",
+        "prequential_accuracy": "The same of all rows that count (%).",
+        "bytes": "Bytes of the model at the end, as River counts them.",
+    },
+    "speed": {
+        **KEYS,
+        "peer": "One of River's models; empty for a network.",
+        "us": "CPU time of a row, prediction and learning (µs); differs between runs.",
+        "bytes": "Bytes of a model: of a network weights, optimizer and what the learner carries.",
+    },
     "traces": {
         "seed": MODEL["seed"],
         "step": "Last step of the window, from 1.",
@@ -140,7 +157,7 @@ WRITTEN = {
         "network": "Network that it is about; empty for a quantity.",
     },
 }
-UNKEYED = ("pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")
+UNKEYED = ("peers", "speed", "pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")
 
 
 def reference() -> str:

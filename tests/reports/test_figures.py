@@ -27,7 +27,7 @@ from orla.reports.study import Comparison
 
 NAMES = list(catalogue.parts("figure"))
 # The results of these tests have nothing of them; test_breadth.py has.
-LACKING = {"grad_ratio", "decay_sweep"}
+LACKING = {"grad_ratio", "decay_sweep", "accuracy_over_time"}
 
 
 def test_the_reports_have_their_figures():

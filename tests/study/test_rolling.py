@@ -1,5 +1,7 @@
 """Where rolling-origin validation freezes and what it scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from drifting import ADAPT, STEPS, WINDOW, changed, make_episode, table
@@ -50,3 +52,13 @@ def test_it_sees_every_window_of_the_second_half_and_none_held_out(study):
         assert (moved[rolling.ERROR] != before[rolling.ERROR]).all(), window
     moved = table("models", changed(study, slice(ADAPT, STEPS)), [0.03])
     assert moved[rolling.ERROR].equals(before[rolling.ERROR])
+
+
+def test_a_rate_may_be_chosen_by_the_first_steps_alone(study):
+    few = replace(study, episode=replace(study.episode, chosen_on=5 * WINDOW))
+    before = table("models", few, [0.03])[rolling.ERROR]
+    assert (before != table("models", study, [0.03])[rolling.ERROR]).all()
+    for window, sees in ((4, True), (5, False), (9, False)):
+        part = slice(window * WINDOW, (window + 1) * WINDOW)
+        moved = table("models", changed(few, part), [0.03])[rolling.ERROR]
+        assert (moved != before).all() if sees else moved.equals(before), window

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orla import catalogue
-from orla.catalogue.options import options_of
+from orla.catalogue.options import defaults_of, options_of
 from orla.errors import OrlaError
 from orla.tasks.base import STATIONARY
 from orla.tasks.episode import Episode
@@ -163,4 +163,4 @@ def test_each_option_has_a_text_and_a_default_that_is_allowed(name):
     assert {f.name for f in options} == {f.name for f in dataclasses.fields(task)}
     for f in options:
         assert f.metadata["text"].endswith("."), f.name
-    catalogue.make("task", {"kind": name} | {f.name: f.default for f in options})
+    catalogue.make("task", {"kind": name} | defaults_of(task))

@@ -28,7 +28,7 @@ def session_files(w):
     return {side: f"{RESULTS}/{task}/sessions/{pair[side]}.nwb" for side in "ab"}
 
 
-# A task without files has fewer inputs and outputs than this, and shorter streams than a recording.
+# A task without files has fewer inputs and outputs than this, and most have shorter streams.
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 # Networks (their path) -> the parts that start from them.
 STARTED = {}
@@ -111,6 +111,12 @@ def adaptation_code(w):
     return code_on(w, "orla.study.adaptation", parts)
 
 
+def steps_of(condition):
+    """Steps of a stream that a task draws, or as many as most have."""
+    parts = (PLAN.option("task", condition.task, name) or 0 for name in ("adapt", "heldout"))
+    return max(MOST_STEPS, sum(parts))
+
+
 def adaptation_mb(w, attempt):
     """What the memory model predicts of the largest condition, doubled after a killed job."""
     preparation = PLAN.task_settings(w.domain).get("preparation", {})
@@ -122,7 +128,7 @@ def adaptation_mb(w, attempt):
                 n_in=inputs,
                 n_out=inputs,
                 models=COMPUTE["batch_models"],
-                **({} if w.domain in PAIRS else {"steps": MOST_STEPS, "own_streams": c.seeds}),
+                **({} if w.domain in PAIRS else {"steps": steps_of(c), "own_streams": c.seeds}),
             )
             for c in part_of(w).conditions
         )
@@ -132,6 +138,22 @@ def adaptation_mb(w, attempt):
 WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
 MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
+# Folder of a stream on which River's models are run -> on how many seeds the most are.
+PEERED = {
+    c.domain: max(peers.values())
+    for c in CONDITIONS
+    if (peers := PLAN.task_settings(c.domain).get("peers"))
+}
+if PEERED:
+    MADE |= {"peers", "speed"}
+
+
+def probe_of(w):
+    """The probe by which networks on a stream are measured, and so River's models."""
+    specs = [PLAN.spec("probe", p) for c in CONDITIONS if c.domain == w.domain for p in c.probes]
+    return next((s for s in specs if s["kind"] == "prequential"), {"kind": "prequential"})
+
+
 if CONTROLS in CHAPTERS:
     MADE.add("truth_controls")
 if any(c.domain in PAIRS and c.split != STATIONARY for c in CONDITIONS):

@@ -17,6 +17,7 @@ with one_line():
 
 rule statistics:
     input:
+        **({"peers": "<results>/peers.parquet"} if PEERED else {}),
         tables=[f"<results>/{part.path}.parquet" for part in RUN],
         traces=[f"<results>/{part.path}.npz" for part in RUN],
     output:
@@ -39,6 +40,7 @@ rule statistics:
             "orla.study.adaptation",
             "orla.results.frames",
             "orla.results.base",
+            "orla.results.peers",
             parts=[("statistic", name) for name in STATISTICS],
         ),
     message:

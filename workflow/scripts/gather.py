@@ -9,7 +9,7 @@ from orla.jobs import job
 from orla.provenance import collect, merge
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
-from orla.results import base
+from orla.results import base, peers
 from orla.results.frames import frames
 from orla.study import adaptation
 
@@ -33,6 +33,12 @@ with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
         write_table(frame, outputs[name], source, tables)
 
     results["models"] = results["lr_curves"]
+    if snakemake.input.get("peers"):
+        beside = read_table(snakemake.input.peers)
+        tables[snakemake.input.peers] = beside
+        given = {"": source, snakemake.input.peers: beside.attrs["provenance"]}
+        source = merge.merged(given, allow_mixed=params.allow_mixed)
+        results["models"] = peers.joined(results["models"], beside)
     settings = base.Settings.of(params.statistics, params.comparisons, params.quantities)
     chosen = {"statistics": dict(params.statistics)}
     for name in base.in_order():

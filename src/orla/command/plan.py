@@ -22,7 +22,7 @@ from orla.study.plan import Plan
 STAGES = (
     ("download", "convert"),
     ("streams",),
-    ("programs", "pretrain", "adapt", "truth_studies", "drift", "inspection"),
+    ("programs", "pretrain", "adapt", "peers", "truth_studies", "drift", "inspection"),
 )
 # CPU seconds and memory of Snakemake itself, and memory of the C++ compiler.
 SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0
@@ -116,6 +116,10 @@ class _Foresight:
         if rule == "pretrain":
             same = [c for c in self.plan.conditions if c.networks == _networks(job)]
             return self.forecast.networks(same[0], max(c.seeds for c in same)), TORCH_MB
+        if rule == "peers":
+            return self.forecast.peers(
+                job["wildcards"]["domain"], int(job["wildcards"]["seed"])
+            ), TORCH_MB
         base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
         return base + more * count, megabytes
 

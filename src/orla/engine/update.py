@@ -136,10 +136,13 @@ class Parts:
         recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
         learned = gradients["own"]
         update = Update(params, own, observers, learned, updates, network, moment, error, recurrent)
+        if reads := any(probe.reads_outputs for probe in self.probes):
+            outputs = vmap(self.learner.architecture.readout)(params, network)
+            update = update._replace(outputs=outputs)
         # Axes of a window: steps, then models where each has its own stream.
         window = error.dim() - 1
         of_moment = dict.fromkeys(moment, window if moment["x"].dim() == 2 + window else None)
-        axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, recurrent=0)
+        axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, 0, 0 if reads else None)
         probes, series = [], {}
         for part, state in zip(self.probes, carried["probes"], strict=True):
             after, values = vmap(part.measure, in_dims=(0, axes))(state, update)

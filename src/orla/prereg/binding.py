@@ -256,7 +256,10 @@ def _check_quantity(
                 f'correct "{what}"'
             )
     run = _conditions(plan, about)
-    pairs, seeds = {c.pair for c in run}, {c.seeds for c in run}
+    pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
+    # A seed counts where each of River's models that is read was run on it.
+    fewer = [n for c in run for name, n in plan.peers(c.task).items() if name in columns]
+    seeds = {min([c.seeds, *fewer]) for c in run}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(
             f"{name}: the config runs {quantity} on {len(pairs)} pairs with {sorted(seeds)} seeds, "

@@ -18,7 +18,9 @@ import pandas as pd
 from orla.prereg import trials
 from orla.prereg.registration import Registration
 from orla.programs import compiling
+from orla.study.keys import peer_column
 from orla.study.plan import Condition, Plan
+from orla.study.quantities import quantity_of
 
 # Of an array's largest number; what is smaller is the rounding of a difference.
 _NOTHING = 1e-12
@@ -88,7 +90,7 @@ def parts(
 
     They are its tasks' episodes, networks, learners (with their observers, probes, interventions
     and starts), optimizers and pretraining, the sweep with the choice of the rate and the scores,
-    and the statistics, guards and judge.
+    River's models that its quantity reads, and the statistics, guards and judge.
     """
     found: dict[str, partial] = {}
     for task in dict.fromkeys(condition.task for condition in conditions):
@@ -127,6 +129,16 @@ def parts(
         found["sweep and choice of the rate"] = partial(trials.chosen, models)
         tables = partial(trials.statistics, models, learners, settings)
         found["statistics"] = partial(trials.columns, tables, reads)
+    for peer in peers_read(plan, conditions, registration):
+        found[f"River's {peer}"] = partial(trials.peer, peer)
     found["guards"] = partial(trials.guards_met)
     found["judge"] = partial(trials.judged, registration)
     return found
+
+
+def peers_read(plan: Plan, conditions: list[Condition], registration: Registration) -> list[str]:
+    """The names of River's models whose column the registration's quantity reads."""
+    given = plan.config.get("quantities", {}).get(registration.quantity)
+    read = {t.column for t in quantity_of(registration.quantity, given).terms} if given else set()
+    named = [plan.option("task", c.task, "peers") or {} for c in conditions]
+    return sorted({peer for peers in named for peer in peers if peer_column(peer) in read})

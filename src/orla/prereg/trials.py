@@ -44,11 +44,13 @@ from orla.study.simulated import simulated_streams
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.recordings import SessionPair
+from orla.tasks.river import River
 from orla.tasks.stream import Stream
 from orla.tasks.swapped import Swapped
 
 _INPUTS, _OUTPUTS, _HIDDEN, _SEEDS, _UPDATES = 3, 2, 4, 2, 6
 _WINDOW = 10
+_RIVER_WINDOWS = 20
 _COMPARISON = "behaviour"
 MODELS = "lr_curves"  # the result with a row a model
 
@@ -326,8 +328,16 @@ def _rows(
     return {reading.result: pd.DataFrame([row]), RESULT[SEED]: pd.DataFrame(each)}
 
 
+def peer(name: str) -> np.ndarray:
+    """Which rows of a short stream one of River's models has right."""
+    from orla.streams import peers  # River is an extra
+
+    return peers.trial(name)
+
+
 def episodes(task: Mapping[str, Any]) -> Any:
-    """Parts of a task's episodes, and its loss; of recordings, of short simulated sessions."""
+    """Parts of a task's episodes, and its loss; of recordings, of short simulated sessions; of
+    River's streams, of their first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:
         pair = next(iter(part.pairs))
@@ -345,6 +355,8 @@ def episodes(task: Mapping[str, Any]) -> Any:
         streams = simulated_streams(small, pair)
         episodes = [small.cut(streams, split) for split in part.parts.splits]
     else:
+        if isinstance(part, River):  # the first rows: how many there are stands in the record
+            part = replace(part, adapt=min(part.adapt, _RIVER_WINDOWS * part.window))
         episodes = [part.episode(part.variants()[0], range(1))]
     return [
         [episode.selection_cut, *(_scored(episode, s) for s in (episode.adapt, episode.heldout))]

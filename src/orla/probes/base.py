@@ -28,6 +28,8 @@ class Update(NamedTuple):
     moment: Inputs and targets of the update's step, or of its window of steps.
     error: Of that step (), or of each of the window's steps.
     recurrent: Those of `params` that the state depends on; the others are the readout's.
+    outputs: The network's outputs (n_out,) at the update's last step, before the update; None where
+        no probe `reads_outputs`.
     """
 
     params: Parameters
@@ -39,11 +41,14 @@ class Update(NamedTuple):
     moment: dict[str, Tensor]
     error: Tensor
     recurrent: Parameters
+    outputs: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class Probe(Part, ABC):
     """Pure functions `init(params)` and `measure(state, update)`, for one model.
+
+    reads_outputs: Whether `measure` reads the network's outputs.
 
     Class statement:
         columns: Columns that it adds to a sweep's table of models, {name: a sentence with the
@@ -58,6 +63,7 @@ class Probe(Part, ABC):
     """
 
     kind: ClassVar[str] = "probe"
+    reads_outputs: ClassVar[bool] = False
     declares: ClassVar[Mapping[str, Any]] = {
         "columns": {},
         "observed": {},

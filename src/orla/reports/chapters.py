@@ -58,6 +58,11 @@ CHAPTERS = {
         "Tasks, learners, architectures",
         "Whether what holds for one task, network and optimizer holds for others.",
     ),
+    "streams": Chapter(
+        "Tabular streams",
+        "Whether networks that learn row by row are a match for River's models, and whether "
+        "recurrence helps there at all.",
+    ),
     "rates": Chapter(
         "Learning rates",
         "How much hangs on the rate, and what choosing it on the held-out part would add.",

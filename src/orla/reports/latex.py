@@ -37,6 +37,7 @@ _COMMANDS = {
     "Δ": r"\ensuremath{\Delta}",
     "β": r"\ensuremath{\beta}",
     "δ": r"\ensuremath{\delta}",
+    "µ": r"\ensuremath{\mu}",
     "ρ": r"\ensuremath{\rho}",
     "θ": r"\ensuremath{\theta}",
     "∂": r"\ensuremath{\partial}",

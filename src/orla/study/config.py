@@ -250,6 +250,7 @@ def _check_quantities(plan: Plan) -> None:
                 raise OrlaError(f"{place}: {len(run)} pairs are run; name one under at.pair")
             probed = [plan.declaration("probe", p)["more"]["columns"] for p in run[0].probes]
             known = [*SCORES, *(column for columns in probed for column in columns)]
+            known += plan.peers(run[0].task)
             if term.column not in known:
                 raise OrlaError(
                     f"{place}: {run[0].learner} with {run[0].optimizer} has no column"

@@ -25,6 +25,7 @@ OF_JOB = {
     "download": (5.0, 0.0, 100.0),
     "convert": (2.5, 0.0, 370.0),
     "streams": (2.5, 0.0, 410.0),
+    "beside": (4.0, 0.0, TORCH_MB),
     "programs": (START_S, 0.0, TORCH_MB),
     "drift": (6.0, 0.0, TORCH_MB),
     "inspection": (4.0, 0.0, 400.0),
@@ -35,6 +36,8 @@ OF_JOB = {
     "reports": (9.0, 0.05, 410.0),
     "findings": (8.0, 0.0, 400.0),
 }
+# CPU microseconds of a row of River's models, as measured.
+PEER_US = {"forest": 800.0, "tree": 50.0, "logistic": 20.0, "no-change": 1.0, "majority": 3.0}
 # Of a job of adaptation, beside what `asked_memory` counts: what the allocator keeps.
 _KEPT_MB = 150.0
 # Rates by which a grid grows, usually.
@@ -123,6 +126,12 @@ class Forecast:
             for c in conditions
         )
         return max(asked) / 1.1 - BESIDE + _KEPT_MB
+
+    def peers(self, domain: str, seed: int) -> float:
+        """CPU seconds of River's models on one stream."""
+        task = self.plan.spec("task", domain)
+        run = (PEER_US.get(peer, 0.0) for peer, n in task.get("peers", {}).items() if seed < n)
+        return START_S + 1e-6 * task.get("adapt", 0) * sum(run)
 
     def programs(self, conditions: Iterable[Condition]) -> float:
         """CPU seconds to compile the loops of conditions, where none is kept."""

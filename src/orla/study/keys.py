@@ -18,3 +18,9 @@ DEFAULTS: dict[str, str] = {"intervention": "none", "start": "pretrained"}
 
 SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != "learner"}
 """Column -> what it holds, for two learners that are compared: all keys but the learner."""
+
+
+def peer_column(peer: str) -> str:
+    """The column of the table of models with the prequential accuracy (%) of one of River's models
+    on the same stream."""
+    return f"{peer}_accuracy"

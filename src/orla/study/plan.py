@@ -17,7 +17,7 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.study.condition import SILENT, Condition, Part, chain, parted
 from orla.study.declared import Declared
-from orla.study.keys import KEYS
+from orla.study.keys import KEYS, peer_column
 
 # Kind of part -> the section of a config that names instances of it.
 SECTIONS = {
@@ -231,6 +231,11 @@ class Plan:
             self.spec(kind, name)
         except OrlaError as error:
             raise OrlaError(f'config: "{place}": {error}') from None
+
+    def peers(self, task: str) -> dict[str, int]:
+        """Column of each of River's models that a task has beside networks, and its seeds."""
+        given = self.option("task", task, "peers") or {}
+        return {peer_column(peer): seeds for peer, seeds in given.items()}
 
     def variants(self, task: str) -> list[str]:
         """Names of a task's episodes."""

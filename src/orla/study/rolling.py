@@ -28,10 +28,10 @@ class Rolling(Measurement):
     choices = (Choice(ERROR, mark="selected", edge="edge", grows=True),)
 
     def points(self, run: ConditionRun) -> list[int]:
-        return [part.start for part in parts(run.episode, run.steps)]
+        return [part.start for part in parts(run.episode, run.chosen_on)]
 
     def of_batch(self, batch: Batch) -> Measures:
-        return {ERROR: errors(batch, batch.run.steps)}
+        return {ERROR: errors(batch, batch.run.chosen_on)}
 
 
 def parts(episode: Episode, steps: int) -> list[slice]:

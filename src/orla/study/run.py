@@ -78,6 +78,11 @@ class ConditionRun:
         return len(self.episode.adapt)
 
     @property
+    def chosen_on(self) -> int:
+        """First steps of the adapt part, by which the learning rate is chosen."""
+        return self.episode.chosen_on or self.steps
+
+    @property
     def heldout(self) -> slice:
         """The held-out part of `whole`."""
         return slice(self.steps, len(self._whole))

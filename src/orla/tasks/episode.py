@@ -22,6 +22,8 @@ class Episode(Sealed):
         adapt: what they adapt to.
         selection_cut: step of `adapt` at which weights are frozen to select the learning rate: the
             steps after it are scored.
+        chosen_on: steps of `adapt`, the first ones, by which the learning rate is chosen; None for
+            all of them.
         heldout: the steps after `adapt`, on which adapted weights are scored frozen.
         reference: a stream without drift, on which the pretrained network is scored from step
             `reference_from` on; or None.
@@ -39,6 +41,7 @@ class Episode(Sealed):
     reference: Stream | None = None
     reference_from: int = 0
     window: int = 200
+    chosen_on: int | None = None
     loss: str = "squared_error"
     label: str = ""
     simulated: bool = True

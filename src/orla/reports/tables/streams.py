@@ -1,0 +1,101 @@
+"""Tabular streams: networks beside River's models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from orla.probes.prequential import Prequential
+from orla.reports.cells import Row, cell, ends, value
+from orla.reports.numbers import count, memory
+from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
+from orla.statistics.means import moments
+from orla.study.keys import KEYS
+
+MEASURE = next(iter(Prequential.part.more["columns"]))
+# Name of one of River's models -> what a reader calls it, in the order of tables and legends.
+PEERS = {
+    "forest": "Adaptive Random Forest",
+    "tree": "Hoeffding tree",
+    "logistic": "logistic regression",
+    "no-change": "no change (the last class)",
+    "majority": "majority (the commonest class)",
+}
+
+
+def model(row: Row, study: StudyFacts) -> str:
+    """What a reader calls the model of a row, which has a peer or the keys of a condition."""
+    if isinstance(row["peer"], str):
+        return PEERS.get(row["peer"], row["peer"])
+    kinds = ["architecture", "learner", "optimizer"]
+    kinds += ["intervention"] if row["intervention"] != "none" else []
+    kinds += ["start"] if row["start"] != "fresh" else []
+    return ", ".join(study.called(kind, row[kind]) for kind in kinds)
+
+
+class Streaming(
+    Table,
+    name="streaming",
+    label="Tabular streams",
+    chapter="streams",
+    order=10,
+    needs=("measured", "peers", "speed"),
+):
+    """A panel a stream, a row a model: prequential accuracy, time and memory."""
+
+    says = (
+        "Prequential accuracy: each row is predicted, then learned. The first windows are left out "
+        "for every model, because a network's learning rate is chosen there; River's models have "
+        "River's defaults. Brackets: 95 % t interval over n seeds, each with a stream of its own "
+        "where a generator draws it. CPU time of a row, with its prediction, was taken while "
+        "the study ran: of networks by the compiled loop, in batches; of River's models a row at a "
+        "time. Memory: of a network its weights, the optimizer's state and what the learner "
+        "carries; of River's models as River counts it at the end."
+    )
+    cells = (
+        cell("Model", lambda line: model(line.row, line.study), align="l"),
+        ends("Accuracy (%)", "mean", "t95_low", "t95_high", digits=2),
+        value("n", "n_seeds", count),
+        value("µs a row", "us"),
+        value("Memory", "bytes", memory),
+    )
+
+    def rows(
+        self,
+        measured: pd.DataFrame,
+        peers: pd.DataFrame,
+        speed: pd.DataFrame,
+        *,
+        study: StudyFacts,
+    ) -> pd.DataFrame:
+        networks = measured[measured["measure"] == MEASURE].drop(columns="measure")
+        networks = networks[networks["task"].isin(peers["task"])].assign(peer=None)
+        if peers.empty:
+            return networks
+        once = peers.drop_duplicates(["task", "peer", "seed"])
+        found = []
+        for (task, peer), group in once.groupby(["task", "peer"], sort=False):
+            over = moments(group["prequential_accuracy"].to_numpy(float))
+            low, high = over.interval()
+            row = {"task": task, "peer": peer, "mean": over.mean, "n_seeds": over.n}
+            found.append(row | {"t95_low": low, "t95_high": high})
+        both = pd.concat([study.arrange(networks), pd.DataFrame(found)], ignore_index=True)
+        return both.merge(speed, how="left", on=[*KEYS, "peer"])
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for task, group in rows.groupby("task", sort=False):
+            yield study.called("task", task), group.to_dict("records")
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        tasks = set(contents.rows["task"])
+        paper = (row for row in load().table("text") if "accuracy_adaptive_forest" in row)
+        return [
+            f"The paper on {row['task']} ({row['place']}): {row['accuracy']:g} by immediate "
+            f"derivatives with Adam, {row['accuracy_adaptive_forest']:g} by the forest, whose size "
+            "it does not state."
+            for row in paper
+            if row["task"] in tasks
+        ]

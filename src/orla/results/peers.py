@@ -1,0 +1,20 @@
+"""River's models beside networks: their accuracies as columns of the table of models."""
+
+import pandas as pd
+
+from orla.study.keys import peer_column
+
+
+def joined(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
+    """The table of models with a column a peer: of the stream of the model's task and seed.
+
+    A peer that was not run on a seed is null there.
+
+    Args:
+        models: A row a model.
+        peers: Columns task, seed, peer and prequential_accuracy; equal rows count once.
+    """
+    at = ["task", "seed"]
+    once = peers[[*at, "peer", "prequential_accuracy"]].drop_duplicates()
+    wide = once.pivot(index=at, columns="peer", values="prequential_accuracy")
+    return models.join(wide.rename(columns=peer_column), on=at)

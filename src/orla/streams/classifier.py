@@ -1,0 +1,201 @@
+"""A classifier with River's interface whose learning is the engine's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from river import base
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from orla.architectures.base import Parameters
+from orla.engine.loop import Loop, loop_of
+from orla.engine.state import State
+from orla.errors import OrlaError
+from orla.losses.cross_entropy import CrossEntropy
+from orla.study.batches import initial_parameters
+
+Row = Mapping[Hashable, Any]
+
+
+class OnlineRNN(base.Classifier):
+    """A recurrent network that learns from each row, by a learner and optimizer of the catalogue.
+
+    The rows are the time steps of one stream: a row moves the network's state on, and makes one
+    update of cross-entropy by the driver of an `engine.loop.Loop`, in float64. Features and classes
+    are known from the first row on that has them. A feature that a row lacks, or that is None or
+    NaN, is 0; a prediction passes over features that are not known yet. Where a new feature or
+    class makes the network wider, its weights are drawn as initial ones are, all others stay as
+    they are, and what a learner carries from the past begins anew if its shape changes.
+
+    Parameters
+    ----------
+    network
+        Architecture: a name of the catalogue.
+    learner
+        Learner, in its short form; one that updates at each step.
+    optimizer
+        Optimizer: a name of the catalogue.
+    learning_rate
+        Its learning rate.
+    hidden
+        Units of the network.
+    seed
+        Of the initial weights, and of a learner's random numbers.
+
+    Raises
+    ------
+    OrlaError
+        At the first row that is learned: a part is unknown, or the learner updates once a window.
+        A value is no number, or is infinite.
+
+    """
+
+    def __init__(
+        self,
+        network: str = "rnn",
+        learner: str = "immediate",
+        optimizer: str = "adam",
+        learning_rate: float = 0.001,
+        hidden: int = 64,
+        seed: int = 0,
+    ) -> None:
+        self.network = network
+        self.learner = learner
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.hidden = hidden
+        self.seed = seed
+        self._features: dict[Hashable, int] = {}
+        self._classes: dict[Hashable, int] = {}
+        self._state: State | None = None
+        self._loop: Loop | None = None
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The loop holds functions; it is made anew of the parameters.
+        return vars(self) | {"_loop": None}
+
+    @torch.no_grad()
+    def learn_one(self, x: Row, y: Hashable) -> None:
+        """One update by a row: its features by name, and its class."""
+        new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
+        for known, names in zip((self._features, self._classes), new, strict=True):
+            # In an order that does not depend on the row's.
+            known.update({name: len(known) + i for i, name in enumerate(sorted(names, key=repr))})
+        if any(new) or self._state is None:
+            self._grow()
+        moment = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
+        loop, rates = self._made(), torch.tensor([self.learning_rate], dtype=torch.float64)
+        loop.driver.advance(self._state, rates, loop.with_drawn(moment, self._state), 1)
+
+    def predict_proba_one(self, x: Row) -> dict[Hashable, float]:
+        """Probability of each class known so far, the row taken as the next; changes nothing."""
+        return self._probabilities([x])[0] if self._state else {}
+
+    def partial_fit(self, X: Any, y: Iterable[Hashable]) -> OnlineRNN:
+        """Learn consecutive rows, one update each: the same bits as `learn_one` row after row.
+
+        X: A table (rows, features) of pandas or NumPy, whose features are numbered, or mappings.
+        """
+        for row, label in zip(_rows(X), y, strict=True):
+            self.learn_one(row, label)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest class of each of the rows to come, (rows,); nothing is learned or changed.
+
+        The network's state runs through the rows from where it stands.
+
+        Raises:
+            OrlaError: Nothing was learned before.
+        """
+        if not self._state:
+            raise OrlaError("OnlineRNN has learned nothing yet; call partial_fit before predict")
+        return np.array([max(one, key=one.get) for one in self._probabilities(_rows(X))])
+
+    def _made(self) -> Loop:
+        """The loop for the features and classes that are known."""
+        if self._loop is None:
+            kinds = {"learner": self.learner, "optimizer": self.optimizer}
+            kinds["network"] = {"kind": self.network, "hidden": self.hidden}
+            self._loop = loop_of(kinds, len(self._features), len(self._classes), CrossEntropy())
+            if (stride := self._loop.learner.stride) != 1:
+                raise OrlaError(
+                    f"learner {self.learner} updates every {stride} rows; give OnlineRNN one that"
+                    " updates at each"
+                )
+        return self._loop
+
+    def _grow(self) -> None:
+        """Make the network as wide as what is known; what it has learned stays."""
+        before, self._loop = self._state, None
+        loop, dtype = self._made(), torch.float64
+        params = initial_parameters(loop.learner.architecture, [self.seed], dtype)
+        after = loop.start(params, seeds=[self.seed])
+        if before:
+            _keep(before.params, after.params)
+            _keep(before.optimizer, after.optimizer)
+            after.network = before.network
+            if _shapes(before) == _shapes(after):
+                after.learners, after.buffers = before.learners, before.buffers
+                after.step = before.step
+        self._state = after
+
+    def _vector(self, x: Row) -> Tensor:
+        """The row's features (features,); 0 where one is missing."""
+        values = torch.zeros(len(self._features), dtype=torch.float64)
+        for name, value in x.items():
+            if name in self._features and value is not None:
+                values[self._features[name]] = _number(name, value)
+        return values
+
+    @torch.no_grad()
+    def _probabilities(self, rows: Iterable[Row]) -> list[dict[Hashable, float]]:
+        network = self._made().learner.architecture
+        params, state = {n: p[0] for n, p in self._state.params.items()}, self._state.network[0]
+        found = []
+        for row in rows:
+            state = network.step(params, state, self._vector(row))
+            shares = torch.softmax(network.readout(params, state), -1).tolist()
+            found.append(dict(zip(self._classes, shares, strict=True)))
+        return found
+
+
+def _number(name: Hashable, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.inf
+    if math.isinf(number):
+        raise OrlaError(
+            f"feature {name!r} is {value!r}, no finite number; encode it, for instance by"
+            " river.preprocessing.OneHotEncoder"
+        )
+    return 0.0 if math.isnan(number) else number
+
+
+def _keep(before: Parameters, after: Parameters) -> None:
+    """Put what was learned in its place in the wider tensors (1, ...): the first of each axis."""
+    for name, value in before.items():
+        if name in after and value.dim() == after[name].dim():
+            after[name][tuple(slice(size) for size in value.shape)] = value
+
+
+def _shapes(state: State) -> list[Any]:
+    """The shapes of what a learner carries."""
+    leaves = pytree.tree_leaves((state.learners, state.buffers))
+    return [getattr(leaf, "shape", leaf) for leaf in leaves]
+
+
+def _rows(X: Any) -> Iterable[Row]:
+    if hasattr(X, "to_dict"):
+        return X.to_dict("records")
+    return [row if isinstance(row, Mapping) else dict(enumerate(row)) for row in X]

@@ -1,0 +1,91 @@
+"""River's models on the rows that networks adapt to, tested and then trained alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from river import base, dummy, forest, linear_model, multiclass, preprocessing, tree
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.probes.prequential import skipped
+from orla.provenance import cost
+from orla.schema import nearest
+from orla.tasks.river import River
+
+
+def _logistic(seed: int) -> base.Classifier:
+    one = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
+    return preprocessing.StandardScaler() | one
+
+
+# Name -> the model with River's defaults, of a seed where it draws.
+PEERS: Mapping[str, Callable[[int], base.Classifier]] = {
+    "forest": lambda seed: forest.ARFClassifier(seed=seed),
+    "tree": lambda seed: tree.HoeffdingTreeClassifier(),
+    "logistic": _logistic,
+    "no-change": lambda seed: dummy.NoChangeClassifier(),
+    "majority": lambda seed: dummy.PriorClassifier(),
+}
+
+
+def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, int]:
+    """Whether each row (rows,) was right before it was learned, and the model's bytes at the end.
+
+    Args:
+        name: A key of `PEERS`.
+        seed: Of a model that draws.
+        X, Y: Features (rows, features) as they come, and categories (rows,).
+    """
+    model, right = PEERS[name](seed), np.zeros(len(Y))
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+    with cost.work(name, len(rows)):
+        for i, (x, y) in enumerate(zip(rows, Y.tolist(), strict=True)):
+            right[i] = model.predict_one(x) == y
+            model.learn_one(x, y)
+    return right, model._raw_memory_usage
+
+
+def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
+    """Every peer that the task names for this seed: a row a window of the adapt part.
+
+    Args:
+        task: The stream's.
+        seed: Of the stream and of the models.
+        probe: The specification of the probe `prequential` that networks are measured by.
+
+    Returns:
+        Columns peer, seed, index (of the window), step (its last row, counted from 1), scored
+        (whether it counts for the mean), accuracy (%, of the window), prequential_accuracy (%, as
+        of a network), and bytes (of the model at the end).
+
+    Raises:
+        OrlaError: A peer is unknown, or as in `tasks.river.River.table`.
+    """
+    for name in task.peers:
+        if name not in PEERS:
+            raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
+    measured, (X, Y, _) = catalogue.make("probe", probe), task.table(seed)
+    frames, end = [], task.pretraining + task.adapt
+    for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
+        right, size = hits(name, seed, X[:end], Y[:end])
+        windows = task.adapt // measured.window
+        right = right[task.pretraining :][: windows * measured.window].reshape(1, windows, -1)
+        series = {"hits": right.sum(-1), "tested": np.full((1, windows), right.shape[-1])}
+        [accuracy] = measured.profile(series)["accuracy"]
+        [[mean]] = measured.summary(series).values()
+        index = np.arange(windows)
+        row = {"peer": name, "seed": seed, "index": index, "step": measured.window * (index + 1)}
+        row |= {"scored": index >= skipped(windows, measured.skip), "accuracy": accuracy}
+        frames.append(pd.DataFrame(row | {"prequential_accuracy": mean, "bytes": size}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def trial(name: str) -> np.ndarray:
+    """Which of a few hundred made-up rows a peer has right: its behaviour, for registrations."""
+    t = np.arange(300.0)
+    X = np.stack([np.sin(1.7 * t), np.cos(0.3 * t**1.5)], 1)
+    return hits(name, 0, X, (X[:, 0] + X[:, 1] * np.sin(t / 90) > 0).astype(int))[0]

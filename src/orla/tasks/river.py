@@ -1,0 +1,196 @@
+"""Tabular streams: River's generators, and tables in a file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orla.catalogue import option
+from orla.errors import OrlaError
+from orla.files import sha256
+from orla.tasks.base import Task
+from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
+
+VARIANT = "stream"
+
+
+@dataclass(frozen=True)
+class River(Task, name="river", label="{stream}", order=60):
+    """Rows of features with a class each, in their order; targets are categories.
+
+    A generator of River (Montiel et al. 2021) draws a stream a seed, or all seeds have the rows of
+    a file. Features are standardized by the rows so far, the present one among them, as by River's
+    StandardScaler before a model: x - mean over SD, 0 where the SD is 0. The learning rate is
+    chosen on the first rows that are adapted to; what is held out follows the scored stream.
+    """
+
+    stream: str = option(
+        "Hyperplane", "A generator of river.datasets.synth; with a file, what the file is called."
+    )
+    parameters: dict[str, Any] = option(
+        {}, "The generator's, by River's names; the task gives the seeds."
+    )
+    file: str | None = option(None, "A table in place of a generator: .csv with a head.")
+    sha256: str = option("", "SHA-256 of the file; another file is refused.")
+    target: str = option("class", "The file's column with the class; all others are features.")
+    seed: int = option(0, "Of all streams; seed 3 of one is another stream than seed 3 of another.")
+    drifts: list[int] = option(
+        [], "Rows of the adapt part at which a generator of other seeds follows, increasing."
+    )
+    peers: dict[str, int] = option(
+        {}, "River's models that are run beside networks, and on how many seeds each."
+    )
+    pretraining: int = option(0, "Rows that come before the adapt part; 0 for none.", least=0)
+    adapt: int = option(2000, "Rows that are learned one by one.", least=2)
+    heldout: int = option(100, "Rows that follow, scored frozen.", least=1)
+    window: int = option(100, "Rows of a window; every part is a multiple of it.", least=1)
+    chosen_on: float = option(
+        0.1,
+        "Share of the adapt part, the first rows, by which the rate is chosen.",
+        above=0,
+        most=1,
+    )
+
+    def variants(self) -> list[str]:
+        return [VARIANT]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all parts."""
+        return self.pretraining + self.adapt + self.heldout
+
+    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
+        """The episode for these seeds.
+
+        Raises:
+            OrlaError: The variant is unknown, there is no seed, a part is no whole number of
+                windows, the rate would be chosen by fewer than two, or as in `table`.
+        """
+        if variant != VARIANT or not len(seeds):
+            raise OrlaError(
+                f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and "
+                "at least one seed"
+            )
+        chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
+        for name, rows in {**vars(self), "chosen_on": chosen_on}.items():
+            if name in ("pretraining", "adapt", "heldout") and rows % self.window:
+                raise OrlaError(
+                    f'task river: "{name}" is {rows} rows, no multiple of the window of'
+                    f" {self.window}; change one of them"
+                )
+        if chosen_on < 2 * self.window:
+            raise OrlaError(
+                f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
+                " that these are two windows at least"
+            )
+        tables = [self.table(seed) for seed in (seeds if self.file is None else seeds[:1])]
+        X = np.stack([_standardized(X) for X, _, _ in tables])
+        Y = np.stack([Y for _, Y, _ in tables])
+        whole = Stream(X, Y) if self.file is None else Stream(X[0], Y[0])
+        start, end = self.pretraining, self.pretraining + self.adapt
+        label = self.part.label.format_map(vars(self))
+        simulated = self.file is None
+        return Episode(
+            pretraining=whole.part(slice(start)) if start else None,
+            adapt=whole.part(slice(start, end)),
+            heldout=whole.part(slice(end, None)),
+            selection_cut=self.adapt - self.window,
+            chosen_on=chosen_on,
+            window=self.window,
+            n_out=tables[0][2],
+            loss="cross_entropy",
+            label=label,
+            simulated=simulated,
+            dataset={"name": self.part.name, "simulated": simulated, "label": label}
+            | {"source": self._source()},
+        )
+
+    def table(self, seed: int, rows: int | None = None) -> tuple[np.ndarray, np.ndarray, int]:
+        """Features (rows, features) as they come, categories (rows,), and how many there are.
+
+        Args:
+            seed: Of the stream; a file has none.
+            rows: How many; all by default.
+
+        Raises:
+            OrlaError: River is not installed, or has no such generator or parameter; the file is
+                missing, another one, or has too few rows, no such column, or no numbers.
+        """
+        rows = rows or self.rows
+        if self.file is not None:
+            return self._read(rows)
+        ends = [self.pretraining + row for row in self.drifts] + [self.rows]
+        drawn, classes = [], 0
+        for concept, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
+            generator, classes = self._generator(seed, concept)
+            drawn += generator.take(min(end, rows) - begin) if begin < rows else []
+        try:
+            X = np.array([list(x.values()) for x, _ in drawn], dtype=np.float64)
+        except ValueError as error:
+            raise OrlaError(f"task river: {self.stream}: {error}; take another stream") from None
+        return X, np.array([y for _, y in drawn], dtype=np.int64), classes
+
+    def _generator(self, seed: int, concept: int) -> tuple[Any, int]:
+        from orla.streams import synth  # River is an extra
+
+        found = getattr(synth, self.stream, None)
+        if found is None:
+            raise OrlaError(f"task river: river.datasets.synth has no {self.stream}; name another")
+        key = (int.from_bytes(b"river"), self.seed, concept)
+        numbers = np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint32)
+        names = [
+            n for n in ("seed", "seed_model", "seed_sample") if n in signature(found).parameters
+        ]
+        try:
+            made = found(**self.parameters, **dict(zip(names, map(int, numbers), strict=False)))
+        except (TypeError, ValueError) as error:
+            raise OrlaError(f"task river: {self.stream}: {error}; correct parameters") from None
+        return made, made.n_classes
+
+    def _read(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
+        path, place = Path(self.file), f"task river: {self.file}"
+        if not path.is_file():
+            raise OrlaError(f"{place}: no such file; give the path of {self.stream} as file")
+        if (found := sha256(path)) != self.sha256:
+            raise OrlaError(
+                f"{place} has the SHA-256 {found}, not {self.sha256 or 'any given'}; get the file"
+                " that is meant, or give its sha256"
+            )
+        frame = pd.read_csv(path, nrows=self.rows)
+        if len(frame) < self.rows or self.target not in frame:
+            raise OrlaError(
+                f"{place} has {len(frame)} rows and the columns {', '.join(map(str, frame))};"
+                f" {self.rows} rows are asked for, and the target {self.target}"
+            )
+        Y, classes = pd.factorize(frame.pop(self.target), sort=True)
+        try:
+            X = frame.to_numpy(dtype=np.float64)
+        except ValueError as error:
+            raise OrlaError(f"{place}: {error}; leave out columns that are no numbers") from None
+        return X[:rows], Y[:rows].astype(np.int64), len(classes)
+
+    def _source(self) -> str:
+        if self.file is not None:
+            return f"{self.stream} (SHA-256: {self.sha256[:12]})"
+        from orla.streams import RIVER
+
+        given = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
+        return f"River {RIVER}, {self.stream}({given})"
+
+
+def _standardized(X: np.ndarray) -> np.ndarray:
+    """Each feature by the mean and SD of the rows up to its own."""
+    X = X - X[0]  # so that squares do not lose digits
+    count = np.arange(1, len(X) + 1)[:, None]
+    mean = np.cumsum(X, 0) / count
+    variance = np.cumsum(X * X, 0) / count - mean * mean
+    sd = np.sqrt(np.maximum(variance, 0.0))
+    return np.divide(X - mean, sd, out=np.zeros_like(X), where=sd > 1e-9)

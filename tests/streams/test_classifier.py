@@ -1,0 +1,158 @@
+"""The classifier: River's conventions, a step by autograd, and what comes and goes in a stream."""
+
+import importlib
+import pickle
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from river import checks, preprocessing
+
+from orla.errors import OrlaError
+from orla.streams import OnlineRNN
+
+SKLEARN = types.ModuleType("sklearn")  # imported by the checks, and not used for classifiers
+SKLEARN.datasets = types.ModuleType("sklearn.datasets")
+LONG = "check_bounded_memory_growth"
+
+
+def rows(count, features=3, classes=2, seed=0):
+    draws = np.random.default_rng(seed)
+    X = draws.normal(size=(count, features))
+    Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int) + (X[:, 2] > 1) * (classes - 2)
+    return [({f"f{i}": v for i, v in enumerate(x)}, f"c{y}") for x, y in zip(X, Y, strict=True)]
+
+
+def learned(pairs, **options):
+    model = OnlineRNN(hidden=4, **options)
+    for x, y in pairs:
+        model.learn_one(x, y)
+    return model
+
+
+def probabilities(model, pairs):
+    return [model.predict_proba_one(x) for x, _ in pairs]
+
+
+@pytest.fixture
+def sklearn(monkeypatch):
+    for name, module in (("sklearn", SKLEARN), ("sklearn.datasets", SKLEARN.datasets)):
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_rivers_checks_pass(sklearn, long):
+    model, run = OnlineRNN(hidden=2), 0
+    for check in checks.yield_checks(model):
+        if (check.__name__ == LONG) is long:
+            check(model.clone())
+            run += 1
+    assert run >= (3 if long else 40) and not model._unit_test_skips()
+
+
+def test_a_row_is_a_step_of_immediate_derivatives_by_autograd():
+    known, new = rows(6), rows(5, seed=1)
+    model = learned(known, optimizer="sgd", learning_rate=0.1)
+    params = {n: p[0].clone().requires_grad_() for n, p in model._state.params.items()}
+    h = model._state.network[0].clone()
+    for x, y in new:
+        inputs = torch.tensor([x[name] for name in model._features], dtype=torch.float64)
+        h = torch.tanh(params["W_ih"] @ inputs + params["W_hh"] @ h.detach() + params["b_h"])
+        logits = params["W_out"] @ h + params["b_out"]
+        expected = dict(zip(model._classes, torch.softmax(logits, 0).tolist(), strict=True))
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+        loss = -torch.log_softmax(logits, 0)[model._classes[y]]
+        for p, g in zip(params.values(), torch.autograd.grad(loss, params.values()), strict=True):
+            p.data -= 0.1 * g
+        model.learn_one(x, y)
+    for name, p in params.items():
+        torch.testing.assert_close(model._state.params[name][0], p.detach(), rtol=0, atol=1e-12)
+
+
+def test_predictions_change_nothing_and_seeds_decide():
+    pairs, ahead = rows(8), rows(3, seed=2)
+    model, same, other = (learned(pairs, seed=seed) for seed in (0, 0, 1))
+    before = pickle.dumps(model)
+    first = probabilities(model, ahead)
+    model.predict([x for x, _ in ahead])
+    assert pickle.dumps(model) == before
+    assert first == probabilities(same, ahead) == probabilities(pickle.loads(before), ahead)
+    assert first != probabilities(other, ahead)
+    plain = OnlineRNN()
+    assert plain.predict_proba_one({"a": 1.0}) == {} and plain.predict_one({"a": 1.0}) is None
+
+
+def test_batches_are_rows_one_after_another():
+    pairs = rows(8)
+    X, y = pd.DataFrame([x for x, _ in pairs]), [label for _, label in pairs]
+    one, table = learned(pairs), OnlineRNN(hidden=4).partial_fit(X, y)
+    numbered = OnlineRNN(hidden=4).partial_fit(X.to_numpy(), y)
+    ahead = rows(4, seed=3)
+    assert probabilities(one, ahead) == probabilities(table, ahead)
+    assert one.predict([x for x, _ in ahead])[0] == one.predict_one(ahead[0][0])
+    values = np.array([list(x.values()) for x, _ in ahead])
+    assert list(numbered.predict(values)) == list(
+        table.predict(pd.DataFrame([x for x, _ in ahead]))
+    )
+    # The state runs through the rows: a row alone is predicted otherwise than after others.
+    assert one._probabilities([x for x, _ in ahead])[3] != one.predict_proba_one(ahead[3][0])
+
+
+@pytest.mark.parametrize("learner", ["immediate", "rtrl", "uoro"])
+def test_features_and_classes_come_and_go(learner):
+    model = learned(rows(5), learner=learner)
+    old = {name: p.clone() for name, p in model._state.params.items()}
+    x, y = rows(1, seed=5)[0]
+    for lacking in ({"f0": None}, {"f0": float("nan")}, {"unknown": 9.0, "f0": 0.0}):
+        given = {k: v for k, v in x.items() if k != "f0"}
+        assert model.predict_proba_one(given | lacking) == model.predict_proba_one(given)
+    model.learning_rate = 0.0  # so that what is new is seen alone
+    model.learn_one(x | {"new": 1.0}, "another")
+    assert {*model.predict_proba_one(x)} == {"c0", "c1", "another"}
+    for name, p in model._state.params.items():
+        assert torch.equal(p[tuple(slice(s) for s in old[name].shape)], old[name])
+    assert model._state.params["W_ih"].shape[-1] == 4
+    assert model._state.step == (6 if learner == "immediate" else 1)  # of what is carried
+    assert model._state.params["W_ih"][0, :, 3].abs().min() > 0
+    model.learning_rate = 0.01
+    model.learn_one(x, y)
+    assert not torch.equal(model._state.params["W_ih"][..., :3], old["W_ih"])
+
+
+def test_it_stands_in_a_pipeline_and_learns():
+    model = preprocessing.StandardScaler() | OnlineRNN(hidden=8, learning_rate=0.01)
+    right = []
+    for x, y in rows(300):
+        right.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    assert np.mean(right[150:]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "x", "said"),
+    [
+        ({}, {"a": "red"}, "no finite number"),
+        ({}, {"a": float("inf")}, "no finite number"),
+        ({"learner": "tbptt-20-20"}, {"a": 1.0}, "updates every 20 rows"),
+        ({"learner": "nothing"}, {"a": 1.0}, "unknown"),
+    ],
+)
+def test_what_it_refuses(options, x, said):
+    with pytest.raises(OrlaError, match=said) as error:
+        OnlineRNN(**options).learn_one(x, 1)
+    assert "\n" not in str(error.value)
+
+
+def test_it_predicts_nothing_before_it_has_learned():
+    with pytest.raises(OrlaError, match="call partial_fit"):
+        OnlineRNN().predict([{"a": 1.0}])
+
+
+def test_a_missing_extra_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.delitem(sys.modules, "orla.streams")
+    with pytest.raises(OrlaError, match=r"pip install 'orla\[streams\]'"):
+        importlib.import_module("orla.streams")

@@ -1,0 +1,104 @@
+"""River's models beside networks: their hits by hand, in windows, and as columns of models."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import linear_model, multiclass, preprocessing, tree
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.provenance import cost
+from orla.results.peers import joined
+from orla.streams import peers, speed
+from orla.study.keys import KEYS
+
+PROBE = {"kind": "prequential", "window": 50, "skip": 0.25}
+
+
+def task(**options):
+    small = {"kind": "river", "seed": 9, "pretraining": 50, "adapt": 200, "heldout": 50}
+    return catalogue.make("task", small | {"window": 50, "chosen_on": 0.5} | options)
+
+
+def by_hand(name, X, Y):
+    """Right or not, of models that River's own classes make here once more."""
+    one = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
+    models = {
+        "tree": tree.HoeffdingTreeClassifier(),
+        "logistic": preprocessing.StandardScaler() | one,
+    }
+    right = []
+    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
+        row = {i: float(v) for i, v in enumerate(x)}
+        if name == "no-change":
+            guess = Y[t - 1] if t else None
+        elif name == "majority":
+            guess = max(sorted(set(Y[:t]), key=list(Y).index), key=list(Y[:t]).count, default=None)
+        else:
+            guess = models[name].predict_one(row)
+            models[name].learn_one(row, int(y))
+        right.append(guess == y)
+    return np.array(right)
+
+
+def test_accuracies_are_those_of_the_rows_that_count():
+    given = task(peers={"tree": 2, "logistic": 1, "no-change": 1, "majority": 1})
+    found, (X, Y, _) = peers.beside(given, 0, PROBE), given.table(0)
+    assert list(found["peer"].unique()) == ["tree", "logistic", "no-change", "majority"]
+    for name, rows in found.groupby("peer"):
+        windows = 100 * by_hand(name, X[:250], Y[:250])[50:].reshape(4, 50).mean(1)
+        np.testing.assert_allclose(rows["accuracy"], windows)
+        assert rows["scored"].tolist() == [False, True, True, True]
+        assert rows["step"].tolist() == [50, 100, 150, 200]
+        assert rows["prequential_accuracy"].unique() == pytest.approx(windows[1:].mean())
+    assert list(peers.beside(given, 1, PROBE)["peer"].unique()) == ["tree"]
+
+
+def test_a_forest_follows_its_seed():
+    X, Y, _ = task().table(0)
+    first, again, other = (peers.hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+
+
+def test_an_unknown_peer_is_refused():
+    with pytest.raises(OrlaError, match='"peers" has wood; '):
+        peers.beside(task(peers={"wood": 1}), 0, PROBE)
+
+
+def test_models_have_the_accuracy_of_their_stream():
+    models = pd.DataFrame({"task": ["a", "a", "a", "b"], "seed": [0, 1, 0, 0], "x": range(4)})
+    beside = pd.DataFrame({"task": ["a", "a", "a"], "seed": [0, 0, 1], "index": [0, 1, 0]})
+    beside = beside.assign(peer="forest", prequential_accuracy=[80.0, 80.0, 70.0])
+    wide = joined(models, beside)
+    assert wide["forest_accuracy"].fillna(-1).tolist() == [80, 70, 80, -1]
+    assert wide["x"].tolist() == [0, 1, 2, 3]
+
+
+def test_time_is_that_of_the_cost_files_and_memory_is_counted(tmp_path):
+    path = str(tmp_path / "t.parquet")
+    held = {"cpu_by_phase_s": {"tree": 2.0, "learners": 3.0}, "steps": {"tree": 4, "learners": 6}}
+    with pytest.raises(OrlaError, match="cost file is missing"):
+        speed.microseconds([path], "tree")
+    (tmp_path / "t.parquet.cost.json").write_text(json.dumps(held))
+    beside = pd.DataFrame({"task": "a", "peer": "tree", "seed": [0, 0, 1], "bytes": [10, 10, 30]})
+    [row] = speed.of_peers({path: "a"}, beside).to_dict("records")
+    assert row == {"task": "a", "peer": "tree", "bytes": 20.0, "us": 5e5}
+    keys = dict.fromkeys(KEYS, "") | {"precision": "float64"}
+    job = {"network": {"kind": "rnn", "hidden": 4}, "learner": "immediate", "optimizer": "adam"}
+    river = {"kind": "river", "stream": "Hyperplane", "adapt": 200, "heldout": 100}
+    [row] = speed.of_networks({path: [(river, job | {"keys": keys})]}).to_dict("records")
+    parameters = 4 * 10 + 4 * 4 + 4 + 2 * 4 + 2
+    assert row["us"] == 5e5
+    # Adam holds two numbers a parameter and the two corrections.
+    assert row["bytes"] == pytest.approx(8 * 3 * parameters, abs=64)
+
+
+def test_rows_are_counted_with_their_model(monkeypatch):
+    spent = []
+    monkeypatch.setattr(
+        cost, "work", lambda name, rows: spent.append((name, rows)) or cost.phase(name)
+    )
+    peers.hits("majority", 0, np.zeros((3, 1)), np.zeros(3, int))
+    assert spent == [("majority", 3)]

@@ -1,0 +1,86 @@
+"""River's streams and tables in files as tasks: against River, and by hand."""
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import preprocessing
+from river.datasets import synth
+
+from orla import catalogue
+from orla.errors import OrlaError
+
+SMALL = {"kind": "river", "seed": 9, "adapt": 400, "heldout": 20, "window": 20}
+
+
+def task(**options):
+    return catalogue.make("task", SMALL | options)
+
+
+def test_rows_are_rivers_standardized_by_the_rows_so_far():
+    river = task(pretraining=40, parameters={"mag_change": 0.01})
+    X, Y, classes = river.table(3)
+    numbers = np.random.SeedSequence(3, spawn_key=(int.from_bytes(b"river"), 9, 0))
+    seed = int(numbers.generate_state(2, np.uint32)[0])
+    drawn = list(synth.Hyperplane(seed=seed, mag_change=0.01).take(460))
+    assert np.array_equal(X, [list(x.values()) for x, _ in drawn])
+    assert np.array_equal(Y, [y for _, y in drawn]) and classes == 2
+    assert np.array_equal(river.table(3, 50)[0], X[:50])
+    episode, scaler = river.episode("stream", [3, 4]), preprocessing.StandardScaler()
+    scaled = []
+    for x, _ in drawn:
+        scaler.learn_one(x)
+        scaled.append(list(scaler.transform_one(x).values()))
+    parts = [getattr(episode, name).X[0] for name in ("pretraining", "adapt", "heldout")]
+    np.testing.assert_allclose(np.concatenate(parts), scaled, atol=1e-9)
+    assert not np.array_equal(*episode.adapt.X)  # each seed has its own
+    assert (episode.chosen_on, episode.window, len(episode.adapt)) == (40, 20, 400)
+
+
+def test_an_abrupt_drift_is_another_concept_from_its_row_on():
+    plain, drifting = task().table(0)[:2], task(drifts=[100, 250]).table(0)[:2]
+    for steady, changed in zip(plain, drifting, strict=True):
+        assert np.array_equal(steady[:100], changed[:100])
+    assert not np.array_equal(plain[0][100:200], drifting[0][100:200])
+    assert not np.array_equal(drifting[0][100:200], drifting[0][250:350])
+    two = task(stream="RandomRBFDrift", parameters={"n_classes": 5, "change_speed": 0.01})
+    assert two.table(0)[2] == 5
+    assert not np.array_equal(task(seed=8).table(0)[0], plain[0])
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "rows.csv"
+    frame = pd.DataFrame({"a": np.arange(420.0), "b": 1, "class": np.tile(["UP", "DOWN"], 210)})
+    frame.to_csv(path, index=False)
+    return {"file": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def test_a_file_is_one_stream_for_all_seeds(file):
+    episode = task(stream="Rows", **file).episode("stream", [0, 1])
+    assert not episode.adapt.own and not episode.simulated and episode.label == "Rows"
+    assert list(episode.adapt.Y[:3]) == [1, 0, 1]  # classes are sorted
+    assert episode.adapt.X[0, 0] == 0 and not episode.adapt.X[:, 1].any()  # one value: no SD
+
+
+def test_what_it_refuses(file):
+    other = file | {"sha256": "0" * 64}
+    for options, said in (
+        (other, f"has the SHA-256 {file['sha256']}"),
+        (file | {"adapt": 500}, "420 rows"),
+        (file | {"target": "label"}, "the target label"),
+        (file | {"target": "a"}, "no numbers|could not convert"),
+        ({"file": "nowhere.csv"}, "no such file"),
+        ({"stream": "Nothing"}, "has no Nothing"),
+        ({"parameters": {"nothing": 1}}, "nothing"),
+        ({"adapt": 410}, "no multiple of the window"),
+        ({"adapt": 200}, "two windows at least"),
+    ):
+        with pytest.raises(OrlaError, match=said) as error:
+            task(**options).episode("stream", [0])
+        assert "\n" not in str(error.value), options
+    with pytest.raises(OrlaError, match="at least one seed"):
+        task().episode("shift", [0])
+    assert replace(task(), adapt=420).rows == 440

@@ -1,0 +1,26 @@
+"""Join River's models on all streams, and what a row took: of these, and of the networks."""
+
+import pandas as pd
+
+from orla.jobs import job
+from orla.provenance import collect, merge
+from orla.provenance.tables import read_table, write_table
+from orla.streams import speed
+
+params, output = snakemake.params, snakemake.output
+with job(snakemake.log[0], output[0], plugins=params.plugins):
+    tables = {path: read_table(path) for path in snakemake.input.peers}
+    given = {path: table.attrs["provenance"] for path, table in tables.items()}
+    source = merge.merged(given, allow_mixed=params.allow_mixed)
+    named = zip(tables.values(), params.tasks, strict=True)
+    peers = pd.concat([table.assign(task=task) for table, task in named], ignore_index=True)
+    write_table(peers, output.peers, source, tables)
+    taken = pd.concat(
+        [
+            speed.of_peers(dict(zip(tables, params.tasks, strict=True)), peers),
+            speed.of_networks(dict(zip(snakemake.input.adapted, params.jobs, strict=True))),
+        ],
+        ignore_index=True,
+    )
+    own = collect.collect("orla.streams.speed", config={"tasks": params.tasks})
+    write_table(taken, output.speed, own, [*tables, *snakemake.input.adapted])

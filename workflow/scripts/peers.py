@@ -1,0 +1,16 @@
+"""Run River's models on one stream, a seed of it."""
+
+from orla import catalogue
+from orla.jobs import job
+from orla.provenance import collect
+from orla.provenance.tables import write_table
+
+params, output = snakemake.params, snakemake.output.table
+with job(snakemake.log[0], output, plugins=params.plugins):
+    from orla.streams import RIVER, peers
+
+    seed, task = int(snakemake.wildcards.seed), catalogue.make("task", params.task)
+    config = {"task": params.task, "probe": params.probe}
+    source = collect.collect("orla.streams.peers", config=config, seeds=[seed])
+    source["versions"]["river"] = RIVER
+    write_table(peers.beside(task, seed, params.probe), output, source)
