@@ -58,6 +58,10 @@ CHAPTERS = {
         "Tasks, learners, architectures",
         "Whether what holds for one task, network and optimizer holds for others.",
     ),
+    "precision": Chapter(
+        "Numbers and instructions",
+        "What the numbers' format and the processor's instructions do to a gap and to its rates.",
+    ),
     "rates": Chapter(
         "Learning rates",
         "How much hangs on the rate, and what choosing it on the held-out part would add.",
