@@ -210,9 +210,7 @@ def run_of(
         networks=started(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
-        batch_models=memory.batch_models(
-            loop, most, dtype, torch.device(device).type
-        ),
+        batch_models=memory.batch_models(loop, most, dtype, torch.device(device).type),
         device=device,
         shared=baseline,
     )
