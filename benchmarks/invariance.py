@@ -48,7 +48,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "float32: AVX-2": _NARROW | {"instructions": "avx2"},
     "float32: no AVX": _NARROW | {"instructions": "default"},
     "float32: uncompiled": _NARROW | {"compile": False},
-    "float32: batches of one": _NARROW | {"seeds": [0]},
 }
 # Networks of learners that do not take every one.
 _NETWORKS = {"diagonal": "lru", "d_rtrl": "lru"}

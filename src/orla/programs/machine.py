@@ -14,15 +14,12 @@ from orla.errors import OrlaError
 
 _VARIABLES = ("MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
 # Instruction set as PyTorch names it -> flags of a processor that has it, values of the variables
-# above, and the architecture that compilers make code for.
-_SETS: dict[str, tuple[set[str], tuple[str, str, str], str]] = {
+# above, and what compilers are told after -march=.
+_512 = {f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl")}
+_SETS: dict[str, tuple[set[str], tuple[str, ...], str]] = {
     "default": (set(), ("SSE4_2", "SSE41", "Nehalem"), "x86-64-v2"),
     "avx2": ({"avx2", "fma"}, ("AVX2", "AVX2", "Haswell"), "x86-64-v3"),
-    "avx512": (
-        {f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl")},
-        ("AVX512", "AVX512_CORE", "SkylakeX"),
-        "x86-64-v4",
-    ),
+    "avx512": (_512, ("AVX512", "AVX512_CORE", "SkylakeX"), "x86-64-v4"),
 }
 _FLAGS = Path("/proc/cpuinfo")
 
@@ -32,20 +29,14 @@ def ask(instructions: str | None) -> None:
 
     PyTorch takes another one unchecked, and ends the process at the first such instruction.
     """
-    if instructions and _SETS[instructions][0] <= _flags(instructions):
+    flags, values, _ = _SETS.get(instructions, (set(), (), ""))
+    if values and not (_FLAGS.exists() and flags - {*_FLAGS.read_text().split()}):
         os.environ["ATEN_CPU_CAPABILITY"] = instructions
-        os.environ.update(zip(_VARIABLES, _SETS[instructions][1], strict=True))
-
-
-def _flags(instructions: str) -> set[str]:
-    try:
-        return {*_FLAGS.read_text().split()}
-    except OSError:
-        return _SETS[instructions][0]
+        os.environ.update(zip(_VARIABLES, values, strict=True))
 
 
 def march(instructions: str) -> str | None:
-    """What the C++ compiler is told after -march= for an instruction set; None for no other."""
+    """What the C++ compiler is told for an instruction set; None for one that is not known."""
     return _SETS[instructions][2] if instructions in _SETS else None
 
 
@@ -64,20 +55,14 @@ def require(compute: Mapping[str, Any]) -> None:
     from orla.programs import compiling
 
     asked, threads = compute["instructions"], compute["threads"]
-    used = torch.backends.cpu.get_cpu_capability().lower()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    used, given = torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads()
+    given = min(given, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else given)
     if asked and used != asked:
-        raise OrlaError(
-            f'config: "numerics" asks for the instruction set {asked}, and PyTorch uses {used} '
-            "here; run it on a machine that has it, or take it out"
-        )
-    if threads != torch.get_num_threads() or threads > cores:
-        raise OrlaError(
-            f'config: "numerics" asks for {threads} threads, and this job has '
-            f"{min(cores, torch.get_num_threads())}; give it as many (--cores), or ask for fewer"
-        )
-    if compute["compile"] != compiling.enabled():
-        raise OrlaError(
-            'config: "numerics" asks for compiled loops, and they run uncompiled here; install '
-            "g++, or set compile: false"
-        )
+        fault, mend = f"the instruction set {asked}", f"PyTorch uses {used}; take another machine"
+    elif threads != given:
+        fault, mend = f"{threads} threads", f"this job has {given}; give it as many (--cores)"
+    elif compute["compile"] != compiling.enabled():
+        fault, mend = "compiled loops", "they run uncompiled; install g++"
+    else:
+        return
+    raise OrlaError(f'config: "numerics" asks for {fault}, and here {mend}, or ask for less')

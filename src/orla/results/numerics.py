@@ -10,7 +10,7 @@ import pandas as pd
 from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END
-from orla.results.grids import Key, Side
+from orla.results.grids import Side
 from orla.results.summary import ends
 from orla.statistics.means import moments
 from orla.study.keys import SETTING
@@ -55,31 +55,25 @@ class Numerics(Statistic, name="numerics"):
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
 
-    def _row(self, one: Contrast, rates: Contrast) -> Key:
+    def _row(self, one: Contrast, rates: Contrast) -> list[object]:
         chosen = [float(side.grid.rates[side.marked]) for side in rates.sides]
-        sides = [_at(side, rate) for side, rate in zip(one.sides, chosen, strict=True)]
-        recovery = [side.at_marked(AT_END.recovery) for side in sides]
-        gap = moments(recovery[0] - recovery[1] if one.full.has_meaning else [])
-        pairs = zip(sides, one.sides, strict=True)
-        numbers = (
-            *chosen,
-            sum(side.marked != own.marked for side, own in pairs),
-            *(gap.n, gap.mean, *gap.interval()),
-            *(moments(values).mean for values in recovery),
-        )
+        own = [float(side.grid.rates[side.marked]) for side in one.sides]
+        full, immediate = map(_recovery, one.sides, chosen)
+        gap = moments(full - immediate if one.full.has_meaning else [])
         key = one.key | {"choice": one.key["estimand"], "rates_of": rates.key["precision"]}
-        names = list(self.columns)
-        return {n: key[n] for n in names if n in key} | dict(
-            zip(names[-len(numbers) :], numbers, strict=True)
-        )
+        numbers = [
+            *chosen,
+            int((~np.isclose(chosen, own, atol=0)).sum()),
+            gap.n,
+            gap.mean,
+            *gap.interval(),
+        ]
+        numbers += [moments(full).mean, moments(immediate).mean]
+        return [key[name] for name in self.columns if name in key] + numbers
 
 
-def _at(side: Side, rate: float) -> Side:
-    """A condition at another rate; one that was not tried has no values, in a place of its own."""
-    if len(near := np.flatnonzero(np.isclose(side.grid.rates, rate))):
-        return replace(side, marked=int(near[0]))
-    wider = {
-        name: np.pad(values, ((0, 0), (0, 1)), constant_values=np.nan)
-        for name, values in side.grid.values.items()
-    }
-    return replace(side, grid=replace(side.grid, values=wider), marked=len(side.grid.rates))
+def _recovery(side: Side, rate: float) -> np.ndarray:
+    """Recovery (seeds,) at a rate; NaN where it was not tried."""
+    near = np.flatnonzero(np.isclose(side.grid.rates, rate, atol=0))
+    there = side.values(AT_END.recovery)
+    return there[:, near[0]] if len(near) else np.full(len(there), np.nan)

@@ -274,16 +274,8 @@ def _check_assumed(plan: Plan) -> None:
 
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAMED = {
-    *SECTIONS.values(),
-    "numerics",
-    "quantities",
-    "pairs",
-    "comparisons",
-    "grids",
-    "splits",
-    "of",
-}
+_NAMED = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
+_NAMED |= {*SECTIONS.values()}
 
 
 def settled(config: Mapping[str, Any]) -> dict[str, Any]:
