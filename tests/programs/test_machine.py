@@ -5,7 +5,9 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
@@ -66,3 +68,15 @@ def test_a_job_that_is_not_what_was_asked_is_refused(asked, said):
     machine.require({name: value for name, value in asked.items() if name != "instructions"})
     with pytest.raises(OrlaError, match=said):
         machine.require(COMPUTE | asked)
+
+
+def test_the_page_tells_what_was_measured_and_the_claims_hold():
+    page = Path(__file__).parents[2] / "docs/reliability.md"
+    sys.path.append(str(page.parents[1]))
+    from benchmarks import invariance, measure
+
+    assert invariance.tables() in page.read_text(encoding="utf-8"), "run the benchmark invariance"
+    rows = pd.read_csv(measure.RESULTS / "invariance.csv")
+    same = rows.groupby("what", sort=False)["same_bits"].all()
+    assert same["another process":"other seeds in the batch"].all() and len(same) > 12
+    assert not same[["no AVX", "uncompiled", "float32 in place of float64", "catalogue"]].any()
