@@ -25,8 +25,8 @@ TABLES = {
     "learners": "cosine",
     "measured": "mean",
 }
-# Rows of what a config names, and of decoders beside networks: they have tests of their own.
-ELSEWHERE = {"quantities", "quantity_pairs", "baselines", "footprints"}
+# Rows of what a config names, of precisions and of decoders beside networks: they have own tests.
+ELSEWHERE = {"quantities", "quantity_pairs", "baselines", "footprints", "numerics"}
 RESAMPLED_CHOICE = ["estimates", "over_pairs"]
 CHOSEN = ("selected", "selected_on_test")
 WITHOUT_DRAWS = ["seed_gaps", "multiverse", "learners", "measured", *RESAMPLED_CHOICE]

@@ -116,7 +116,14 @@ conditions.0.tasks: [lorenz] -> "~": lorenz is a kind; give it a name under task
 conditions.0.networks: [rn] -> "~" cannot be "rn"; the nearest is "rnn"
 conditions.0.learners: [tbptt-200] -> "~": learner "tbptt-200" is unknown; the nearest is "tbptt"
 conditions.0.optimizers: [lers] -> "~": optimizer "lers" is unknown; the nearest is "lars"
-conditions.0.precisions: [float46] -> "~[0]" cannot be "float46"; the nearest is "float64"
+conditions.0.precisions: [float46] -> "~" cannot be "float46"; the nearest is "float64"
+conditions.0.precisions: [narrow] -> "~" cannot be "narrow"; there are "float64", "float32"
+numerics.float32: {precision: float32} -> "~" is a format too; give another name
+numerics.fresh: {precision: float32} -> "~" is the name of a part (start) too; give another
+numerics.match-norm: {precision: float32} -> "~" is the name of a part (intervention) too
+numerics.narrow: {precision: float32, instructions: sse} -> "~.instructions" cannot be "sse"
+numerics.narrow: {compile: false} -> "~.precision" is missing; add it
+statistics.rates_of: float32 -> "~" cannot be "float32"
 conditions.0.splits: [80-2] -> "~" cannot be "80-2" for recordings; the nearest is "80-20"
 conditions.0.interventions: [match_norm] -> "~": intervention ... nearest is "match-norm"
 conditions.0.interventions: [match-norm] -> no default for "observer"; ... "interventions"

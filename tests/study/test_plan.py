@@ -297,3 +297,26 @@ def test_exact_learners_of_many_seeds_are_jobs_of_their_own():
     assert learners == [["rtrl"], ["immediate"]]
     light = plan(heavy | {"seeds": 2})
     assert [[c.learner for c in part.conditions] for part in light.parts] == [["immediate", "rtrl"]]
+
+
+NUMERICS = {"narrow": {"precision": "float32", "instructions": "avx2", "threads": 2}}
+COMPUTE = {"threads": 1, "device": "cpu", "compile": True, "batch_models": 5}
+
+
+def test_a_numeric_configuration_is_a_precision_with_a_place_and_a_job_of_its_own():
+    block = BLOCK | {"precisions": ["float64", "narrow"]}
+    both = plan(block, numerics=NUMERICS, compute=COMPUTE)
+    first, second = (c for c in both.conditions if c.split == "80-20" and c.learner == "rtrl")
+    assert second.path == f"{first.path}/narrow" and second.networks.endswith("/small/narrow")
+    assert both.compute("narrow") == COMPUTE | {"threads": 2, "instructions": "avx2"}
+    job = both.job(second)
+    assert job.pop("format") == "float32" and job["keys"].pop("precision") == "narrow"
+    plain = plan(BLOCK, compute=COMPUTE)
+    # With the section, or without: what names a format alone is planned as before it.
+    for one in (both, plain):
+        assert one.compute("float64") == COMPUTE and one.format("float64") == {}
+        assert "format" not in one.job(first)
+    assert both.job(first) == plain.job(first)
+    assert job == {**(same := plain.job(first)), "keys": job["keys"]}
+    assert job["keys"] | {"precision": "float64"} == same["keys"]
+    assert {p.path for p in plain.parts} == {p.path for p in both.parts if "narrow" not in p.path}

@@ -80,8 +80,8 @@ def test_no_two_studies_write_into_one_folder():
 
 
 def test_every_key_of_the_schema_outside_parts_has_a_default():
-    # Instances and quantities are named by those who want some.
-    named_by_users = {*SECTIONS.values(), "quantities"}
+    # Instances, numerics and quantities are named by those who want some.
+    named_by_users = {*SECTIONS.values(), "numerics", "quantities"}
     own = [name for name in SCHEMA["properties"] if name not in named_by_users]
     named = {
         path for path, _ in walk({"properties": {name: SCHEMA["properties"][name] for name in own}})
@@ -93,7 +93,7 @@ def test_every_key_of_the_schema_outside_parts_has_a_default():
     of_blocks = ("precisions", "interventions", "starts", "observers", "probes")
     optional = {"plugins", *(f"conditions.[].{name}" for name in of_blocks)}
     optional |= {f"pretraining.of.*.{field.name}" for field in fields(Pretraining)}
-    optional |= {"pretraining.optimizer", "pretraining.frozen"}
+    optional |= {"pretraining.optimizer", "pretraining.frozen", "statistics.rates_of"}
     assert named - given == optional
 
 

@@ -505,3 +505,24 @@ def test_a_changed_registration_is_refused(study):
     with study.appended(path.relative_to(study.folder), "# a second thought\n"):
         line = study.refused(f"{RESULTS}/verdicts.parquet", "--forcerun", "verdict")
     assert path.name in line and "differs from its last amendment" in line
+
+
+def test_a_numeric_configuration_runs_as_it_asks_or_not_at_all(copy):
+    [block] = copy.config["conditions"]
+    block = block | {"learners": ["immediate"], "optimizers": ["sgd"]}
+    narrow = {"precision": "float32", "instructions": "default"}
+    wide = {"precision": "float64", "threads": 64}
+    precisions = ["float64", "narrow", "wide"]
+    changes = {"numerics": {"narrow": narrow, "wide": wide}, "horizons": {"tasks": []}}
+    copy.changed(**changes, conditions=[block | {"precisions": precisions}])
+    part = PART.replace("float64", "{}")
+    assert copy.adapted(f"{RESULTS}/{part.format('narrow')}.parquet") == {
+        f"{SWEEP.partition('sweeps/')[2].replace('adam', 'sgd')}/narrow"
+    }
+    table = read_table(copy.folder / f"{RESULTS}/{part.format('narrow')}.parquet")
+    networks = copy.folder / f"{RESULTS}/recordings/pretraining/rnn/narrow.parquet"
+    for found in (table, read_table(networks)):
+        assert found.attrs["provenance"]["cpu_capability"] == "DEFAULT"
+    plain = read_table(copy.folder / f"{RESULTS}/{PART}.parquet")
+    assert plain.attrs["provenance"]["cpu_capability"] != "DEFAULT"
+    assert "64 threads" in copy.refused(f"{RESULTS}/{part.format('wide')}.parquet")

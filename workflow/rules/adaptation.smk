@@ -43,7 +43,7 @@ rule pretrain:
         curves="<results>/{domain}/pretraining/{network}/{precision}.parquet",
     log:
         "<logs>/{domain}/pretraining/{network}/{precision}.log",
-    threads: COMPUTE["threads"]
+    threads: threads_of
     resources:
         mem_mb=4000,
     params:
@@ -51,7 +51,7 @@ rule pretrain:
         episodes=seeds_of,
         pretraining=pretraining_of,
         networks=lambda w, output: output.networks,
-        compute=COMPUTE,
+        compute=compute_of,
         plugins=PLUGINS,
         code=pretraining_code,
     message:
@@ -72,7 +72,7 @@ rule adapt:
         "<logs>/{domain}/adaptation/{network}/{precision}/{part}.log",
     # The longest jobs start first: a run would otherwise end with one of them alone.
     priority: 1
-    threads: COMPUTE["threads"]
+    threads: threads_of
     resources:
         mem_mb=adaptation_mb,
     params:
@@ -82,7 +82,7 @@ rule adapt:
         networks=lambda w: f"{RESULTS}/{w.domain}/pretraining/{w.network}/{w.precision}.safetensors",
         jobs=lambda w: [PLAN.job(c) for c in part_of(w).conditions],
         paths=lambda w: [f"{RESULTS}/{c.path}" for c in part_of(w).conditions],
-        compute=COMPUTE,
+        compute=compute_of,
         plugins=PLUGINS,
         code=adaptation_code,
     message:

@@ -95,7 +95,7 @@ wildcard_constraints:
     a="[^/+]+",
     b="[^/+]+",
     network="[^/]+",
-    precision="float[0-9]+",
+    precision="[^/]+",
     part="[^/]+",
 
 

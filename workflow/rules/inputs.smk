@@ -39,8 +39,9 @@ for part in PLAN.parts:
 
 # One condition for each loop that is compiled: of a task, network, learner, optimizer and so on.
 LOOP_OF = ("task", "architecture", "learner", "optimizer", "precision", "intervention")
+# Those of other numerics are compiled in the jobs that run them, whose processes are set up for it.
 COMPILED = {}
-for condition in CONDITIONS:
+for condition in (c for c in CONDITIONS if PLAN.compute(c.precision) == COMPUTE):
     loop = [getattr(condition, name) for name in (*LOOP_OF, "observers", "probes")]
     COMPILED.setdefault(str(loop), condition)
 
@@ -79,7 +80,17 @@ def pretraining_of(w):
         "split": started[0].split,
         "settings": PLAN.pretraining(w.network),
         "parts": PLAN.pretrained_by(w.network),
+        **PLAN.format(w.precision),
     }
+
+
+def compute_of(w):
+    """The settings of computation of a job."""
+    return PLAN.compute(w.precision)
+
+
+def threads_of(w):
+    return compute_of(w)["threads"]
 
 
 # Of every condition of the study its place in the config; of every stream its most seeds.
@@ -127,7 +138,7 @@ def adaptation_mb(w, attempt):
                 PLAN.job(c),
                 n_in=inputs,
                 n_out=inputs,
-                models=COMPUTE["batch_models"],
+                models=compute_of(w)["batch_models"],
                 **({} if w.domain in PAIRS else {"steps": steps_of(c), "own_streams": c.seeds}),
             )
             for c in part_of(w).conditions

@@ -1,14 +1,19 @@
 """Pretrain one network a seed, and adapt every seed of a part's conditions at every rate."""
 
+from orla.programs import machine
+
+params, compute, output = snakemake.params, snakemake.params.compute, snakemake.output
+machine.ask(compute.get("instructions"))
+
 from orla.jobs import job
 from orla.programs import compiling
 from orla.study import adaptation
 
-params, compute, output = snakemake.params, snakemake.params.compute, snakemake.output
 with job(snakemake.log[0], output[0], plugins=params.plugins):
     device = compiling.configure(
         compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
     )
+    machine.require(compute)
     episodes = adaptation.Episodes(params.task, snakemake.input.get("streams"), params.episodes)
     networks = snakemake.input.get("networks")
     if networks is None and params.pretraining:

@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from orla import files
-from orla.programs import sources, store, torch_private
+from orla.programs import machine, sources, store, torch_private
 from orla.programs.scan import traced
 
 Program = Callable[..., Any]
@@ -65,6 +65,8 @@ def package(graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file:
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
         exported = torch.export.export(graph, leaves)
         options = {"cpp.threads": 1, "compile_threads": 1}
+        if march := machine.march(instruction_set()[0]):
+            options["cpp.march"] = march
         torch._inductor.aoti_compile_and_package(
             exported, package_path=str(file), inductor_configs=options
         )

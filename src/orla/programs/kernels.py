@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from orla.programs import compiling, store
+from orla.programs import compiling, machine, store
 from orla.programs import kept as programs
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
@@ -40,7 +40,6 @@ _FLAGS = [
     *("-fno-trapping-math", "-fno-signed-zeros", "-fmath-errno", "-fexcess-precision=fast"),
     *("-Wno-unknown-pragmas", "-ffp-contract=fast", "-ftree-loop-vectorize"),
 ]
-_INSTRUCTIONS = {"avx2": ["-mavx2", "-mfma"], "default": []}
 
 
 @functools.cache
@@ -54,8 +53,8 @@ def _library() -> ctypes.CDLL | None:
 
 
 def _command() -> list[str]:
-    instructions = _INSTRUCTIONS.get(programs.instruction_set()[0], ["-march=native"])
-    return [str(compiling.compiler()), *_FLAGS, *instructions]
+    march = machine.march(programs.instruction_set()[0]) or "native"
+    return [str(compiling.compiler()), *_FLAGS, f"-march={march}"]
 
 
 def place() -> Path:

@@ -63,6 +63,10 @@ CHAPTERS = {
         "Whether networks that learn row by row are a match for River's models, and whether "
         "recurrence helps there at all.",
     ),
+    "precision": Chapter(
+        "Numbers and instructions",
+        "What the numbers' format and the processor's instructions do to a gap and to its rates.",
+    ),
     "rates": Chapter(
         "Learning rates",
         "How much hangs on the rate, and what choosing it on the held-out part would add.",

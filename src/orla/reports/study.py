@@ -50,6 +50,8 @@ class StudyFacts(PartNames):
         main: the comparison that a figure of one comparison shows.
         pretraining: network -> steps of the window that it is pretrained with.
         passes: network -> passes over the pretraining part, at most.
+        rates_of: the precision whose chosen rates are carried over to others.
+        formats: precision -> floating-point format, of numeric configurations.
     """
 
     name: str
@@ -65,6 +67,8 @@ class StudyFacts(PartNames):
     main: str = PAPERS
     pretraining: Mapping[str, int] = field(default_factory=dict)
     passes: Mapping[str, int] = field(default_factory=dict)
+    rates_of: str = Settings.rates_of
+    formats: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> StudyFacts:
@@ -95,6 +99,8 @@ class StudyFacts(PartNames):
             papers_task=config["registrations"]["assume"]["task"] or "",
             comparisons=settings.comparisons,
             main=settings.main,
+            rates_of=settings.rates_of,
+            formats={name: of["precision"] for name, of in config.get("numerics", {}).items()},
             # A task's options are data, which no reader wants beside its name.
             instances={
                 kind: config.get(section, {})
@@ -113,6 +119,10 @@ class StudyFacts(PartNames):
                 for task, spec in tasks.items()
             },
         )
+
+    def format(self, precision: str) -> str:
+        """The floating-point format of a precision."""
+        return self.formats.get(precision, precision)
 
     def pretrained(self, network: str) -> str:
         """How a network was pretrained; "" where all of the study's were so, or it is not known."""

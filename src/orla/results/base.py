@@ -41,6 +41,7 @@ class Settings:
         resamples, seed: of the bootstrap.
         comparisons: name -> comparison.
         main: the comparison of tables that have one alone.
+        rates_of: the precision whose chosen rates are carried over to others.
         quantities: name -> its entry in the config.
     """
 
@@ -51,6 +52,7 @@ class Settings:
     seed: int = 0
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = "paper"
+    rates_of: str = "float64"
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

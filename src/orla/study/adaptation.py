@@ -79,9 +79,10 @@ def write_networks(
     """Pretrain one network a seed, and write the networks and their learning curves (.parquet).
 
     Args:
-        asked: ``network`` (specification), ``name``, ``precision``, ``seeds``, ``split`` (any of
-            the stream's: all have one pretraining part), ``settings`` of pretraining, and ``parts``
-            of the catalogue that it depends on, as (kind, name).
+        asked: ``network`` (specification), ``name``, ``precision`` with its ``format`` where that
+            is another name, ``seeds``, ``split`` (any of the stream's: all have one pretraining
+            part), ``settings`` of pretraining, and ``parts`` of the catalogue that it depends on,
+            as (kind, name).
         episodes: The stream's.
         path: The safetensors file; one of the same pretraining that stands there is left.
         compute: The config's settings of computation.
@@ -113,7 +114,7 @@ def write_networks(
             range(asked["seeds"]),
             Pretraining(**asked["settings"]),
             catalogue.make("loss", episode.loss),
-            PRECISIONS[asked["precision"]],
+            PRECISIONS[asked.get("format") or asked["precision"]],
             device,
             compute["batch_models"],
         )

@@ -13,6 +13,7 @@ from orla.study import rates
 from orla.study.config_schema import config_schema
 from orla.study.declared import Declared, declared
 from orla.study.fitting import check_fit
+from orla.study.keys import FORMATS
 from orla.study.plan import SECTIONS, Plan, listed
 from orla.study.quantities import SCORES, quantity_of
 from orla.study.seeds import from_locks
@@ -42,6 +43,7 @@ def checked(given: Mapping[str, Any]) -> Plan:
     tasks = from_locks(_with_sources(config["tasks"], parts))
     plan = Plan(config | {"tasks": tasks}, parts)
     _check_sessions(tasks)
+    _check_numerics(plan)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):
@@ -99,6 +101,19 @@ def _check_sessions(tasks: Mapping[str, Any]) -> None:
                         f"{nearest(session, files)}; name its file, or, where the pair is not "
                         f"yours, leave it out with {name}: null"
                     )
+
+
+def _check_numerics(plan: Plan) -> None:
+    """Refuse a name that would stand in a condition's path for something else."""
+    taken = dict.fromkeys(FORMATS, "a format")
+    for kind in ("intervention", "start"):
+        names = [*plan.declared[kind], *plan.config.get(SECTIONS[kind], {})]
+        taken |= dict.fromkeys(names, f"the name of a part ({kind})")
+    for name in plan.config.get("numerics", {}):
+        if name in taken:
+            raise OrlaError(f'config: "numerics.{name}" is {taken[name]} too; give another name')
+    run = dict.fromkeys(c.precision for c in plan.conditions)
+    listed("statistics.rates_of", plan.config["statistics"].get("rates_of", *[*run][:1]), run)
 
 
 def _with_sources(tasks: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
@@ -267,7 +282,8 @@ def _check_assumed(plan: Plan) -> None:
 
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAMED = {*SECTIONS.values(), "quantities", "pairs", "comparisons", "grids", "splits", "of"}
+_NAMED = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
+_NAMED |= {*SECTIONS.values()}
 
 
 def settled(config: Mapping[str, Any]) -> dict[str, Any]:

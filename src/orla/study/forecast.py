@@ -120,7 +120,7 @@ class Forecast:
 
     def part_mb(self, conditions: Sequence[Condition]) -> float:
         """Megabytes of a job of adaptation, without the compiler that runs beside it."""
-        most = self.plan.config["compute"]["batch_models"]
+        most = self.plan.compute(conditions[0].precision)["batch_models"]
         asked = (
             job_mb(self.plan.job(c), n_in=_INPUTS, n_out=2, models=most, steps=max(self.parts(c)))
             for c in conditions
@@ -135,6 +135,7 @@ class Forecast:
 
     def programs(self, conditions: Iterable[Condition]) -> float:
         """CPU seconds to compile the loops of conditions, where none is kept."""
+        conditions = [c for c in conditions if self.plan.compute(c.precision)["compile"]]
         of = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
         forward = {key[:3] for key in of}
         apart = {key[:4] for key in of if self.plan.cadence(key[4]) == "window"}

@@ -6,12 +6,15 @@ KEYS: dict[str, str] = {
     "architecture": "Network, as the config names it.",
     "learner": "Learner, as the config names it.",
     "optimizer": "Optimizer.",
-    "precision": "Floating-point format of the networks.",
+    "precision": "Floating-point format of the networks, or a numeric configuration of the config.",
     "split": "Variant of the episode, such as the split of a recording.",
     "intervention": 'What is done to the gradient before the optimizer; "none" for nothing.',
     "start": 'Where adaptation begins: "pretrained", or the name of another start.',
 }
 """Column -> what it holds, for a condition."""
+
+FORMATS = ("float64", "float32")
+"""Floating-point formats: precisions that need no numeric configuration."""
 
 DEFAULTS: dict[str, str] = {"intervention": "none", "start": "pretrained"}
 """What a condition has where a config or a registration says nothing; titles leave it out."""

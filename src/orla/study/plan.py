@@ -17,7 +17,7 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.study.condition import SILENT, Condition, Part, chain, parted
 from orla.study.declared import Declared
-from orla.study.keys import KEYS, peer_column
+from orla.study.keys import FORMATS, KEYS, peer_column
 
 # Kind of part -> the section of a config that names instances of it.
 SECTIONS = {
@@ -222,6 +222,8 @@ class Plan:
             for name in block.get(key, ()) if key not in ("tasks", "networks") else ():
                 for one in chain(name) if key == "interventions" else (name,):
                     self.check(kind, one, f"{place}.{key}")
+        for name in block.get("precisions", ()):
+            listed(f"{place}.precisions", name, [*FORMATS, *self.config.get("numerics", {})])
         for task, split in product(block["tasks"], block["splits"]):
             listed(f"{place}.splits", split, self.variants(task), f" for {task}")
 
@@ -259,6 +261,21 @@ class Plan:
         fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
         return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
 
+    def numerics(self, precision: str) -> dict[str, Any]:
+        """What a numeric configuration of the config asks for; {} for a format alone."""
+        return dict(self.config.get("numerics", {}).get(precision, {}))
+
+    def compute(self, precision: str) -> dict[str, Any]:
+        """The settings of computation; of a numeric configuration with "instructions", and held."""
+        named = self.numerics(precision)
+        more = {"instructions": None, **named} if named else {}
+        return self.config["compute"] | {k: v for k, v in more.items() if k != "precision"}
+
+    def format(self, precision: str) -> dict[str, str]:
+        """{"format": that of a numeric configuration's networks}; {} for a format alone."""
+        named = self.numerics(precision)
+        return {"format": named["precision"]} if named else {}
+
     def pretraining(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""
         settings = dict(self.config["pretraining"])
@@ -292,6 +309,7 @@ class Plan:
             "growth": self.config["grid_growth"],
             "horizons": self.horizons(c),
             "stable_windows": self.config["stable_windows"],
+            **self.format(c.precision),
         }
 
 

@@ -208,8 +208,8 @@ def run_of(
     loss = catalogue.make("loss", episode.loss)
     loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
     architecture, seeds = loop.learner.architecture, range(job["seeds"])
+    dtype = PRECISIONS[job.get("format") or job["keys"]["precision"]]
     if networks is None:
-        dtype = PRECISIONS[job["keys"]["precision"]]
         networks = initial_parameters(architecture, seeds, dtype)
     start = catalogue.make("start", job["start"])
     return ConditionRun(
@@ -217,9 +217,7 @@ def run_of(
         networks=started(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
-        batch_models=memory.batch_models(
-            loop, most, PRECISIONS[job["keys"]["precision"]], torch.device(device).type
-        ),
+        batch_models=memory.batch_models(loop, most, dtype, torch.device(device).type),
         device=device,
         shared=baseline,
     )

@@ -1,0 +1,68 @@
+"""What a process is held to of the machine: its instruction set and threads.
+
+Nothing here loads PyTorch or NumPy, whose libraries choose their instructions as they are loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from orla.errors import OrlaError
+
+_VARIABLES = ("MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
+# Instruction set as PyTorch names it -> flags of a processor that has it, values of the variables
+# above, and what compilers are told after -march=.
+_512 = {f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl")}
+_SETS: dict[str, tuple[set[str], tuple[str, ...], str]] = {
+    "default": (set(), ("SSE4_2", "SSE41", "Nehalem"), "x86-64-v2"),
+    "avx2": ({"avx2", "fma"}, ("AVX2", "AVX2", "Haswell"), "x86-64-v3"),
+    "avx512": (_512, ("AVX512", "AVX512_CORE", "SkylakeX"), "x86-64-v4"),
+}
+_FLAGS = Path("/proc/cpuinfo")
+
+
+def ask(instructions: str | None) -> None:
+    """Hold what this process loads later to an instruction set that the machine has; None to none.
+
+    PyTorch takes another one unchecked, and ends the process at the first such instruction.
+    """
+    flags, values, _ = _SETS.get(instructions, (set(), (), ""))
+    if values and not (_FLAGS.exists() and flags - {*_FLAGS.read_text().split()}):
+        os.environ["ATEN_CPU_CAPABILITY"] = instructions
+        os.environ.update(zip(_VARIABLES, values, strict=True))
+
+
+def march(instructions: str) -> str | None:
+    """What the C++ compiler is told for an instruction set; None for one that is not known."""
+    return _SETS[instructions][2] if instructions in _SETS else None
+
+
+def require(compute: Mapping[str, Any]) -> None:
+    """Refuse settings of a numeric configuration (`Plan.compute`) that this process does not keep.
+
+    It is to be called when compilation and threads are set; a config's own settings pass.
+
+    Raises:
+        OrlaError: The instruction set, the threads or the compilation are others.
+    """
+    if "instructions" not in compute:
+        return
+    import torch
+
+    from orla.programs import compiling
+
+    asked, threads = compute["instructions"], compute["threads"]
+    used, given = torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads()
+    given = min(given, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else given)
+    if asked and used != asked:
+        fault, mend = f"the instruction set {asked}", f"PyTorch uses {used}; take another machine"
+    elif threads != given:
+        fault, mend = f"{threads} threads", f"this job has {given}; give it as many (--cores)"
+    elif compute["compile"] != compiling.enabled():
+        fault, mend = "compiled loops", "they run uncompiled; install g++"
+    else:
+        return
+    raise OrlaError(f'config: "numerics" asks for {fault}, and here {mend}, or ask for less')

@@ -1,0 +1,137 @@
+"""Tables of numeric configurations: gaps at rates carried over, at each one's own, and flips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pandas as pd
+
+from orla.reports.cells import Row, called, cell, value
+from orla.reports.numbers import count, estimate, rate, span
+from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.shared import twin
+from orla.study.keys import FORMATS
+
+
+class PrecisionGrid(
+    Table, name="precision_grid", label="Gaps by precision, at one precision's rates",
+    chapter="precision", order=10, needs=("numerics",), paper="precision_grid",
+):  # fmt: skip
+    """A panel a condition and optimizer: a line a precision, their range, and the paper's."""
+
+    says = (
+        "both learners at the rates that {} chose. Flips: learners, of the two, for which a "
+        "precision chooses another rate"
+    )
+    empty = False
+    layout: ClassVar = {"size": "scriptsize"}
+    cells = (
+        value("Precision", "precision", str, align="l"),
+        value("full", "learning_rate_full", rate, "Rate"),
+        value("immediate", "learning_rate_immediate", rate, "Rate"),
+        value("Flips", "n_flipped", count),
+        cell("Gap (pp)", lambda line: _gap(line.row)),
+        value("n", "n_seeds", count),
+    )
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        return (
+            f"Gap of held-out recovery, {study.words(study.main)}, by precision: "
+            f"{self.says.format(study.rates_of)}. Range: smallest to largest gap. Brackets: 95 % t "
+            "interval over seeds of one pair; n: seeds."
+        )
+
+    def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = numerics[numerics["choice"] == "rolling"].convert_dtypes()
+        return rows[rows["rates_of"] == self.at(rows, study)]
+
+    def at(self, rows: pd.DataFrame, study: StudyFacts) -> pd.Series | str:
+        """The precision whose rates they are."""
+        return study.rates_of
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        theirs = load().table(self.part.more["paper"])
+        for title, keys, group in study.groups(rows, "optimizer", without="precision"):
+            blank = dict.fromkeys(group, pd.NA) | keys
+            same = {name: keys[name] for name in ("architecture", "optimizer", "split")}
+            lines = group.to_dict("records")
+            for name in FORMATS:
+                gaps = group.loc[group["precision"].map(study.format) == name, "gap_pp"]
+                if len(gaps) > 1:
+                    what = {"precision": f"range, {name}", "text": span(gaps, signed=True)}
+                    lines.append(blank | what)
+            for row in theirs if study.paper(keys, study.main) else ():
+                if same.items() <= row.items():
+                    run = load().document["configurations"][row["configuration"]].split(", ")
+                    where = ", ".join(word for word in run if "rate" not in word)
+                    lines.append(blank | {"precision": f"paper: {where}", "gap_pp": row["gap_pp"]})
+            yield title, lines
+
+
+def _gap(row: Row) -> str:
+    if not pd.isna(row["n_seeds"]) and not row["n_seeds"]:
+        return "not tried" if row["n_flipped"] else "diverged"
+    ends = (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"])
+    return row.get("text") or estimate(*ends, signed=True)
+
+
+class PrecisionLocalBest(
+    PrecisionGrid, name="precision_local_best", label="Gaps by precision, at each one's own rates",
+    chapter="precision", order=20, needs=("numerics",), paper="precision_best",
+):  # fmt: skip
+    """The same at the rates that each precision chooses itself."""
+
+    says = "both learners at the rates that each precision chose itself"
+    cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
+
+    def at(self, rows: pd.DataFrame, study: StudyFacts) -> pd.Series | str:
+        return rows["precision"]
+
+
+class PrecisionFlips(
+    Table, name="precision_flips", label="Rates that the precision flips",
+    chapter="precision", order=30, needs=("numerics",),
+):  # fmt: skip
+    """A panel a condition and choice of the rate, a line an optimizer."""
+
+    says = (
+        "Choices of a rate, of every other precision and both learners, that differ from those of "
+        "the precision whose rates are carried over; by how much (absolute) the gap at own rates "
+        "then differs from that at rates carried over; and how far apart all precisions' gaps are."
+    )
+    empty = False
+    cells = (
+        called("optimizer"),
+        cell("Flips", lambda line: "{n_flipped} of {n_choices}".format_map(line.row)),
+        value("mean", "mean_change_pp", group="Change of the gap (pp)"),
+        value("largest", "largest_change_pp", group="Change of the gap (pp)"),
+        value("carried over", "span_carried_pp", group="Apart (pp), at rates"),
+        value("of their own", "span_own_pp", group="Apart (pp), at rates"),
+    )
+
+    def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        words = {"rolling": "rates by rolling origins", "tail": "rates by one freezing"}
+        return numerics.assign(choice=numerics["choice"].map(words))
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, keys, group in study.groups(rows, "choice", without="precision"):
+            by = study.arrange(group).groupby("optimizer", sort=False)
+            yield title, [keys | {"optimizer": name} | _flips(one, study) for name, one in by]
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return twin(contents.records, contents.rows.iloc[:0], study)
+
+
+def _flips(rows: pd.DataFrame, study: StudyFacts) -> Row:
+    carried = rows[rows["rates_of"] == study.rates_of].set_index("precision")
+    own = rows[rows["rates_of"] == rows["precision"]].set_index("precision")
+    flipped = carried["n_flipped"].drop(study.rates_of, errors="ignore")
+    change = (own["gap_pp"] - carried["gap_pp"])[flipped.index[flipped > 0]].abs()
+    numbers = {"n_flipped": int(flipped.sum()), "n_choices": 2 * len(flipped)}
+    numbers |= {"mean_change_pp": change.mean(), "largest_change_pp": change.max()}
+    for name, of in (("carried", carried["gap_pp"]), ("own", own["gap_pp"])):
+        numbers[f"span_{name}_pp"] = of.max() - of.min()
+    return numbers
