@@ -99,8 +99,8 @@ class PrecisionFlips(
 
     says = (
         "Choices of a rate, of every other precision and both learners, that differ from those of "
-        "the precision whose rates are carried over; by how much (absolute) the gap at own rates "
-        "then differs from that at rates carried over; and how far apart all precisions' gaps are."
+        "the precision whose rates are carried over; and by how much (absolute) the gap at own "
+        "rates then differs from that at rates carried over."
     )
     empty = False
     cells = (
@@ -108,8 +108,6 @@ class PrecisionFlips(
         cell("Flips", lambda line: "{n_flipped} of {n_choices}".format_map(line.row)),
         value("mean", "mean_change_pp", group="Change of the gap (pp)"),
         value("largest", "largest_change_pp", group="Change of the gap (pp)"),
-        value("carried over", "span_carried_pp", group="Apart (pp), at rates"),
-        value("of their own", "span_own_pp", group="Apart (pp), at rates"),
     )
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -131,7 +129,4 @@ def _flips(rows: pd.DataFrame, study: StudyFacts) -> Row:
     flipped = carried["n_flipped"].drop(study.rates_of, errors="ignore")
     change = (own["gap_pp"] - carried["gap_pp"])[flipped.index[flipped > 0]].abs()
     numbers = {"n_flipped": int(flipped.sum()), "n_choices": 2 * len(flipped)}
-    numbers |= {"mean_change_pp": change.mean(), "largest_change_pp": change.max()}
-    for name, of in (("carried", carried["gap_pp"]), ("own", own["gap_pp"])):
-        numbers[f"span_{name}_pp"] = of.max() - of.min()
-    return numbers
+    return numbers | {"mean_change_pp": change.mean(), "largest_change_pp": change.max()}
