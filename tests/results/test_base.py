@@ -85,4 +85,6 @@ def test_the_studys_own_need_what_sweeps_make_and_each_other():
         "quantities": ("models",),
         "quantity_pairs": ("models",),
         "measured": ("models",),
+        "footprints": ("models",),
+        "numerics": ("models",),
     }

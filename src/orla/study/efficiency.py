@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Interpreter
 
 from orla.architectures.base import Architecture, Parameters
+from orla.programs.torch_private import graph_of
 from orla.tasks.stream import Stream
 
 MEASURES = {
@@ -54,11 +55,11 @@ def measured(network: Architecture, networks: Parameters, heldout: Stream) -> di
         networks: parameters, (seeds, ...) each.
         heldout: the stream that they run on, from the initial state.
     """
-    from torch.fx.experimental.proxy_tensor import make_fx  # takes a second
 
-    def step(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        after = network.step(params, state, x)
-        return after, network.readout(params, after)
+    def step(*leaves: Tensor) -> list[Tensor]:
+        params = dict(zip(networks, leaves, strict=False))
+        after = network.step(params, *leaves[-2:])
+        return [after, network.readout(params, after)]
 
     rows, graph = [], None
     X = torch.as_tensor(heldout.X, dtype=networks["W_out"].dtype)
@@ -67,7 +68,7 @@ def measured(network: Architecture, networks: Parameters, heldout: Stream) -> di
             params = {name: p[seed].cpu() for name, p in networks.items()}
             stream, state = X[seed] if heldout.own else X, network.initial_state(params)
             if graph is None:
-                graph = make_fx(step)(params, state, stream[0])
+                graph = graph_of(step, [*params.values(), state, stream[0]])
                 graph.graph.eliminate_dead_code()  # what only derivatives need
             rows.append(_of_one(graph, network.hidden, params, state, stream[: _BEFORE + _STEPS]))
     return {name: np.array([row[name] for row in rows], float) for name in MEASURES}
@@ -78,9 +79,9 @@ def _of_one(
 ) -> dict[str, float]:
     counter, silent, first = _Counter(graph), 0, min(_BEFORE, len(X) - 1)
     for x in X[:first]:
-        state, _ = graph(params, state, x)
+        state, _ = graph(*params.values(), state, x)
     for x in X[first:]:
-        state, _ = counter.run(params, state, x)
+        state, _ = counter.run(*params.values(), state, x)
         silent += int((state[:hidden] == 0).sum())
     steps, weights = len(X) - first, [p for name, p in params.items() if name != "b_out"]
     zeros = sum(int((p == 0).sum()) for p in weights)
