@@ -312,6 +312,9 @@ def rows(given):
     """Cells of each harm."""
     for harm in HARMS:
         here = [t for t in given if t.harm == harm]
+        if not here:
+            yield harm, "not run", "–", "–", "–"
+            continue
         by_hand = Counter(command for t in here for command in t.by_hand)
         told = ", ".join(f"`{command}` ({n} of {len(here)})" for command, n in by_hand.items())
         partial = sum(t.partial for t in here)
