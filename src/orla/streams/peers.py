@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from river import base, dummy, forest, linear_model, multiclass, preprocessing, tree
 
-from orla import catalogue
+from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.probes.prequential import skipped
 from orla.provenance import cost
@@ -43,7 +43,8 @@ def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray
     model, right = PEERS[name](seed), np.zeros(len(Y))
     rows = [dict(enumerate(row)) for row in X.tolist()]
     with cost.work(name, len(rows)):
-        for i, (x, y) in enumerate(zip(rows, Y.tolist(), strict=True)):
+        shown = progress.bar(rows, f"{name}, seed {seed}", "row")
+        for i, (x, y) in enumerate(zip(shown, Y.tolist(), strict=True)):
             right[i] = model.predict_one(x) == y
             model.learn_one(x, y)
     return right, model._raw_memory_usage
