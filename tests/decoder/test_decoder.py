@@ -145,6 +145,14 @@ def test_the_command_writes_a_decoder(study, capsys):
     Decoder.load("mine.safetensors")
 
 
+def test_a_decoder_is_adapted_by_the_numeric_configuration_of_its_condition(study, monkeypatch):
+    plain = study.plan.config["compute"]
+    asked = {"float64": plain | {"instructions": "avx1024"}}
+    monkeypatch.setattr(type(study.plan), "compute", lambda plan, precision: asked[precision])
+    with pytest.raises(OrlaError, match='"numerics" asks for the instruction set avx1024'):
+        study.write()
+
+
 def test_what_is_no_decoder_is_refused(study):
     decoder = study.write()
     with pytest.raises(OrlaError, match=r"observations are \(1, 6\), not \(1, 12\)"):

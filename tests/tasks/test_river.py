@@ -65,13 +65,16 @@ def test_a_file_is_one_stream_for_all_seeds(file):
     assert episode.adapt.X[0, 0] == 0 and not episode.adapt.X[:, 1].any()  # one value: no SD
 
 
-def test_what_it_refuses(file):
+def test_what_it_refuses(file, tmp_path):
     other = file | {"sha256": "0" * 64}
+    (ragged := tmp_path / "ragged.csv").write_text("a,class\n1,2\n1,2,3\n")
+    digest = hashlib.sha256(ragged.read_bytes()).hexdigest()
     for options, said in (
         (other, f"has the SHA-256 {file['sha256']}"),
         (file | {"adapt": 500}, "420 rows"),
         (file | {"target": "label"}, "the target label"),
         (file | {"target": "a"}, "no numbers|could not convert"),
+        ({"file": str(ragged), "sha256": digest}, "cannot be read as a table .*; give a .csv"),
         ({"file": "nowhere.csv"}, "no such file"),
         ({"stream": "Nothing"}, "has no Nothing"),
         ({"parameters": {"nothing": 1}}, "nothing"),

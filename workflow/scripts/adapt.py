@@ -6,14 +6,10 @@ params, compute, output = snakemake.params, snakemake.params.compute, snakemake.
 machine.ask(compute.get("instructions"))
 
 from orla.jobs import job
-from orla.programs import compiling
 from orla.study import adaptation
 
 with job(snakemake.log[0], output[0], plugins=params.plugins):
-    device = compiling.configure(
-        compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
-    )
-    machine.require(compute)
+    device = machine.configure(compute, snakemake.threads)
     episodes = adaptation.Episodes(params.task, snakemake.input.get("streams"), params.episodes)
     networks = snakemake.input.get("networks")
     if networks is None and params.pretraining:

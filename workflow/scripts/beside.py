@@ -17,8 +17,8 @@ with job(snakemake.log[0], output[0], plugins=params.plugins):
     write_table(peers, output.peers, source, tables)
     taken = pd.concat(
         [
-            speed.of_peers(dict(zip(tables, params.tasks, strict=True)), peers),
-            speed.of_networks(dict(zip(snakemake.input.adapted, params.jobs, strict=True))),
+            speed.peer_speeds(dict(zip(tables, params.tasks, strict=True)), peers),
+            speed.network_speeds(dict(zip(snakemake.input.adapted, params.jobs, strict=True))),
         ],
         ignore_index=True,
     )

@@ -1,7 +1,7 @@
 """Make up studies of one world: pretrain and adapt all of their networks."""
 
 from orla.jobs import job
-from orla.programs import compiling
+from orla.programs import machine
 from orla.provenance import collect
 from orla.provenance.tables import write_table
 from orla.truth import studies
@@ -9,9 +9,7 @@ from orla.truth import studies
 params, world, output = snakemake.params, snakemake.wildcards.world, snakemake.output.models
 with job(snakemake.log[0], output):
     truth, compute = params.truth, params.compute
-    compiling.configure(
-        compile=compute["compile"], threads=snakemake.threads, device=compute["device"]
-    )
+    machine.configure(compute, snakemake.threads)
     numbers = range(truth["studies"])
     models = studies.models(world, numbers, truth["pairs"], truth["seeds"], truth["steps"])
     config = {"truth": dict(truth), "compute": dict(compute)}

@@ -10,7 +10,7 @@ from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.decoder import Decoder
 from orla.errors import OrlaError
-from orla.programs import compiling
+from orla.programs import machine
 from orla.provenance import collect, networks
 from orla.provenance.tables import read_table
 from orla.schema import nearest
@@ -99,10 +99,8 @@ def _file(plan: Plan, condition: Condition) -> Path:
 
 
 def _run(plan: Plan, condition: Condition) -> ConditionRun:
-    job, compute, task = plan.job(condition), plan.config["compute"], condition.domain
-    device = compiling.configure(
-        compile=compute["compile"], threads=compute["threads"], device=compute["device"]
-    )
+    job, compute, task = plan.job(condition), plan.compute(condition.precision), condition.domain
+    device = machine.configure(compute, compute["threads"])
     episodes = Episodes(plan.task_settings(task), str(_file(plan, condition)), condition.seeds)
     trained = None
     if plan.takes_pretrained(condition):

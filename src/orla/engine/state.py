@@ -15,6 +15,12 @@ from orla.learners.base import Carry
 
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
+
+def dtype_of(precision: str, form: str | None = None) -> torch.dtype:
+    """Of a precision; `form` is the format of a numeric configuration, which has another name."""
+    return PRECISIONS[form or precision]
+
+
 # Steps whose random numbers are drawn at once, so that the numbers of a step do not depend on
 # where a run was stopped.
 DRAWN_TOGETHER = 200

@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orla.errors import OrlaError
+
+if TYPE_CHECKING:
+    import torch
 
 _VARIABLES = ("MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
 # Instruction set as PyTorch names it -> flags of a processor that has it, values of the variables
@@ -38,6 +41,21 @@ def ask(instructions: str | None) -> None:
 def march(instructions: str) -> str | None:
     """What the C++ compiler is told for an instruction set; None for one that is not known."""
     return _SETS[instructions][2] if instructions in _SETS else None
+
+
+def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
+    """Set this process's compilation, threads and device as `compute` says; the device.
+
+    Raises:
+        OrlaError: As in `require`, or `orla.programs.compiling.configure`.
+    """
+    from orla.programs import compiling
+
+    device = compiling.configure(
+        compile=compute["compile"], threads=threads, device=compute["device"]
+    )
+    require(compute)
+    return device
 
 
 def require(compute: Mapping[str, Any]) -> None:

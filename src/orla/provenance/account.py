@@ -26,11 +26,12 @@ def costs(*folders: str | Path, since: float = 0.0) -> Iterator[dict[str, Any]]:
     """
     for folder in folders:
         for file in sorted(Path(folder).rglob("*.cost.json")):
-            if file.stat().st_mtime >= since and (cost := _read(file)):
+            if file.stat().st_mtime >= since and (cost := read(file)):
                 yield cost
 
 
-def _read(file: Path) -> dict[str, Any] | None:
+def read(file: Path) -> dict[str, Any] | None:
+    """What a cost file holds; None of one that is missing, damaged, or older than CPU seconds."""
     try:
         cost = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

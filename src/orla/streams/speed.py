@@ -5,7 +5,6 @@ It is measured while the study runs, so it differs between runs, and no verdict 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,8 +15,9 @@ import pandas as pd
 from orla import catalogue
 from orla.engine.loop import loop_of
 from orla.engine.memory import one_model
-from orla.engine.state import PRECISIONS
+from orla.engine.state import dtype_of
 from orla.errors import OrlaError
+from orla.provenance import account
 
 # A network, its optimizer's state, and what a learner carries; tapes last as long as a row.
 _HELD = ("params", "optimizer", "carry", "buffers")
@@ -31,16 +31,15 @@ def microseconds(results: Iterable[str], phase: str) -> float:
     """
     spent: Counter[str] = Counter()
     for result in results:
-        file = Path(f"{result}.cost.json")
-        if not file.is_file():
+        cost = account.read(Path(f"{result}.cost.json"))
+        if cost is None:
             raise OrlaError(f"{result}: its cost file is missing; delete the result and run again")
-        cost = json.loads(file.read_text(encoding="utf-8"))
         spent["s"] += cost["cpu_by_phase_s"].get(phase, 0.0)
         spent["rows"] += cost["steps"].get(phase, 0)
     return 1e6 * spent["s"] / spent["rows"] if spent["rows"] else float("nan")
 
 
-def of_peers(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
+def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
     """A row a task and peer: microseconds, and bytes at the end, means over seeds.
 
     Args:
@@ -53,7 +52,7 @@ def of_peers(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
     return table.assign(us=[*map(microseconds, here, table["peer"])])
 
 
-def of_networks(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
+def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
     """A row a condition: the mean microseconds of all models of its job, and bytes.
 
     Args:
@@ -64,7 +63,7 @@ def of_networks(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) ->
     for path, (task, job) in ((path, one) for path, jobs in files.items() for one in jobs):
         X, _, classes = catalogue.make("task", task).table(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-        size = one_model(loop, PRECISIONS[job["keys"]["precision"]])
+        size = one_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
         taken = {"us": microseconds([path], "learners"), "bytes": sum(size[n] for n in _HELD)}
         rows.append(job["keys"] | taken)
     return pd.DataFrame(rows)

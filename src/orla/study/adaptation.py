@@ -18,7 +18,7 @@ import torch
 
 from orla import catalogue
 from orla.engine.network import network_of
-from orla.engine.state import PRECISIONS
+from orla.engine.state import dtype_of
 from orla.errors import OrlaError
 from orla.programs.store import say
 from orla.provenance import collect, cost, digest, merge, networks
@@ -114,7 +114,7 @@ def write_networks(
             range(asked["seeds"]),
             Pretraining(**asked["settings"]),
             catalogue.make("loss", episode.loss),
-            PRECISIONS[asked.get("format") or asked["precision"]],
+            dtype_of(asked["precision"], asked.get("format")),
             device,
             compute["batch_models"],
         )

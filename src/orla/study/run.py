@@ -17,7 +17,7 @@ from orla.architectures.base import Parameters
 from orla.engine import memory
 from orla.engine.forward import outputs_of
 from orla.engine.loop import Loop, Moments, loop_of
-from orla.engine.state import PRECISIONS
+from orla.engine.state import dtype_of
 from orla.losses.base import Loss
 from orla.programs import compiling
 from orla.provenance import cost
@@ -208,7 +208,7 @@ def run_of(
     loss = catalogue.make("loss", episode.loss)
     loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
     architecture, seeds = loop.learner.architecture, range(job["seeds"])
-    dtype = PRECISIONS[job.get("format") or job["keys"]["precision"]]
+    dtype = dtype_of(job["keys"]["precision"], job.get("format"))
     if networks is None:
         networks = initial_parameters(architecture, seeds, dtype)
     start = catalogue.make("start", job["start"])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import sha256
+from orla.files import guarded, sha256
 from orla.tasks.base import Task
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -164,7 +164,8 @@ class River(Task, name="river", label="{stream}", order=60):
                 f"{place} has the SHA-256 {found}, not {self.sha256 or 'any given'}; get the file"
                 " that is meant, or give its sha256"
             )
-        frame = pd.read_csv(path, nrows=self.rows)
+        with guarded(path, "cannot be read as a table", "give a .csv with a head"):
+            frame = pd.read_csv(path, nrows=self.rows)
         if len(frame) < self.rows or self.target not in frame:
             raise OrlaError(
                 f"{place} has {len(frame)} rows and the columns {', '.join(map(str, frame))};"
