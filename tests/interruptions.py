@@ -20,7 +20,6 @@ from running import ROOT, Study
 from tables_of_docs import write
 
 TINY = ROOT / "config/tiny.yaml"
-SEALED = (".parquet", ".npz", ".safetensors", ".tex", ".csv")
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PATIENCE_S, DAY_S = 20, 86400
@@ -212,16 +211,6 @@ def disk(folder):
         subprocess.check_call(["umount", folder])
 
 
-def contents(study):
-    """What is sealed, and the tables: path -> bytes."""
-    found = {}
-    for kind in ("results", "reports"):
-        for path in (study.folder / kind).rglob("*"):
-            if path.suffix in SEALED and not path.name.startswith("."):
-                found[path.relative_to(study.folder).as_posix()] = path.read_bytes()
-    return found
-
-
 def undisturbed(folder):
     """The contents of a study that nothing befell, and the CPU seconds of its run."""
     study = Study(folder, TINY)
@@ -229,7 +218,7 @@ def undisturbed(folder):
     running.reach(1e9)
     status, left = running.end()
     assert status == 0 and not left, running.said()
-    return contents(study), sum(running.spent.values())
+    return study.contents(), sum(running.spent.values())
 
 
 def befallen(trial, study, room, cpu_s):
@@ -272,7 +261,7 @@ def finished(given, study, expected):
     """Let a study that was disturbed by trials run to its end, and compare."""
     running = Running(study)
     status, left = running.end()
-    ours = contents(study)
+    ours = study.contents()
     names = sorted(n for n in {*ours, *expected} if ours.get(n) != expected.get(n))
     faults = [f"status {status}: {running.said()[-3000:]}"] if status else []
     faults += [f"other bits: {names}"] if names else []

@@ -12,6 +12,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 # The library too: a commit to the checkout in the middle of a test must not change a provenance.
+SEALED = (".parquet", ".npz", ".safetensors", ".tex", ".csv")
 PARTS = ["Snakefile", "config.yaml", "config", "workflow", "profiles", "prereg", "src"]
 
 
@@ -76,6 +77,15 @@ class Study:
             timeout=1800,
         )
         return done.returncode, done.stdout
+
+    def contents(self):
+        """What is sealed, and the tables: path -> bytes."""
+        paths = (p for kind in ("results", "reports") for p in (self.folder / kind).rglob("*"))
+        return {
+            path.relative_to(self.folder).as_posix(): path.read_bytes()
+            for path in paths
+            if path.suffix in SEALED and not path.name.startswith(".")
+        }
 
     def made(self, *targets):
         """Run until the targets are there."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-import yaml
 from running import ROOT, Study
 
 from cluster.slurm import Cluster, missing
@@ -21,10 +20,8 @@ pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=f"no Slurm: {missing()}"),
 ]
 CONFIG = ROOT / os.environ.get("ORLA_CLUSTER_CONFIG", "config/quick.yaml")
-NAME = yaml.safe_load(CONFIG.read_text())["name"]
 PROFILE = ("--workflow-profile", "workflow/profiles/slurm", "--jobs", "4")
 LOOKS = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2")
-SEALED = (".parquet", ".npz", ".safetensors", ".tex", ".csv")
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +47,8 @@ def submitted(study, *arguments):
     return said
 
 
-def contents(study):
-    folders = [study.folder / kind / NAME for kind in ("results", "reports")]
-    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in SEALED]
-    return {path.relative_to(study.folder).as_posix(): path.read_bytes() for path in files}
-
-
 def differing(study, other):
-    ours, theirs = contents(study), contents(other)
+    ours, theirs = study.contents(), other.contents()
     assert len(ours) > 20
     return [name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)]
 

@@ -37,7 +37,6 @@ def queue(tmp_path, monkeypatch):
 
 
 def test_a_job_that_the_scheduler_kills_is_submitted_again(tmp_path, queue):
-    (tmp_path / "study").mkdir()
     study = Study(tmp_path / "study", ROOT / "config/tiny.yaml")
     profile = study.folder / PROFILE / "config.yaml"
     profile.write_text(profile.read_text() + "max-status-checks-per-second: 10\n")

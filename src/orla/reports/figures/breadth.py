@@ -20,6 +20,7 @@ from orla.reports.numbers import memory, number, rate, scientific
 from orla.reports.paper import load
 from orla.reports.paper_rows import kind_of
 from orla.reports.study import StudyFacts
+from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 
 _ACROSS = 3
@@ -126,7 +127,7 @@ class GradRatio(
                 _printed(axes, measure, paper, [{n, kind_of(study, n)} for n in names])
                 _decades(axes)
             else:
-                plots.say(axes, "not run")
+                plots.say(axes, NOT_RUN)
             axes.set(xlabel=_MEASURES[measure], ylabel="")
             plots.row_labels(axes, names.values())
         handles = [plots.seed_key(), plots.key("median", **_MEDIAN)]

@@ -21,6 +21,7 @@ from orla.reports.numbers import count, estimate, interval, is_missing, number
 from orla.reports.paper import load
 from orla.reports.square import recoveries, square
 from orla.reports.study import CONDITION, StudyFacts
+from orla.reports.words import NOT_RUN
 from orla.study.keys import SETTING
 
 _T95 = ("t95_low_pp", "t95_high_pp")
@@ -116,7 +117,7 @@ def _estimate(
 ) -> None:  # fmt: skip
     """A row's column at a place of the other axis, with interval and few seeds; or why not."""
     if row is None or not told.has_meaning(row) or is_missing(row[column]):
-        text = "not run" if row is None else "no meaning"
+        text = NOT_RUN if row is None else "no meaning"
         if across:
             axes.text(0.02, at, text, transform=axes.get_yaxis_transform(), va="center")
         else:

@@ -18,6 +18,7 @@ from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures.base import Selection
 from orla.reports.study import StudyFacts
+from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 
 R = TypeVar("R")
@@ -157,7 +158,7 @@ def panels(
         keys = zip(kinds, values if line else [values], strict=True)
         each.append((axes, where(rows, **dict(keys))))
         if each[-1][1].empty:
-            say(axes, "not run")
+            say(axes, NOT_RUN)
     return figure, each
 
 

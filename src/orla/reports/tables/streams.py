@@ -76,13 +76,13 @@ class Streaming(
         if peers.empty:
             return networks
         once = peers.drop_duplicates(["task", "peer", "seed"])
-        found = []
+        lines = []
         for (task, peer), group in once.groupby(["task", "peer"], sort=False):
             over = moments(group["prequential_accuracy"].to_numpy(float))
             low, high = over.interval()
             row = {"task": task, "peer": peer, "mean": over.mean, "n_seeds": over.n}
-            found.append(row | {"t95_low": low, "t95_high": high})
-        both = pd.concat([study.arrange(networks), pd.DataFrame(found)], ignore_index=True)
+            lines.append(row | {"t95_low": low, "t95_high": high})
+        both = pd.concat([study.arrange(networks), pd.DataFrame(lines)], ignore_index=True)
         return both.merge(speed, how="left", on=[*KEYS, "peer"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
