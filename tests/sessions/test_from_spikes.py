@@ -286,3 +286,12 @@ def test_cursors_from_different_series_are_refused():
     with pytest.raises(OrlaError, match="day b: its cursor is hand_pos, but cursor_pos in day a"):
         make(b=b)
     make(replace(session("day a", 1), cursor="hand_pos"), b)
+
+
+@pytest.mark.parametrize("option", ["", "nwb.channels"])
+def test_a_refusal_of_two_subjects_names_the_option_of_the_source_that_has_one(option):
+    days = session("indy_1", 1), session("loco_1", 2)
+    days[0].subject, days[1].subject = "indy", "loco"
+    mends = rf'set {option} to "same" where they are, else features' if option else "set features"
+    with pytest.raises(OrlaError, match=rf"of loco\); {mends} to \{{method: pca"):
+        prepare(*days, Preparation(), tail_steps=200, dataset=DATASET, option=option)

@@ -40,6 +40,12 @@ def test_a_session_in_zarr_is_that_in_hdf5(given, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_facts_of_a_recording_in_zarr_are_those_in_hdf5(tmp_path):
+    ours, theirs = map(nwb.facts, exported(tmp_path))
+    assert ours == theirs and {"date", "area"} <= ours.keys()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_study_of_folders_in_zarr_can_be_written(tmp_path):
     _, path = exported(tmp_path)
     other = tmp_path / "next.zarr"

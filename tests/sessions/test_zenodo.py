@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import re
 import threading
 import time
@@ -10,9 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
+import requests
 
 from orla.errors import OrlaError
-from orla.sessions import zenodo
+from orla.sessions import checksums, zenodo
 
 BODY = bytes(range(256)) * 2048  # 512 KiB
 MD5 = hashlib.md5(BODY).hexdigest()
@@ -33,6 +35,8 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         if isinstance(mode, int):
             return self.answer(mode, b"", {"Retry-After": server.retry_after})
+        if mode.startswith("redirect "):
+            return self.answer(302, b"", {"Location": mode.removeprefix("redirect ")})
         if mode == "wrong":
             return self.answer(200, body[::-1], {})
         if mode == "compress":
@@ -347,6 +351,34 @@ def test_an_unreachable_server_is_one_error(target):
 def test_an_address_that_is_none_is_one_error_without_retry(target):
     with pytest.raises(OrlaError, match="mend the base URL"):
         zenodo.download("zenodo/a.mat", target, MD5, retries=5, backoff_s=30.0)
+
+
+def test_a_redirect_is_followed(server, target):
+    server.modes = ["redirect /elsewhere", "serve"]
+    fetch(server, target)
+    assert [path for path, _ in server.seen] == ["/records/1/files/indy%201.mat", "/elsewhere"]
+
+
+@pytest.mark.parametrize("to", ["/records/1/files/indy%201.mat", "file:///etc/passwd", "http://["])
+def test_a_redirect_without_end_or_sense_is_one_error(server, target, to):
+    server.modes = [f"redirect {to}"]
+    with pytest.raises(OrlaError, match="cannot be requested"):
+        fetch(server, target)
+    assert not list(target.parent.iterdir())
+
+
+@pytest.mark.parametrize("read", ["file", "list"])
+def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, target, monkeypatch):
+    answer = requests.Response()
+    answer.status_code, answer.url = 200, "http://elsewhere.org/records/1"
+    answer.raw = io.BytesIO()
+    monkeypatch.setattr(requests, "get", lambda *_, **__: answer)
+    url = "https://zenodo.org/records/1"
+    with pytest.raises(OrlaError, match=r"redirects to http://elsewhere\.org.*not encrypted"):
+        if read == "file":
+            zenodo.download(url, target, MD5, **QUICK)
+        else:
+            checksums.md5_of("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
 def test_a_link_in_the_place_of_the_partial_file_is_not_written_through(server, target):

@@ -18,14 +18,14 @@ class Correspondence:
     Attributes:
         columns: "same" or "different".
         because: how that is known, or why it is not.
-        option: the key of the config that declares it.
+        option: the key of the config that declares it; "" where none does.
         named: whether an array and a name mean one electrode on both days, stable or not: what
             components may be aligned by. The number of a sorted unit does not.
     """
 
     columns: str
     because: str
-    option: str = "nwb.channels"
+    option: str = ""
     named: bool = True
 
 

@@ -15,7 +15,7 @@ import urllib3
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, atomic, content, guarded
 from orla.schema import nearest
-from orla.sessions.zenodo import Source
+from orla.sessions.zenodo import Source, require_secure
 
 _HEADER = ["session", "md5"]
 
@@ -65,6 +65,7 @@ def _listed(url: str, timeout_s: float) -> dict[str, str]:
     try:
         with requests.get(url, timeout=timeout_s, stream=True) as answer:
             answer.raise_for_status()
+            require_secure(url, answer.url)
             found: Mapping[str, Any] = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
         files = {str(file["key"]): str(file["checksum"]) for file in found["files"]}
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:

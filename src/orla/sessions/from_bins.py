@@ -158,7 +158,7 @@ def _pairs(a: Binned, b: Binned) -> np.ndarray:
 def _require_alike(
     a: Binned, b: Binned, correspondence: Correspondence, preparation: Preparation
 ) -> None:
-    target, columns = a.about["target"], correspondence.columns
+    target, columns, option = a.about["target"], correspondence.columns, correspondence.option
     for recording in (a, b):
         if not np.isclose(recording.bin_s, preparation.bin_s, rtol=1e-6, atol=0):
             raise OrlaError(
@@ -174,7 +174,7 @@ def _require_alike(
     if columns == "same" and numbered and a.inputs.shape[1] != b.inputs.shape[1]:
         raise OrlaError(
             f"{b.name}: {b.inputs.shape[1]} columns, but {a.inputs.shape[1]} in {a.name}, so they "
-            f'do not correspond; set {correspondence.option} to "different", or take other files'
+            f'do not correspond; set {option} to "different", or take other files'
         )
     features = preparation.features
     if columns != "same" and (features.method not in METHODS or features.of == "shared"):
@@ -182,8 +182,8 @@ def _require_alike(
         raise OrlaError(
             f'config: preparation.features.{key} is "{getattr(features, key)}", but channels of '
             f"{a.name} and {b.name} are different ({correspondence.because}); set "
-            f'{correspondence.option} to "same" where they are, else features to '
-            "{method: pca, of: own}"
+            + (f'{option} to "same" where they are, else ' if option else "")
+            + "features to {method: pca, of: own}"
         )
     given = {"of": "own" if features.of == "own" else None, "align": features.align}
     for key, value in given.items():
@@ -207,10 +207,12 @@ def _require_alignable(
         )
     if features.align == "aligned_factors" and features.method != "factors":
         raise OrlaError(f'{place}, but method is "{features.method}"; set method to factors')
+    option = correspondence.option
     if not correspondence.named:
         raise OrlaError(
             f"{place}, but no channel of {a.name} has a name that lasts ({correspondence.because});"
-            f" leave align out, or set {correspondence.option} where names are those of electrodes"
+            " leave align out"
+            + (f", or set {option} where names are those of electrodes" if option else "")
         )
     if a.keys[0] == 0 and len(a.keys) != len(b.keys):
         raise OrlaError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ def prepare(
     tail_steps: int | float,
     dataset: dict[str, Any],
     channels: str | None = None,
+    option: str = "",
 ) -> Streams:
     """Make the streams of two sessions; channels are matched by their array and name.
 
@@ -39,6 +41,7 @@ def prepare(
         dataset: name, source, simulated, label; "features" (a description) and "account" (an
             `Account` of each session) are added.
         channels: "same" or "different", where the user says so (`channels.correspondence`).
+        option: the key of the config that says so; "" where none does.
 
     Returns:
         Streams with X (steps, features.count) and Y (steps, outputs), float64.
@@ -63,7 +66,7 @@ def prepare(
     return prepare_binned(
         a,
         b,
-        correspondence(session_a, session_b, channels),
+        replace(correspondence(session_a, session_b, channels), option=option),
         preparation,
         tail_steps=tail_steps,
         dataset=dataset,

@@ -132,6 +132,25 @@ def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
         yield io.read()
 
 
+def facts(path: str | Path) -> dict[str, str]:
+    """Subject, species, date, laboratory and area of a recording, as far as its file names them.
+
+    Raises:
+        OrlaError: not an NWB file or a damaged one.
+    """
+    with hdf5.reading(Path(path), "NWB", _opened, zarr=True) as file:
+        electrodes = file.electrodes
+        areas = () if electrodes is None else electrodes["location"].data[:]
+        named = {
+            "subject": _subject(file),
+            "species": file.subject.species if file.subject else None,
+            "date": file.session_start_time.date().isoformat(),
+            "laboratory": file.lab,
+            "area": " and ".join(sorted({*areas})),
+        }
+    return {name: value for name, value in named.items() if value}
+
+
 def _subject(file: pynwb.NWBFile) -> str:
     name = (file.subject.subject_id or "") if file.subject else ""
     return "" if name.lower() == UNKNOWN else name

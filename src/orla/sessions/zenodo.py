@@ -74,6 +74,14 @@ def file_url(base_url: str, file_name: str) -> str:
     return f"{base_url.rstrip('/')}/{quote(file_name)}"
 
 
+def require_secure(url: str, answered: str) -> None:
+    """Refuse an encrypted address whose answer comes, after redirects, from one that is not."""
+    if url.startswith("https:") and not answered.startswith("https:"):
+        raise OrlaError(
+            f"{url}: the server redirects to {answered}, which is not encrypted; check the address"
+        )
+
+
 def download(
     url: str,
     path: str | Path,
@@ -165,12 +173,13 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
         raise _Interrupted(f"no answer, or silence for {timeout_s:g} s") from error
     except urllib3.exceptions.HTTPError as error:
         raise _Interrupted("the connection broke within the file") from error
-    except requests.RequestException as error:
+    except (requests.RequestException, ValueError) as error:
         raise OrlaError(f"{url}: cannot be requested ({error}); mend the base URL") from error
 
 
 def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     """Judge the answer's status; return the byte at which its body begins."""
+    require_secure(url, answer.url)
     status = answer.status_code
     if status == requests.codes.ok:
         return 0

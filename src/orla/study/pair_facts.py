@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from orla.files import load_arrays
@@ -15,17 +14,12 @@ from orla.sessions.account import Account
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
+from orla.sessions.hdf5 import is_zarr
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 
-# What files of recordings may say of them: single values of an .npz, and places in NWB.
+# Single values of an .npz that say of what it is a recording.
 _ABOUT = ("subject", "date", "area", "day", "placement", "recording")
-_IN_NWB = {
-    "subject": "general/subject/subject_id",
-    "species": "general/subject/species",
-    "date": "session_start_time",
-    "laboratory": "general/lab",
-}
 
 
 def session_facts(
@@ -58,19 +52,8 @@ def _said_by(path: Path) -> Iterator[str]:
         for name, value in load_arrays(path, names)[0].items():
             if value.ndim == 0:
                 yield f"{name} {value}"
-    elif path.suffix == ".nwb" and path.is_file():
-        with h5py.File(path) as file:
-            for name, key in _IN_NWB.items():
-                if key in file:
-                    value = _text(file[key][()])
-                    yield f"{name} {value[:10] if name == 'date' else value}"
-            areas = "general/extracellular_ephys/electrodes/location"
-            if areas in file:
-                yield f"area {' and '.join(sorted({*map(_text, file[areas][()])}))}"
-
-
-def _text(value: object) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    elif (path.suffix == ".nwb" and path.is_file()) or is_zarr(path):
+        yield from (f"{name} {value}" for name, value in nwb.facts(path).items())
 
 
 def halves(task: Recordings, path_a: str | Path, own: bool) -> Streams:

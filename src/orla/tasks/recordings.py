@@ -152,8 +152,8 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             known = Correspondence(self.binned.columns, why, "binned.columns")
             return prepare_binned(a, b, known, self.preparation, **about)
         a, b = nwb.read_session(path_a), nwb.read_session(path_b)
-        channels = self.nwb.channels if self.source == "nwb" else None
-        return prepare(a, b, self.preparation, channels=channels, **about)
+        known = {"channels": self.nwb.channels, "option": "nwb.channels"}
+        return prepare(a, b, self.preparation, **(known if self.source == "nwb" else {}), **about)
 
     def binned_at(self, path: Path | str) -> Binned:
         """A binned recording; errors as in `sessions.binned.read`."""
