@@ -130,8 +130,4 @@ def _moved(row: pd.Series) -> str:
 
 def write() -> None:
     """Put the tables into docs/reliability.md."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition("<!-- invariance -->\n")
-    after = rest.partition("<!-- end of invariance -->")[2]
-    text = f"{before}<!-- invariance -->\n{tables()}\n<!-- end of invariance -->{after}"
-    PAGE.write_text(text, encoding="utf-8")
+    measure.between(PAGE, "invariance", tables())

@@ -39,6 +39,29 @@ _LARGE = {
     "truth": {"studies": 0},
     "horizons": {"tasks": []},
 }
+# O'Doherty's recordings with every learner, as an overlay of config/odoherty-pairs.yaml.
+_EVERYTHING = {
+    "name": "everything",
+    "pathvars": {"results": "results/everything", "reports": "reports/everything"},
+    "conditions": [
+        {
+            **_LARGE["conditions"][0],
+            "name": "everything",
+            "tasks": ["recordings"],
+            "networks": ["rnn", "lstm"],
+            "learners": [
+                *("immediate", "immediate-200", "tbptt-200-200", "rtrl", "snap", "uoro", "kf-rtrl"),
+                *("trace", "rflo", "eprop", "last-layer"),
+            ],
+            "splits": ["80-20", "50-50"],
+            "seeds": 5,
+        }
+    ],
+    "registrations": {"folders": []},
+    "truth": {"studies": 0},
+    "horizons": {"tasks": []},
+}
+PAGE = Path(__file__).parents[1] / "docs/cluster.md"
 
 
 def plans() -> None:
@@ -50,8 +73,10 @@ def plans() -> None:
         pairs = {f"array-{i:02d}": {"a": f"a{i}", "b": f"b{i}", "seed": i} for i in range(1, PAIRS)}
         large = _LARGE | {"tasks": {"many-arrays": {"pairs": pairs}}}
         Path(copy, "config/large.yaml").write_text(yaml.safe_dump(large))
-        for name in (*STUDIES, "large"):
-            overlays = [copy / f"config/{name}.yaml"] if name else []
+        Path(copy, "config/everything.yaml").write_text(yaml.safe_dump(_EVERYTHING))
+        for name in (*STUDIES, "large", "everything"):
+            names = ["odoherty-pairs", name] if name == "everything" else [name] if name else []
+            overlays = [copy / f"config/{each}.yaml" for each in names]
             began, before = time.perf_counter(), os.times()
             with chdir(copy):
                 what = foreseen(Study.at(None, copy, overlays, []))
@@ -62,6 +87,9 @@ def plans() -> None:
                     "conditions": what.conditions,
                     "jobs": sum(what.jobs.values()),
                     "core_hours": what.cpu_s / 3600,
+                    "least_hours": what.least_s / 3600,
+                    # A condition leaves a table and traces, a job a log and its cost.
+                    "files": 2 * (what.conditions + sum(what.jobs.values())),
                     "disk_gb": what.disk_mb / 1000,
                     "planned_in_s": time.perf_counter() - began,
                     "planned_in_cpu_s": sum(after[:4]) - sum(before[:4]),
@@ -70,3 +98,17 @@ def plans() -> None:
             )
             print(rows[-1], file=sys.stderr)
     measure.keep(pd.DataFrame(rows), "plans")
+    write()
+
+
+def write() -> None:
+    """Put the table into docs/cluster.md."""
+    names = ("study", "conditions", "jobs", "core-hours", "a core for each job", "files", "disk")
+    lines = [f"| {' | '.join((*names, 'planned in'))} |", "|---" * 8 + "|"]
+    for r in pd.read_csv(measure.RESULTS / "plans.csv").itertuples():
+        lines.append(
+            f"| {r.study} | {r.conditions:,} | {r.jobs:,} | {r.core_hours:,.1f} |"
+            f" {60 * r.least_hours:,.0f} min | {r.files:,.0f} | {r.disk_gb:.1f} GB |"
+            f" {r.planned_in_s:.0f} s |"
+        )
+    measure.between(PAGE, "plans", "\n".join(lines))

@@ -36,7 +36,7 @@ class Foreseen:
         jobs: how many of each rule.
         conditions: how many are adapted.
         cpu_s: CPU seconds of all jobs; compiling_s: of them, for loops that are not compiled yet.
-        wall_s: on `cores` that have nothing else to do.
+        wall_s: on `cores` that have nothing else to do; least_s: on a core for each job.
         memory_mb: most that jobs beside each other may take.
         disk_mb: of all results and reports.
     """
@@ -46,6 +46,7 @@ class Foreseen:
     cpu_s: float
     compiling_s: float
     wall_s: float
+    least_s: float
     cores: int
     memory_mb: float
     disk_mb: float
@@ -66,6 +67,7 @@ def foreseen(study: Study, *targets: str) -> Foreseen:
     compiling_s = foresight.forecast.programs(adapted) if compiles else 0.0
     cores = os.cpu_count() or 1
     wall_s, memory_mb = SNAKEMAKE_S, 0.0
+    least_s = SNAKEMAKE_S
     for stage in (*STAGES, None):
         here = [
             (cpu_s, mb)
@@ -76,14 +78,16 @@ def foreseen(study: Study, *targets: str) -> Foreseen:
         held = sorted((mb for _, mb in here), reverse=True)[:cores]
         if stage and "adapt" in stage:  # whose loops two jobs at most compile beside each other
             wall_s += compiling_s / min(cores, 2)
+            least_s += compiling_s / 2
             held.append(COMPILER_MB * min(cores, 2) if compiling_s else 0.0)
         wall_s += max(sum(cpu) / cores, max(cpu))
+        least_s += max(cpu) if stage else sum(cpu)
         memory_mb = max(memory_mb, SNAKEMAKE_MB + sum(held))
     counted = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
     cpu_s = sum(cpu_s for _, cpu_s, _ in each) + compiling_s + SNAKEMAKE_S
     return Foreseen(
         dict(counted),
-        *(len(adapted), cpu_s, compiling_s, wall_s, cores, memory_mb),
+        *(len(adapted), cpu_s, compiling_s, wall_s, least_s, cores, memory_mb),
         foresight.forecast.megabytes(plan.conditions),
     )
 
@@ -137,7 +141,8 @@ def told(what: Foreseen) -> str:
     lines = {
         "jobs": f"{sum(what.jobs.values())} ({rules}); {what.conditions} conditions to adapt",
         "CPU": f"{what.cpu_s / 3600:.2f} core-hours ({duration(what.cpu_s)}{compiling})",
-        "time": f"about {duration(what.wall_s)} on {what.cores} cores that have nothing else to do",
+        "time": f"about {duration(what.wall_s)} on {what.cores} cores that have nothing else to do;"
+        f" {duration(what.least_s)} on a core for each job",
         "memory": f"about {what.memory_mb / 1000:.1f} GB at its peak",
         "disk": f"about {what.disk_mb:.0f} MB",
     }
