@@ -1,7 +1,5 @@
 """What the table and the figure of learners share: gradients that are held to an exact one."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from orla.reports.study import StudyFacts
@@ -9,10 +7,7 @@ from orla.study.keys import KEYS
 
 
 def against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    """The rows of `learners` whose reference declares itself exact.
-
-    Where a condition has several such references, those of the first one.
-    """
+    """The rows of `learners` whose reference declares itself exact, of several the first one."""
     exact = [
         name
         for name in ordered(learners["against"], study)

@@ -1,7 +1,5 @@
 """Plain text to LaTeX: reserved characters, and the signs that this package writes in Unicode."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
@@ -67,11 +65,7 @@ _TOKEN = re.compile(
 
 
 def escape(text: str) -> str:
-    """LaTeX that prints ``text``, with only the kernel's own commands.
-
-    A character that the fonts of a minimal document lack is written by its code point,
-    so that the document still compiles.
-    """
+    """LaTeX that prints ``text`` by the kernel's own commands; an unknown sign by its code."""
     return "".join(_token(match) for match in _TOKEN.finditer(bind(text)))
 
 

@@ -1,9 +1,7 @@
 """Further learners, networks and decays: cosines by cost, gradient norms, recovery by decay."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -45,6 +43,7 @@ class Learners(
         "95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."
     )
     by = ("architecture", "learner")
+    shows: ClassVar = {"cosine": "{}"}
 
     def select(self, learners: pd.DataFrame, *, study: StudyFacts) -> Selection:
         chosen = plots.most(against_exact(learners, study), study, over=["architecture"])
@@ -82,10 +81,6 @@ class Learners(
         plots.legend(figure, handles, ncols=across, handlelength=1)
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        [row] = rows.to_dict("records")
-        return f"{number(row['cosine'], 2)} at {memory(row['carried_bytes'])}"
-
 
 class GradRatio(
     Figure, name="grad_ratio", label="Gradients by network", chapter="breadth", order=20
@@ -99,6 +94,7 @@ class GradRatio(
         "seeds (n = {n}); marks: their median.{note}"
     )
     by = ("architecture",)
+    shows: ClassVar = {"gradient_ratio": "ratio {}", "condition_number": "condition number {}"}
 
     def select(self, heldout: pd.DataFrame, *, study: StudyFacts) -> Selection:
         models = heldout.reindex(columns=list(dict.fromkeys([*heldout, *_MEASURES])))
@@ -136,10 +132,6 @@ class GradRatio(
             handles.append(plots.swatch("the paper's five of seven"))
         plots.legend(figure, handles)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        ratio, condition = (number(rows[name].median()) for name in _MEASURES)
-        return f"ratio {ratio} and condition number {condition}"
 
 
 def _printed(
@@ -186,6 +178,7 @@ class DecaySweep(
         "{log}{note}"
     )
     by = ("architecture",)
+    shows: ClassVar = {"recovery_heldout_percent": "{} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
         paper, decays = load().table("decay_sweep"), _decays(lr_curves, study)
@@ -235,10 +228,6 @@ class DecaySweep(
                 handles.append(plots.key("the paper's", **plots.PAPERS))
         plots.legend(figure, handles, ncols=1)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        means = rows.groupby("decay")["recovery_heldout_percent"].mean()
-        return ", ".join(f"{number(mean)} % at {decay:g}" for decay, mean in means.items())
 
 
 def _lines(rows: pd.DataFrame) -> pd.DataFrame:

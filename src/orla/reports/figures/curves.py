@@ -1,6 +1,6 @@
 """Lines: recovery by learning rate, the error along the stream, the gap by adapt horizon."""
 
-from __future__ import annotations
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,9 @@ from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import where
-from orla.reports.numbers import number, rate, span
+from orla.reports.numbers import number, span
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 
 _RECOVERY = "recovery_heldout_percent"
 # Recoveries far below zero belong to runs that nearly diverge: drawn here, as an open triangle.
@@ -42,6 +41,7 @@ class LrCurves(
         "selects; cross: models that diverged ({lost}); open triangle: models under the axis."
     )
     by = ("optimizer",)
+    shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
         chosen = plots.most(lr_curves, study, over=["learner", "optimizer"], beside=["split"])
@@ -65,9 +65,6 @@ class LrCurves(
         handles += [plots.key(label, markerfacecolor="none", **s) for label, s in _SIGNS.items()]
         plots.legend(figure, handles, ncols=5)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"rates {span(rows.loc[rows['selected'].astype(bool), 'learning_rate'], rate)}"
 
 
 def _recoveries(values: pd.Series) -> tuple[float, float]:
@@ -176,6 +173,7 @@ class HorizonGap(
         "interval over seeds of one pair (n = {n}).{note}"
     )
     by = ("optimizer",)
+    shows: ClassVar = {"gap_pp": "{} pp"}
 
     def select(self, horizon_gaps: pd.DataFrame, *, study: StudyFacts) -> Selection:
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
@@ -212,6 +210,3 @@ class HorizonGap(
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
         plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"{span(rows['gap_pp'], signed=True)} pp"

@@ -18,8 +18,6 @@ One file holds one table or figure of the paper:
 Rows use the names of our results: columns task, architecture, learner, optimizer, precision, split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -42,15 +40,9 @@ _GAPS = ("precision_best", "text")
 
 
 class Number(NamedTuple):
-    """One number of the paper.
+    """One number of the paper, in percent or percentage points, or its words.
 
-    Attributes:
-        value: the number, in percent or percentage points, or None where the paper only has words.
-        text: the paper's words, where it gives no single number.
-        configuration: machine and precision, a key of "configurations" in paper.yaml.
-        place: section, table or figure of the paper.
-        low, high: its 95 % interval, or None where it prints none.
-        learning_rate: the rate it calls best, or None.
+    configuration: machine and precision, a key of "configurations" in paper.yaml.
     """
 
     value: float | None
@@ -76,13 +68,6 @@ class Paper:
 
     def table(self, name: str) -> list[dict[str, Any]]:
         """The rows of a table or figure, one a condition; what the paper lacks is absent.
-
-        Args:
-            name: the table's file, such as "heldout" (see ``tables``).
-
-        Returns:
-            Mappings with the columns of our results, the numbers (unit in the name), ``quote``
-            and ``place``.
 
         Raises:
             OrlaError: there is no such table.
@@ -132,10 +117,7 @@ class Paper:
     def recovery(
         self, learner: str, optimizer: str, precision: str, split: str, architecture: str = "rnn"
     ) -> Number | None:
-        """The paper's held-out recovery (percent) of a condition, or None where it has none.
-
-        The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.
-        """
+        """The paper's held-out recovery (percent) of a condition, or None where it has none."""
         rows = (row for name in _RECOVERIES for row in self.table(name))
         rows = [row for row in rows if learner in (row.get("learner"), row.get("beside"))]
         wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}

@@ -1,7 +1,5 @@
 """Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -14,20 +12,8 @@ from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import Number
 from orla.reports.runs import runs
 from orla.reports.study import StudyFacts, in_paper
+from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import (
-    BOOTSTRAP,
-    EDGE,
-    FEW,
-    FEW_UPDATES,
-    is_true,
-    lost_seeds,
-    mark_notes,
-    paper_gap,
-    paper_record,
-    paper_text,
-    with_paper_rows,
-)
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
@@ -39,7 +25,7 @@ def _recovery(line: Line) -> str:
     row = line.row
     if not row["run"]:
         return NOT_RUN
-    if is_missing(row["recovery_percent"]) and lost_seeds(row):
+    if is_missing(row["recovery_percent"]) and shared.lost_seeds(row):
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
@@ -55,14 +41,9 @@ def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
 
 
 class Heldout(
-    Table,
-    name="heldout",
-    label="Held-out recovery",
-    chapter="drift",
-    order=10,
-    needs=("conditions", "heldout", "baselines"),
-    paper="recoveries",
-):
+    Table, name="heldout", label="Held-out recovery", chapter="drift", order=10,
+    needs=("conditions", "heldout", "baselines"), paper="recoveries",
+):  # fmt: skip
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
 
     says = (
@@ -78,13 +59,16 @@ class Heldout(
         called("optimizer"),
         cell(
             "Rate",
-            lambda o: rate(o.row["learning_rate"]) + (EDGE if is_true(o.row, "edge") else ""),
+            lambda o: (
+                rate(o.row["learning_rate"])
+                + (shared.EDGE if shared.is_true(o.row, "edge") else "")
+            ),
         ),
         counted(),
         cell("Recovery (%)", _recovery, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
-        cell("Held-out", lambda line: paper_text(line.row["paper"]), "The paper"),
+        cell("Held-out", lambda line: shared.paper_text(line.row["paper"]), "The paper"),
         cell("Rate", lambda line: rate(_rate(line.row)), "The paper"),
     )
     optional = ("paper", "The paper")
@@ -110,7 +94,7 @@ class Heldout(
             learner=_REFITTED, optimizer=named, **more
         )
         rows = conditions.merge(means, how="left", on=keys)
-        return with_paper_rows(
+        return shared.with_paper_rows(
             pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows,
             study,
             [{"learner": learner, "optimizer": optimizer} for learner, optimizer in papers],
@@ -120,16 +104,16 @@ class Heldout(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(rows, "learner"):
             updates = group["updates"].dropna().astype(int).max()
-            few = FEW if updates < FEW_UPDATES else ""
+            few = shared.FEW if updates < shared.FEW_UPDATES else ""
             words = "" if is_missing(updates) else f" ({updates:,} updates{few})"
             yield title + words, group.to_dict("records")
 
     def record(self, row: Row, study: StudyFacts) -> Row:
-        return paper_record("recovery_percent", row) | {"paper_learning_rate": _rate(row)}
+        return shared.paper_record("recovery_percent", row) | {"paper_learning_rate": _rate(row)}
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return [
-            *mark_notes(contents.panels),
+            *shared.mark_notes(contents.panels),
             *guard_notes([], contents.panels),
             *(_errors(run) for run in runs(needed[1], study)),
         ]
@@ -158,24 +142,19 @@ def _papers_ratio(study: StudyFacts, row: Row) -> dict[str, Any]:
 def _papers_gap(study: StudyFacts, row: Row) -> Number | None:
     """The gap of that row, of another condition the one that the paper prints elsewhere."""
     if not (there := _papers_ratio(study, row)):
-        return paper_gap(study, row)
+        return shared.paper_gap(study, row)
     return Number(there["gap_pp"], there.get("gap_text"), there["configuration"], there["place"])
 
 
 def _papers_gap_text(line: Line) -> str:
     digits = 0 if _papers_ratio(line.study, line.row) else 1
-    return paper_text(line.row["paper"], digits, signed=True)
+    return shared.paper_text(line.row["paper"], digits, signed=True)
 
 
 class RatioGap(
-    Table,
-    name="ratio_gap",
-    label="Update-magnitude ratio and gap",
-    chapter="ratio",
-    order=10,
-    needs=("ratio_gap", "ratio_gap_order"),
-    paper="ratio_gap",
-):
+    Table, name="ratio_gap", label="Update-magnitude ratio and gap", chapter="ratio", order=10,
+    needs=("ratio_gap", "ratio_gap_order"), paper="ratio_gap",
+):  # fmt: skip
     """Update-magnitude ratio and gap by optimizer, ours and the paper's."""
 
     cells = (
@@ -192,20 +171,18 @@ class RatioGap(
     )
     optional = ("paper", "The paper")
 
-    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            f"Mean over updates of {_RATIOS} under the comparison's first learner, and the "
-            f"held-out recovery gap of {study.words(study.main)}, each at its best rate. "
-            f"Brackets: {BOOTSTRAP}; n: seeds."
-        )
+    says = (
+        f"Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out "
+        f"recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."
+    )
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         papers = [{"optimizer": optimizer} for optimizer in in_paper("optimizer")]
-        return with_paper_rows(ratios, study, papers, _papers_gap)
+        return shared.with_paper_rows(ratios, study, papers, _papers_gap)
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         ratio = {"paper_update_ratio": _papers_ratio(study, row).get("update_ratio")}
-        return paper_record("gap_pp", row | ratio)
+        return shared.paper_record("gap_pp", row | ratio)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]
@@ -214,7 +191,7 @@ class RatioGap(
                 "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
                 "Table 3."
             )
-        return notes + mark_notes(contents.panels)
+        return notes + shared.mark_notes(contents.panels)
 
 
 def _order_note(study: StudyFacts, row: Row, order: pd.DataFrame) -> str:

@@ -1,9 +1,7 @@
 """Functions of all tables: cells with the paper's numbers, panels, marks, the .csv twin."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 import pandas as pd
@@ -65,23 +63,24 @@ def with_paper_rows(
     but the keys are missing, and "run" is False.
 
     Args:
-        frame: results with key columns.
-        study: names, comparisons and data of the study.
+        frame, study: results with key columns, and names of the study.
         candidates: what the paper has in its rows: learner, optimizer, comparison.
         number_of: the paper's number for a row's keys, None where it has none.
     """
-    rows = frame.assign(run=True)
+    rows, by = frame.assign(run=True), ("architecture", "precision", "split")
+    at = frame[["task", "pair"]].drop_duplicates().assign(**DEFAULTS)
+    crossed = reduce(
+        lambda left, kind: left.merge(frame[[kind]].drop_duplicates(), how="cross"), by, at
+    )
     papers = [
         keys | dict(more)
-        for keys in _crossed(frame)
+        for keys in crossed.to_dict("records")
         for more in candidates
         if number_of(study, keys | dict(more)) is not None
     ]
     if papers:
         wanted = pd.DataFrame(papers).drop_duplicates()
-        by = list(wanted.columns)
-        missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="from")
-        missing = missing[missing["from"] == "left_only"].drop(columns="from")
+        missing = wanted.merge(frame[list(wanted)], how="left_anti", on=list(wanted))
         # Whole numbers and flags stay what they are beside rows that have none.
         exact = rows.select_dtypes(["integer", "bool"])
         rows = rows.astype({column: exact[column].convert_dtypes().dtype for column in exact})
@@ -90,21 +89,10 @@ def with_paper_rows(
     return rows.assign(paper=[number_of(study, row) for row in rows.to_dict("records")])
 
 
-def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
-    """Keys of every network, precision and split of the frame, for each pair of its tasks."""
-    kinds = ("architecture", "precision", "split")
-    for task, pair in frame[["task", "pair"]].drop_duplicates().itertuples(index=False):
-        for values in product(*(frame[kind].unique() for kind in kinds)):
-            yield {"task": task, "pair": pair, **dict(zip(kinds, values, strict=True)), **DEFAULTS}
-
-
 def without_blank(
     columns: list[Column], panels: list[Panel], optional: Collection[str]
 ) -> dict[str, list[Column] | list[Panel]]:
-    """Columns and panels of a table, less the optional columns where none has a number.
-
-    ``optional`` are headers and groups of columns.
-    """
+    """Columns and panels, less the columns of these headers and groups where none has a number."""
     drop = {i for i, column in enumerate(columns) if {column.header, column.group} & {*optional}}
     if any(row[i] != MISSING for panel in panels for row in panel.rows for i in drop):
         drop = set()
