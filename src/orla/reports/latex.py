@@ -5,46 +5,22 @@ import unicodedata
 
 from orla.reports.numbers import bind
 
+_SIGNS = "−×±≈≤≥≠‖Δβδµρθ∂→∞✓✗<>|"
+_MATHEMATICS = (
+    r"- \times \pm \approx \leq \geq \neq \| \Delta \beta \delta \mu \rho \theta \partial \to "
+    r"\infty \surd \times < > |"
+)
 _COMMANDS = {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "<": r"\ensuremath{<}",
-    ">": r"\ensuremath{>}",
-    "|": r"\ensuremath{|}",
     '"': "''",
     "[": "{[}",  # a bare one after \\ would be read as that command's option
     "]": "{]}",
-    "−": r"\ensuremath{-}",
     "–": "--",
     "—": "---",
-    "×": r"\ensuremath{\times}",
-    "±": r"\ensuremath{\pm}",
-    "≈": r"\ensuremath{\approx}",
-    "≤": r"\ensuremath{\leq}",
-    "≥": r"\ensuremath{\geq}",
-    "≠": r"\ensuremath{\neq}",
-    "‖": r"\ensuremath{\|}",
-    "Δ": r"\ensuremath{\Delta}",
-    "β": r"\ensuremath{\beta}",
-    "δ": r"\ensuremath{\delta}",
-    "µ": r"\ensuremath{\mu}",
-    "ρ": r"\ensuremath{\rho}",
-    "θ": r"\ensuremath{\theta}",
-    "∂": r"\ensuremath{\partial}",
-    "→": r"\ensuremath{\to}",
-    "∞": r"\ensuremath{\infty}",
     "§": r"\S{}",
     "¶": r"\P{}",
-    "✓": r"\ensuremath{\surd}",
-    "✗": r"\ensuremath{\times}",
     "†": r"\ensuremath{^{\dagger}}",
     "‡": r"\ensuremath{^{\ddagger}}",
     "ᵖ": r"\ensuremath{^{\mathrm{p}}}",
@@ -56,6 +32,8 @@ _COMMANDS = {
     "…": r"\ldots{}",
     "\u00a0": "~",
     "\n": " ",
+    **{sign: "\\" + sign for sign in "{}$&%#_"},
+    **{s: rf"\ensuremath{{{name}}}" for s, name in zip(_SIGNS, _MATHEMATICS.split(), strict=True)},
 }
 _TO_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _TOKEN = re.compile(

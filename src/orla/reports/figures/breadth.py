@@ -8,13 +8,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter
 
 from orla.reports import style
 from orla.reports.alignment import against_exact, references
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import memory, number, rate, scientific
+from orla.reports.numbers import memory, number, rate
 from orla.reports.paper import load
 from orla.reports.paper_rows import kind_of
 from orla.reports.study import StudyFacts
@@ -121,7 +121,7 @@ class GradRatio(
                 sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
                 axes.plot(medians[measure], range(len(names)), zorder=3, **_MEDIAN)
                 _printed(axes, measure, paper, [{n, kind_of(study, n)} for n in names])
-                _decades(axes)
+                axes.set_xscale("log")
             else:
                 plots.say(axes, NOT_RUN)
             axes.set(xlabel=_MEASURES[measure], ylabel="")
@@ -148,19 +148,6 @@ def _printed(
                 axes.plot(row[measure], y + 0.25, zorder=4, **plots.PAPERS)
             elif ends[0] in row:
                 axes.plot([row[end] for end in ends], [y + 0.25] * 2, **bar)
-
-
-def _decades(axes: Axes) -> None:
-    """A logarithmic axis of whole decades, two at least."""
-    axes.set_xscale("log")
-    axes.autoscale_view()
-    low, high = (np.log10(end) for end in axes.get_xlim())
-    first, last = int(np.floor(low + 0.1)), int(np.ceil(high - 0.1))
-    axes.set_xlim(10.0**first, 10.0 ** max(last, first + 2))
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: f"{x:g}" if 1e-3 < x < 1e4 else scientific(x))
-    )
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 class DecaySweep(

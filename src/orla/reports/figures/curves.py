@@ -17,14 +17,13 @@ from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 
 _RECOVERY = "recovery_heldout_percent"
-# Recoveries far below zero belong to runs that nearly diverge: drawn here, as an open triangle.
+# Recoveries far below zero belong to runs that nearly diverge: drawn at the foot.
 _FLOOR_PERCENT = -20.0
 # Decades between two splits of one rate.
 _APART = 0.13
 _SIGNS = {
     "selected": {"marker": "o", "markersize": 7, "color": style.RING, "mew": 1.6},
     "diverged": {"marker": "x", "markersize": 4},
-    "under the axis": {"marker": "v", "markersize": 4},
 }
 _SMOOTHED_WINDOWS = 5
 _FROZEN = {"color": "#8f8f8f", "linestyle": (0, (2, 1))}
@@ -38,7 +37,7 @@ class LrCurves(
     caption = (
         "Held-out recovery against learning rate ({title}). Every model is a dot; lines: means "
         "over seeds, at rates where none diverged. Ring: the rate that the validation part "
-        "selects; cross: models that diverged ({lost}); open triangle: models under the axis."
+        "selects; cross: models that diverged ({lost}). Models under the axis stand at its foot."
     )
     by = ("optimizer",)
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
@@ -81,17 +80,15 @@ def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
     x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
-    color, hollow = {"color": look.color}, {"facecolors": "none", "edgecolors": look.color}
     for those, height, sign in (
-        (y >= floor, y, {"s": 7, "alpha": 0.55, "linewidths": 0, "marker": look.marker} | color),
-        (y < floor, y.clip(lower=floor), {"s": 16, "linewidths": 0.8, "marker": "v"} | hollow),
-        (lost, y.where(~lost, bottom), {"s": 16, "linewidths": 1, "marker": "x"} | color),
+        (~lost, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": look.marker}),
+        (lost, y.where(~lost, bottom), {"s": 16, "marker": "x"}),
     ):
-        axes.scatter(x[those], height[those], **sign)
+        axes.scatter(x[those], height[those], linewidths=0.8, color=look.color, **sign)
     by_rate = rows.groupby("learning_rate")[_RECOVERY]
     means = by_rate.mean().where(by_rate.count() == by_rate.size())
-    line = {"linestyle": look.line, "linewidth": 1, "zorder": 2.5}
-    axes.plot(means.index * apart, means.where(means >= floor), **line, **color)
+    line = {"color": look.color, "linestyle": look.line, "linewidth": 1, "zorder": 2.5}
+    axes.plot(means.index * apart, means.where(means >= floor), **line)
     best = rows[rows["selected"].astype(bool)]
     if best[_RECOVERY].notna().any():
         ring = {"marker": "o", "markersize": 6.5, "markerfacecolor": "none", "zorder": 4}
