@@ -14,7 +14,7 @@ from orla.reports.cells import Line, called, counted, ends, mean, mean_seeds, va
 from orla.reports.comparison import Mean
 from orla.reports.numbers import rate
 from orla.reports.paper import load
-from orla.reports.study import Comparison, in_paper
+from orla.reports.study import Comparison, where
 from orla.results.baselines import Baselines
 
 KEYS = {
@@ -177,13 +177,7 @@ def test_rows_of_the_paper_that_were_not_run_say_so(simulated):
     )
     assert rows["immediate, per step", "Adam"][3].startswith("11.1")
     not_run = [key for key, row in rows.items() if row[3] == "not run"]
-    number = load().recovery
-    theirs = {
-        (learner, optimizer)
-        for learner in in_paper("learner")
-        for optimizer in in_paper("optimizer")
-        if number(learner, optimizer, "float64", "80-20")
-    }
+    theirs = where(load().recoveries, precision="float64", split="80-20", architecture="rnn")
     assert len(not_run) == len(theirs) - 1 and len(rows) == len(theirs) > 10
     data = table.data.set_index(["learner", "optimizer"])
     assert not data.loc[("last-layer", "sgd"), "run"] and data["run"].sum() == 1

@@ -18,6 +18,7 @@ from orla.reports.numbers import is_missing, number
 from orla.reports.paper import load
 from orla.reports.square import recoveries, square
 from orla.reports.study import CONDITION, StudyFacts, where
+from orla.reports.tables.shared import with_paper_rows
 from orla.reports.words import NOT_RUN
 from orla.study.keys import SETTING
 
@@ -204,21 +205,28 @@ class TostInterval(
     def select(
         self, gaps: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
     ) -> Selection:
-        rows = study.arrange(where(gaps, comparison=study.main))
+        rows = where(gaps, comparison=study.main)
+        rows = with_paper_rows(rows, study, load().gaps, study.main)
+        rows = study.arrange(rows[rows["run"].astype(bool)])
         kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
         called = [
             rows[kind].map(study.names(rows, kind)).astype(object)
             for kind in ("optimizer", *reversed(kinds))
         ]
-        paper = [_papers(row, study) for row in rows.to_dict("records")]
-        paper = pd.DataFrame(paper, columns=["paper", "paper_low", "paper_high", "headline"])
-        rows = rows.assign(label=called[0].str.cat(called[1:], sep=", ")).join(paper)
+        first = condition_of("gaps")
+        headline = [plots.papers(row, study, first) for row in rows.to_dict("records")]
+        rows = rows.assign(label=called[0].str.cat(called[1:], sep=", "), headline=headline)
+        # A t interval is symmetric, δ* its farther end.
+        value, star = rows["paper_gap_pp"], load().headline["delta_star_pp"]
+        ends = {"paper_low": -star, "paper_high": 2 * value + star}
+        ends = {name: rows[name].mask(rows["headline"], end) for name, end in ends.items()}
+        rows = rows.assign(**{name: end.where(value.notna()) for name, end in ends.items()})
         rows = rows.sort_values("headline", ascending=False, kind="stable")
         clear = [told.has_meaning(row) for row in rows.to_dict("records")]
         rows = rows.assign(gap_pp=rows["gap_pp"].where(clear))
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
         more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
-        if rows["paper"].notna().any():
+        if value.notna().any():
             more["note"] = (
                 " Open diamonds: the paper's estimates, with its interval where it prints one, or "
                 "the 90 % interval that its δ* implies."
@@ -237,10 +245,10 @@ class TostInterval(
             ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
             wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
             _estimate(axes, row, y, "gap_pp", ends, look, **wide)
-            if not is_missing(row["paper"]):
+            if not is_missing(row["paper_gap_pp"]):
                 thin = {"across": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
                 thin |= _THEIRS | {"markeredgecolor": style.QUIET}
-                place = "paper", y + 0.32, ("paper_low", "paper_high")
+                place = "paper_gap_pp", y + 0.32, ("paper_low", "paper_high")
                 plots.bars(axes, row, *place, look, **thin)
             axes.annotate(_verdict(row), (1.01, y), **beside)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
@@ -249,18 +257,6 @@ class TostInterval(
             handles += [plots.key("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})]
         plots.legend(figure, [*handles, band])
         return figure
-
-
-def _papers(row: Mapping[str, Any], study: StudyFacts) -> tuple[Any, Any, Any, bool]:
-    """The paper's gap for a row with its interval, and whether it is that of its headline."""
-    paper, headline = study.paper(row, study.main), plots.papers(row, study, condition_of("gaps"))
-    gap = paper and paper.gap(row["optimizer"], row["precision"], row["split"], row["architecture"])
-    if gap is None or gap.value is None:
-        return np.nan, *_NO_ENDS, headline
-    if headline:  # a t interval is symmetric, δ* its farther end
-        low = -load().headline["delta_star_pp"]
-        return gap.value, low, 2 * gap.value - low, True
-    return gap.value, gap.low, gap.high, False
 
 
 def _verdict(row: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.paper import load
 from orla.reports.paper_rows import full_learner, papers_structure, plain
-from orla.reports.study import HIDDEN, StudyFacts, in_paper, where
+from orla.reports.study import HIDDEN, StudyFacts, where
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
 _MOST_SPLITS = 3
@@ -79,7 +79,7 @@ class RatioGapPlane(
 
 def _papers(keys: Mapping[str, Any], study: StudyFacts) -> list[dict[str, Any]]:
     """The paper's points, where its table is of this condition."""
-    points = [row for row in map(load().ratio_gap, in_paper("optimizer")) if row]
+    points = load().table("ratio_gap")
     same = ("architecture", "precision", "split")
     return [row for row in points if plots.papers(keys, study, {name: row[name] for name in same})]
 

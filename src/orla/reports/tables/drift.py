@@ -1,7 +1,6 @@
 """Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -9,9 +8,9 @@ import pandas as pd
 from orla.reports.cells import Line, Row, called, cell, counted, ends, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
-from orla.reports.paper import Number
+from orla.reports.paper import load
 from orla.reports.runs import runs
-from orla.reports.study import StudyFacts, in_paper
+from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
@@ -32,12 +31,6 @@ def _recovery(line: Line) -> str:
     if row["constant_error"] < row["frozen_heldout_error"]:
         text += f"\nover best {number(row['over_best_percent'])}"
     return text if has_meaning(row) else NO_MEANING
-
-
-def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
-    paper = study.paper(row)
-    keys = ("learner", "optimizer", "precision", "split", "architecture")
-    return paper.recovery(*(row[key] for key in keys)) if paper else None
 
 
 class Heldout(
@@ -68,8 +61,8 @@ class Heldout(
         cell("Recovery (%)", _recovery, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
-        cell("Held-out", lambda line: shared.paper_text(line.row["paper"]), "The paper"),
-        cell("Rate", lambda line: rate(_rate(line.row)), "The paper"),
+        cell("Held-out", lambda o: shared.paper_text(o.row, "recovery_percent"), "The paper"),
+        value("Rate", "paper_learning_rate", rate, "The paper"),
     )
     optional = ("paper", "The paper")
 
@@ -87,19 +80,14 @@ class Heldout(
         keys = [column for column in conditions if column in heldout and column in KEYS]
         columns = {name: how for name, how in columns.items() if name not in conditions}
         means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
-        papers = product(in_paper("learner"), in_paper("optimizer"))
         named = baselines["baseline"].map(BASELINES)
         more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
         refitted = baselines.drop(columns="baseline").assign(
             learner=_REFITTED, optimizer=named, **more
         )
         rows = conditions.merge(means, how="left", on=keys)
-        return shared.with_paper_rows(
-            pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows,
-            study,
-            [{"learner": learner, "optimizer": optimizer} for learner, optimizer in papers],
-            _papers_recovery,
-        )
+        rows = pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows
+        return shared.with_paper_rows(rows, study, load().recoveries)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(rows, "learner"):
@@ -108,19 +96,12 @@ class Heldout(
             words = "" if is_missing(updates) else f" ({updates:,} updates{few})"
             yield title + words, group.to_dict("records")
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        return shared.paper_record("recovery_percent", row) | {"paper_learning_rate": _rate(row)}
-
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return [
             *shared.mark_notes(contents.panels),
             *guard_notes([], contents.panels),
             *(_errors(run) for run in runs(needed[1], study)),
         ]
-
-
-def _rate(row: Row) -> float | None:
-    return getattr(row["paper"], "learning_rate", None)
 
 
 def _errors(run: Any) -> str:
@@ -131,24 +112,9 @@ def _errors(run: Any) -> str:
     )
 
 
-def _papers_ratio(study: StudyFacts, row: Row) -> dict[str, Any]:
-    """The row of the paper's ratio table, which is of one condition only; {} for others."""
-    paper = study.paper(row, study.main)
-    there = (paper.ratio_gap(row["optimizer"]) if paper else None) or {}
-    same = ("architecture", "precision", "split")
-    return there if all(row[key] == there.get(key) for key in same) else {}
-
-
-def _papers_gap(study: StudyFacts, row: Row) -> Number | None:
-    """The gap of that row, of another condition the one that the paper prints elsewhere."""
-    if not (there := _papers_ratio(study, row)):
-        return shared.paper_gap(study, row)
-    return Number(there["gap_pp"], there.get("gap_text"), there["configuration"], there["place"])
-
-
-def _papers_gap_text(line: Line) -> str:
-    digits = 0 if _papers_ratio(line.study, line.row) else 1
-    return shared.paper_text(line.row["paper"], digits, signed=True)
+def _papers_gap(line: Line) -> str:
+    digits = 1 if is_missing(line.row["paper_update_ratio"]) else 0
+    return shared.paper_text(line.row, "gap_pp", digits, signed=True)
 
 
 class RatioGap(
@@ -160,13 +126,9 @@ class RatioGap(
     cells = (
         called("optimizer"),
         ends("ours", *(f"update_ratio{e}" for e in ("", "_low", "_high")), group=_RATIOS, digits=2),
-        cell(
-            "paper",
-            lambda line: number(_papers_ratio(line.study, line.row).get("update_ratio"), 2),
-            _RATIOS,
-        ),
+        value("paper", "paper_update_ratio", group=_RATIOS, digits=2),
         ends("ours", "gap_pp", "low_pp", "high_pp", group="Gap (pp)", signed=True),
-        cell("paper", _papers_gap_text, "Gap (pp)"),
+        cell("paper", _papers_gap, "Gap (pp)"),
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
@@ -177,16 +139,17 @@ class RatioGap(
     )
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        papers = [{"optimizer": optimizer} for optimizer in in_paper("optimizer")]
-        return shared.with_paper_rows(ratios, study, papers, _papers_gap)
-
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        ratio = {"paper_update_ratio": _papers_ratio(study, row).get("update_ratio")}
-        return shared.paper_record("gap_pp", row | ratio)
+        """Beside the paper's table of ratios, and its other gaps elsewhere."""
+        by = ["optimizer", "architecture", "precision", "split"]
+        named = ["update_ratio", "gap_pp", "configuration", "place", "text"]
+        table = pd.DataFrame(load().table("ratio_gap")).rename(columns={"gap_text": "text"})
+        table = table[[*by, *named]].rename(columns={name: f"paper_{name}" for name in named})
+        papers = pd.concat([table, load().gaps]).drop_duplicates(by)
+        return shared.with_paper_rows(ratios, study, papers, study.main)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]
-        if any(record["paper_update_ratio"] is not None for record in contents.records):
+        if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
             notes.append(
                 "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
                 "Table 3."

@@ -18,26 +18,21 @@ from orla.reports.estimates import (
     recovery_lines,
 )
 from orla.reports.numbers import MISSING, count, interval, is_missing, number
-from orla.reports.paper import Number
+from orla.reports.paper import load
 from orla.reports.square import recoveries, square
-from orla.reports.study import StudyFacts, in_paper
+from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
 
 
-def _papers(study: StudyFacts, row: Row) -> Number | None:
-    same = row["comparison"] == study.main and row["estimand"] == PAPERS_ESTIMAND
-    return shared.paper_gap(study, row) if same else None
-
-
 def _papers_gap(line: Line) -> str:
     """The paper's number over its interval, or its words in two lines."""
-    there = line.row["cells"].get(line.study.main, {}).get("paper")
-    text = shared.paper_text(there, signed=True)
-    if there is None or there.text:
+    there = line.row["cells"].get(line.study.main, {})
+    text = shared.paper_text(there, "gap_pp", signed=True)
+    if not is_missing(there.get("paper_text")):
         return text.replace(" ", "\n", 1)
-    return f"{text}\n{interval(there.low, there.high)}".rstrip("\n")
+    return f"{text}\n{interval(there.get('paper_low'), there.get('paper_high'))}".rstrip("\n")
 
 
 def _seeds(line: Line) -> str:
@@ -89,12 +84,11 @@ class BciGap(
         )
 
     def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        main = {"comparison": study.main, "estimand": PAPERS_ESTIMAND}
-        papers = [{**main, "optimizer": name} for name in in_paper("optimizer")]
-        return shared.with_paper_rows(estimates, study, papers, _papers)
+        papers = load().gaps.assign(comparison=study.main, estimand=PAPERS_ESTIMAND)
+        return shared.with_paper_rows(estimates, study, papers, study.main)
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        beside = rows["paper"].notna().any()
+        beside = rows["paper_place"].notna().any()
         cells = [called("optimizer"), cell("n", _seeds)]
         for name in self.comparisons(rows, study):
             # "full − immediate, per step" is a group of columns and a header.
@@ -112,9 +106,6 @@ class BciGap(
         for estimand, title, group in by_estimand(rows, study):
             words = f": {ESTIMANDS.get(estimand, estimand)}" if several else ""
             yield title + words, group.to_dict("records")
-
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        return shared.paper_record("gap_pp", row)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         lost = sum(shared.lost_seeds(row) > 0 for row in contents.records)
