@@ -12,7 +12,7 @@ from orla.reports import comparison, paper_rows
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load, stand_ins
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, mark_notes, twin
 from orla.results.estimands import ESTIMANDS
@@ -145,7 +145,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
     it is the one with the lowest mean error, of those errors that the rate was chosen by.
     """
     wanted = {c: value for c, value in (DEFAULTS | dict(keys)).items() if c in models}
-    rows = models[np.logical_and.reduce([models[c] == value for c, value in wanted.items()])]
+    rows = where(models, **wanted)
     ours = dict.fromkeys(("optimizer", "learning_rate", "edge"))
     if rows.empty:
         means = dict.fromkeys(("adapting", "heldout", "last"))

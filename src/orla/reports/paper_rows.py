@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from orla.reports.comparison import by_condition, means_by_keys
 from orla.reports.paper import load
-from orla.reports.study import HIDDEN, StudyFacts
+from orla.reports.study import HIDDEN, StudyFacts, where
 from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS, KEYS
@@ -68,7 +67,7 @@ def network_name(study: StudyFacts, network: str, row: Keys | None) -> str:
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows without an intervention or another start."""
-    return frame[np.logical_and.reduce([frame[name] == value for name, value in DEFAULTS.items()])]
+    return where(frame, **DEFAULTS)
 
 
 def drifting(conditions: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, NamedTuple, Self
 
 import pandas as pd
@@ -241,14 +240,6 @@ class StudyFacts(PartNames):
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
             given = self.comparison(comparison)
-            fits = comparison == PAPERS and given.minuend in in_paper("learner")
+            fits = comparison == PAPERS and given.minuend in paper.learners
             fits = fits and given.subtrahend == paper.headline["learner"]
         return paper if fits else None
-
-
-@cache
-def in_paper(kind: str) -> list[str]:
-    """The learners, or optimizers, that the paper has a number of, in the order of its rows."""
-    paper = load()
-    rows = (row for name in paper.tables for row in paper.table(name))
-    return list(dict.fromkeys(row[kind] for row in rows if row.get(kind)))

@@ -71,6 +71,12 @@ class Paper:
         rows = (row for name in self.tables for row in self.table(name))
         return {one["task"] for row in rows for one in stand_ins(row) if one.get("task")}
 
+    @cached_property
+    def learners(self) -> set[str]:
+        """Those that the paper has a number of."""
+        rows = (row for name in self.tables for row in self.table(name))
+        return {row["learner"] for row in rows if row.get("learner")}
+
     @property
     def claims(self) -> list[dict[str, Any]]:
         """The claims: id, text, paper, place, optional registration, and ``ours``."""
@@ -156,12 +162,12 @@ def _preferred(rows: list[dict[str, Any]], name: str, unit: str, *more: str) -> 
     columns |= {n: f"paper_{n}" for n in ("configuration", "place", "learning_rate")}
     frame = pd.DataFrame(rows).reindex(columns=["task", *keys, *columns])
     frame = frame[(frame["task"] == "recordings") & frame[list(columns)[:2]].notna().any(axis=1)]
-    found = []
+    tables = []
     for precision, order in _PREFERENCE.items():
-        of = frame[frame["configuration"].isin(order)].dropna(subset=keys)
-        of = of.sort_values("configuration", key=lambda c: c.map(order.index), kind="stable")
-        found.append(of.drop_duplicates(keys).assign(precision=precision))
-    return pd.concat(found)[[*keys, "precision", *columns]].rename(columns=columns)
+        table = frame[frame["configuration"].isin(order)].dropna(subset=keys)
+        table = table.sort_values("configuration", key=lambda c: c.map(order.index), kind="stable")
+        tables.append(table.drop_duplicates(keys).assign(precision=precision))
+    return pd.concat(tables)[[*keys, "precision", *columns]].rename(columns=columns)
 
 
 @cache

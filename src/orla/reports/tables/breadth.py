@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from orla.reports.alignment import against_exact, ordered, references
+from orla.reports.alignment import against_exact, references
 from orla.reports.beside import LAST, VS_RTRL, ByPapersRow, Measure, errors, measured
 from orla.reports.cells import Row, called, cell, counted, ends, value
 from orla.reports.comparison import Mean
 from orla.reports.numbers import MISSING, memory, number, powers, rate
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.results.estimands import ESTIMANDS
 from orla.study.keys import SETTING
@@ -82,11 +82,10 @@ class DecayGrid(
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
         keys = load().document["decay_grid"]["hundred"]
-        counts = (models[list(keys)] == pd.Series(keys)).all(axis=1)
-        chosen = {part: models[ESTIMANDS[part].selected].astype(bool) for part in _PARTS}
+        hundreds = where(models, **keys)
         recovered = {}
         for part in _PARTS:
-            hundred = models[counts & chosen[part]].set_index(at)
+            hundred = hundreds[hundreds[ESTIMANDS[part].selected].astype(bool)].set_index(at)
             reached = hundred.reindex(pd.MultiIndex.from_frame(models[at]))
             frozen = models[f"frozen_{part}_error"]
             gain = frozen - reached[f"{part}_error"].to_numpy(float)
@@ -207,7 +206,7 @@ class Learners(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(against_exact(rows, study), "learner", "optimizer"):
             by_name = group.set_index("observer", drop=False)
-            lines = by_name.loc[ordered(group["observer"], study)].to_dict("records")
+            lines = by_name.loc[study.ordered("learner", group["observer"])].to_dict("records")
             yield title, [row | _declared(study, row["observer"]) for row in lines]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:

@@ -15,7 +15,7 @@ from orla.reports.comparison import seeds as count_of
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.paper_rows import drifting, plain
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents
 from orla.reports.words import NOT_RUN
 from orla.statistics.bootstrap import spearman
@@ -72,8 +72,7 @@ class ProjectedOut(
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
         groups = study.groups(changed, "learner", "optimizer")
         for title, keys, group in paper_rows.papers_first(study, groups):
-            same = pd.Series({**keys, **DEFAULTS})[list(KEYS)]
-            pairs = _pairs(unchanged[(unchanged[list(KEYS)] == same).all(axis=1)], group)
+            pairs = _pairs(where(unchanged, **keys | DEFAULTS), group)
             if len(pairs):
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
