@@ -111,7 +111,7 @@ def test_every_model_is_a_dot_and_the_mean_line_stops_where_a_seed_diverged(resu
     figure, _ = drawn("usual", "lr_curves")
     curves = results["lr_curves"]
     marks = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
-    assert marks == len(curves)  # dots, open triangles and crosses together
+    assert marks == len(curves)  # dots and crosses together
     first = curves.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
     by_rate = first.groupby("learning_rate")
     means, lost = by_rate["recovery_heldout_percent"].mean(), by_rate["diverged"].any()

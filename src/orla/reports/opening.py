@@ -36,7 +36,7 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     """The opening, from results by file stem and the verdicts, the weightiest first."""
     title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
-    told = templates({"number": number}).get_template("background.jinja")
+    told = templates({"number": number}).get_template("opening.jinja")
     told = told.make_module(_facts(results, study))
     if drift and "heldout" not in results:  # nothing has been trained
         return Opening(title, drift, [], "", False, {"Asked": _line(told.asked())})
