@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
 
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import span
 from orla.reports.study import StudyFacts
 
 
@@ -25,6 +26,7 @@ class NormAgainstError(
         "held-out part; a point a condition, mean over seeds (n = {n})."
     )
     by = ("learner",)
+    shows: ClassVar = {"gradient_norm": "norms {}", "absolute_error": "errors {}"}
 
     def select(self, gradient_norms: pd.DataFrame, *, study: StudyFacts) -> Selection:
         return Selection(gradient_norms)
@@ -39,7 +41,3 @@ class NormAgainstError(
             axes.plot(rows["gradient_norm"], rows["absolute_error"], **mark)
         plots.legend(figure, plots.keys_of("learner", looks, study), ncols=1)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        norms, errors = (span(rows[name], digits=2) for name in ("gradient_norm", "absolute_error"))
-        return f"norms {norms}, errors {errors}"

@@ -14,7 +14,7 @@ from orla.reports.cells import Line, called, counted, ends, mean, mean_seeds, va
 from orla.reports.comparison import Mean
 from orla.reports.numbers import rate
 from orla.reports.paper import load
-from orla.reports.study import Comparison, in_paper
+from orla.reports.study import Comparison, where
 from orla.results.baselines import Baselines
 
 KEYS = {
@@ -63,36 +63,6 @@ GAP = {
     "error_gap": -0.034,
     "guards": "",
 }
-PRICE = {
-    "learner": "rtrl",
-    "optimizer": "lars",
-    "recovery_validation_selected_percent": 31.1,
-    "recovery_test_selected_percent": 38.2,
-    "price_pp": 7.3,
-    "low_pp": 6.4,
-    "high_pp": 8.5,
-    "learning_rate": 3e-3,
-    "learning_rate_test": 1e-2,
-    "recovery_tail_selected_percent": 29.2,
-    "learning_rate_tail": 1e-3,
-    "learning_rate_runner_up": 3e-2,
-    "other_rate_share": 0.13,
-    "n_seeds": 9,
-}
-VERDICT = {
-    "registration": "lars-advantage",
-    "title": "one title",
-    "outcome": "falsified",
-    "reason": "it lies outside. What it means.",
-    "estimate": 1.11,
-    "low": -2.22,
-    "high": 3.33,
-    "threshold": "at least 10",
-    "n": 8,
-    "registered_on": "2026-11-20",
-    "amended": False,
-    "lock_sha256": "3f",
-}
 
 
 def frame(*rows):
@@ -123,69 +93,14 @@ def heldout(study, **changed):
     return build("heldout", results | {"baselines": NO_BASELINES}, study)
 
 
-def test_the_csv_of_held_out_recovery_has_the_networks_mean_errors(simulated):
-    models = [{**MODEL, "learner": "immediate", "optimizer": "adam", "seed": n} for n in range(3)]
-    errors = zip((1.0, 1.1, 1.5), (0.3, 0.4, 0.8), strict=True)
-    for model, (frozen, reference) in zip(models, errors, strict=True):
-        model |= {"frozen_heldout_error": frozen, "reference_error": reference}
-    results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
-    results |= {"baselines": NO_BASELINES}
-    data = build("heldout", results, simulated).data.query("run").iloc[0]
-    assert data["frozen_heldout_error"] == pytest.approx(1.2)
-    assert data["reference_error"] == pytest.approx(0.5)
-
-
 def test_a_frozen_network_below_the_best_constant_leaves_recovery_and_shows_the_other(simulated):
     table = heldout(simulated, constant_error=1.0)
     assert ours(table)[heads(table).index("Held-out: Recovery (%)")].endswith("\nover best 9.9")
     assert "over best" not in " ".join(ours(heldout(simulated)))
 
 
-def test_an_edge_that_is_not_known_is_not_marked(simulated):
-    assert ours(heldout(simulated, edge=True))[1] == "2×10⁻³*"
-    assert ours(heldout(simulated, edge=float("nan")))[1] == "2×10⁻³"
-
-
-def test_errors_are_means_over_networks_and_steps_those_of_the_finest_cadence(simulated):
-    rows = [("immediate", 0, 1.0, 0.2, 4321), ("immediate", 1, 1.5, 0.3, 4321),
-            ("tbptt-200-200", 0, 1.0, 0.2, 21)]  # fmt: skip
-    names = ("learner", "seed", "frozen_heldout_error", "reference_error", "updates")
-    beside = {"optimizer": "adam", "constant_error": 2.0}
-    models = [beside | dict(zip(names, row, strict=True)) for row in rows]
-    results = {"conditions": frame(CONDITION), "heldout": frame(*models)}
-    table = build("heldout", results | {"baselines": NO_BASELINES}, simulated)
-    note = "held-out error (MSE) 1.25 frozen, 0.25 reference, 4,321 steps adapted to."
-    assert [n for n in table.notes if "MSE" in n] == [f"RNN, float64, 80/20: {note}"]
-
-
-def test_few_updates_are_marked(simulated):
-    table = heldout(simulated, learner="tbptt-200-200", updates=2)
-    title = next(p.title for p in table.panels if "TBPTT-200" in p.title)
-    assert title.endswith("(2 updates§)") and any(n.startswith("§") for n in table.notes)
-    assert any("400 steps adapted to" in note for note in table.notes)
-    assert not any(note.startswith("§") for note in heldout(simulated).notes)
-    titles = [heldout(simulated, updates=n).panels[0].title for n in (19, 20)]
-    assert [title.split(": ")[1] for title in titles] == [
-        "immediate, per step (19 updates§)",
-        "immediate, per step (20 updates)",
-    ]
-
-
 def gaps(study, *rows):
     return build("bci_gap", {"estimates": frame(*rows)}, study)
-
-
-def test_bci_gap_counts_the_seeds_of_the_least_and_the_fullest_comparison(simulated):
-    counts = {"per_step": 5, "per_window": 9, "paper": 7}
-    rows = [{**GAP, "comparison": name, "n_seeds": n} for name, n in counts.items()]
-    assert ours(gaps(simulated, *rows))[1] == "5–9"
-    assert ours(gaps(simulated, rows[2]))[1] == "7"
-
-
-def test_the_papers_gap_is_that_of_the_rows_precision(simulated):
-    row = {**GAP, "comparison": "paper", "optimizer": "adafactor"}
-    assert ours(gaps(simulated, {**row, "precision": "float32"}))[3] == "+5.3"
-    assert "−6.7" in ours(gaps(simulated, row))[3]
 
 
 def test_the_papers_gap_stands_beside_networks_frozen_at_the_end_alone(simulated):
@@ -199,24 +114,6 @@ def test_the_papers_gap_stands_beside_networks_frozen_at_the_end_alone(simulated
     }
 
 
-def test_bci_gap_of_an_lstm_has_not_the_rnns_paper_gap(simulated):
-    row = {**GAP, "comparison": "paper"}
-    table = gaps(simulated, row, {**row, "architecture": "lstm"})
-    shown = {
-        panel.title[:4]: next(r for r in panel.rows if r[0] == "SGD") for panel in table.panels
-    }
-    assert shown["RNN,"][-1].startswith("−9.9") and shown["LSTM"][-1] == "–"
-
-
-def test_own_comparisons_head_their_columns_and_take_any_window(simulated):
-    own = {"mine": Comparison("short windows", "tbptt-20-20", "immediate-20")}
-    study = replace(simulated, comparisons=own, main="mine")
-    table = gaps(study, {**GAP, "comparison": "mine"})
-    assert heads(table) == ["Optimizer", "n", "short windows"]
-    assert "TBPTT-20, per 20 steps − immediate, per 20 steps" in table.caption
-    assert [row[0] for row in table.panels[0].rows] == ["SGD"]  # the paper has no such gap
-
-
 @pytest.mark.parametrize(
     "learners", [("tbptt-20-20", "immediate"), ("tbptt-200-200", "immediate-200")]
 )
@@ -224,21 +121,6 @@ def test_the_papers_gap_stands_only_beside_its_learners(learners, simulated):
     other = {"paper": Comparison("diagonal", *learners)}
     table = gaps(replace(simulated, comparisons=other), {**GAP, "comparison": "paper"})
     assert heads(table) == ["Optimizer", "n", "diagonal"]
-
-
-def test_exact_rtrls_gap_per_step_is_not_the_papers(simulated):
-    table = gaps(replace(simulated, main="per_step"), {**GAP, "comparison": "per_step"})
-    assert heads(table) == ["Optimizer", "n", "full − immediate: per step"]
-    assert [row[0] for row in table.panels[0].rows] == ["SGD"]
-
-
-def test_no_paper_column_beside_other_tasks(simulated):
-    table = gaps(simulated, {**GAP, "comparison": "paper", "task": "sine"})
-    assert heads(table) == ["Optimizer", "n", "the paper's diagonal"]
-    table = heldout(simulated, task="sine")
-    assert [len(panel.rows) for panel in table.panels] == [1]
-    assert heads(table)[-1] == "Adapt: Recovery (%)" and len(ours(table)) == 6
-    assert "paper_recovery_percent" in table.data
 
 
 @pytest.mark.parametrize("changed", [{"intervention": "rescale"}, {"start": "fresh"}])
@@ -276,37 +158,6 @@ def test_the_papers_ratios_stand_beside_one_condition_alone(changed, gap, simula
     assert shown[other]["SGD"] == ("–", gap)
 
 
-def test_selection_price(simulated):
-    table = build("selection_price", {"selection_price": frame(PRICE)}, simulated)
-    assert dict(zip(heads(table), ours(table), strict=True)) == {
-        "Optimizer": "LARS",
-        "Rolling: Rate": "3×10⁻³",
-        "Rolling: Other": "13",
-        "Rolling: Recovery": "31.1",
-        "One freezing: Rate": "10⁻³",
-        "One freezing: Recovery": "29.2",
-        "Held-out: Rate": "10⁻²",
-        "Held-out: Recovery": "38.2",
-        "Price (pp)": "+7.3 [6.4,\u00a08.5]",
-        "n": "9",
-    }
-
-
-def test_verdict(simulated, recorded):
-    table = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, simulated)
-    assert ours(table) == (
-        "one title",
-        "not shown in simulation",
-        "1.11 [−2.22,\u00a03.33]",
-        "at least 10",
-        "8",
-        "+20 pp (Table 3); +25.1 pp local, +15.9 pp Kaggle",
-    )
-    words = "shows that the study works, not what the brain does."
-    real = build("verdict", {"verdicts": pd.DataFrame([VERDICT])}, recorded)
-    assert table.caption.endswith(words) and words not in real.caption
-
-
 def test_rows_of_the_paper_that_were_not_run_say_so(simulated):
     table = heldout(simulated)
     rows = {
@@ -326,35 +177,13 @@ def test_rows_of_the_paper_that_were_not_run_say_so(simulated):
     )
     assert rows["immediate, per step", "Adam"][3].startswith("11.1")
     not_run = [key for key, row in rows.items() if row[3] == "not run"]
-    number = load().recovery
-    theirs = {
-        (learner, optimizer)
-        for learner in in_paper("learner")
-        for optimizer in in_paper("optimizer")
-        if number(learner, optimizer, "float64", "80-20")
-    }
+    theirs = where(load().recoveries, precision="float64", split="80-20", architecture="rnn")
     assert len(not_run) == len(theirs) - 1 and len(rows) == len(theirs) > 10
     data = table.data.set_index(["learner", "optimizer"])
     assert not data.loc[("last-layer", "sgd"), "run"] and data["run"].sum() == 1
     assert data.loc[("last-layer", "sgd"), "paper_recovery_percent"] == 22.1
     assert data.loc[("immediate", "adam"), "n_seeds"] == 7  # a whole number still
     assert str(data["n_seeds"].dtype) == "Int64"
-
-
-def test_no_row_is_borrowed_for_networks_and_splits_that_the_study_has_not(simulated):
-    text = " ".join(panel.title for panel in heldout(simulated).panels)
-    assert "LSTM" not in text and "50/50" not in text
-
-
-def test_pairs_and_tasks_are_told_apart_only_where_there_are_several(simulated):
-    row = {**GAP, "comparison": "paper"}
-    one = gaps(simulated, row).panels
-    two = gaps(simulated, row, {**row, "pair": "second", "gap_pp": 9.9}).panels
-    assert [panel.title for panel in one] == ["RNN, float64, 80/20"]
-    assert [panel.title for panel in two] == [
-        f"{pair}, RNN, float64, 80/20" for pair in ("default", "second")
-    ]
-    assert [next(r for r in p.rows if r[0] == "SGD")[2][:4] for p in two] == ["−4.1", "+9.9"]
 
 
 NUMBERS = {"x": -1.26, "low": -2.0, "high": 0.5, "n_seeds": 3, "n_diverged": 2, "optimizer": "sgd"}

@@ -15,7 +15,7 @@ WHERE = {"optimizer": "lars", "split": "80-20", "comparison": "paper"}
 
 
 def test_every_answer_finds_its_row(results, simulated):
-    parts = [part for line in lines(results, simulated) for part in line.ours]
+    parts = [part for line in lines(results, simulated) for part in line["ours"]]
     unanswered = [part for part in parts if part.endswith("not run")]
     assert unanswered == ["immediate − last layer: not run"]  # the fixture has no such gap
     assert len(parts) > 12
@@ -28,22 +28,6 @@ def test_figure_is_the_rows(results):
     text = answer({**part, "n": "n_seeds"}, results)
     ends = f"[{row['low_pp']:.1f},\u00a0{row['high_pp']:.1f}]"
     assert text == f"gap: +{row['gap_pp']:.1f} pp (95 % {ends}, n = 5)"
-
-
-def test_one_seed_has_no_interval():
-    gaps = pd.DataFrame({"gap_pp": [4.04], "low_pp": [3.1], "high_pp": [5.2], "n_seeds": [1]})
-    part = {**GAP, "where": {}, "low": "low_pp", "high": "high_pp", "interval": "95 %"}
-    assert answer({**part, "n": "n_seeds"}, {"gaps": gaps}) == "gap: +4.0 pp (n = 1)"
-
-
-def test_absent_result_or_row_reads_not_run(results):
-    assert answer({**GAP, "where": WHERE}, {}) == "gap: not run"
-    assert answer({**GAP, "where": {**WHERE, "optimizer": "lion"}}, results) == "gap: not run"
-
-
-def test_diverged_reads_diverged(results):
-    gaps = results["gaps"].assign(gap_pp=float("nan"))
-    assert answer({**GAP, "where": WHERE}, {"gaps": gaps}) == "gap: diverged"
 
 
 def test_range_and_difference(results):
@@ -84,11 +68,11 @@ def test_a_wrong_question_is_refused(spec, message, results):
 
 def test_verdicts_stand_beside_their_claims(results, simulated):
     by_registration = {
-        line.registration: line for line in lines(results, simulated) if line.registration
+        line["registration"]: line for line in lines(results, simulated) if line["registration"]
     }
-    assert by_registration["adam-equivalence"].outcome == "supported"
-    assert by_registration["lars-advantage"].amended
-    assert by_registration["last-layer-floor"].outcome == ""  # not among the fixture's verdicts
+    assert by_registration["adam-equivalence"]["outcome"] == "supported"
+    assert by_registration["lars-advantage"]["amended"]
+    assert by_registration["last-layer-floor"]["outcome"] == ""  # not among the fixture's verdicts
     assert len(lines(results, simulated)) == len(load().claims)
 
 
@@ -99,7 +83,9 @@ def test_only_what_the_paper_may_stand_beside_answers(results, simulated):
         for name, frame in results.items()
     }
     assert not apply(other, simulated)
-    assert all(part.endswith("not run") for line in lines(other, simulated) for part in line.ours)
+    assert all(
+        part.endswith("not run") for line in lines(other, simulated) for part in line["ours"]
+    )
 
 
 def test_each_pair_of_sessions_answers_for_itself(results, simulated):
@@ -108,11 +94,11 @@ def test_each_pair_of_sessions_answers_for_itself(results, simulated):
     [line] = [
         found
         for found in lines({"gaps": both}, simulated)
-        if found.registration == "lars-advantage"
+        if found["registration"] == "lars-advantage"
     ]
     row = gaps.query("optimizer == 'lars' and split == '80-20' and comparison == 'paper'")
     gap = row["gap_pp"].item()
-    assert [part[: part.index(" pp")] for part in line.ours] == [
+    assert [part[: part.index(" pp")] for part in line["ours"]] == [
         f"default: gap: +{gap:.1f}",
         f"second: gap: +{gap + 50:.1f}",
     ]
@@ -123,15 +109,15 @@ def test_windows_of_ones_own_do_not_answer_for_the_papers(results, simulated):
     [line] = [
         found
         for found in lines(results, replace(simulated, comparisons=own))
-        if found.registration == "lars-advantage"
+        if found["registration"] == "lars-advantage"
     ]
-    assert line.ours == ["gap: not run"]
+    assert line["ours"] == ["gap: not run"]
 
 
 def test_an_order_of_more_optimizers_is_not_that_of_the_papers_four(results, simulated):
     def said(order):
         told = lines(results | {"ratio_gap_order": order}, simulated)
-        return next(line for line in told if line.registration == "ratio-gap-ordering").ours
+        return next(line for line in told if line["registration"] == "ratio-gap-ordering")["ours"]
 
     order = results["ratio_gap_order"]
     assert said(order)[0].startswith("rank correlation: +1.00")

@@ -40,13 +40,3 @@ def test_models_are_counted_over_all_rates(simulated):
     assert sgd["n_diverged"] == 0 and np.isnan(sgd["first_step"]) and sgd["safe_rate"] == 0.1
     lines = {line[0]: line for line in document.panels[0].rows}
     assert lines["Adam"][3] == "50 %" and lines["SGD"][3] == "0 %"
-
-
-def test_a_rate_above_a_lost_one_is_not_safe(simulated):
-    lost = {(0.001, 0): 3, (0.1, 0): 4}
-    data = build("divergence", {"lr_curves": models("adam", lost)}, simulated).data
-    assert np.isnan(data["safe_rate"][0])
-
-
-def test_without_a_loss_it_is_not_shown(simulated):
-    assert not build("divergence", {"lr_curves": models("sgd", {})}, simulated).ran

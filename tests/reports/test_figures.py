@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -14,26 +13,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from drawing import assert_readable, draw, intervals, overlapping, series, texts
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_hex
+from drawing import assert_readable, draw, intervals, texts
 from report_results import KEYS, SIMULATED, make_results
 
 from orla import catalogue
-from orla.reports import style
 from orla.reports.figures import plots
+from orla.reports.numbers import number
 from orla.reports.paper import load
-from orla.reports.study import Comparison
 
 NAMES = list(catalogue.parts("figure"))
 # The results of these tests have nothing of them; other tests of figures have.
 LACKING = {"grad_ratio", "decay_sweep", "accuracy_over_time", "scaling_bci"}
-
-
-def test_the_reports_have_their_figures():
-    assert set(NAMES) > LACKING
-    for part in catalogue.parts("figure").values():
-        assert part.part.chapter and part.part.more["needs"] and part.part.label != part.part.name
 
 
 @pytest.fixture(scope="module")
@@ -80,20 +70,10 @@ def test_nothing_is_called_simulated_and_nothing_run_has_no_caption(name, few, r
     assert part().render(*(frame.iloc[:0] for frame in needed), study=recorded) is None
 
 
-@pytest.mark.parametrize("name", ["lr_curves", "adaptation_traces"])
-def test_the_condition_of_most_learners_and_optimizers_is_drawn(name, few, simulated):
-    part = catalogue.part("figure", name)
-    [need] = part.part.more["needs"]
-    both = pd.concat([few[need], few[need].assign(architecture="lstm")], ignore_index=True)
-    less = (both["architecture"] == "rnn") & (both["optimizer"] != "adam")
-    for frame, network in ((both, "RNN"), (both[~less], "LSTM")):
-        assert f"{network}, float64" in part().render(frame, study=simulated).caption
-
-
 SHARED = {
     "all": lambda one, other: True,
-    "row": lambda one, other: one[0] == other[0],
-    "column": lambda one, other: one[1] == other[1],
+    "row": lambda one, other: one[0] == other[0] and int(one[1]) // 4 == int(other[1]) // 4,
+    "column": lambda one, other: int(one[1]) % 4 == int(other[1]) % 4,
     "plot": lambda one, other: one == other,
 }
 ROWS, COLUMNS = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
@@ -116,53 +96,6 @@ def test_columns_beyond_four_stand_below_and_axes_are_shared_as_asked(share):
             assert joined == SHARED[share](one, other)
 
 
-def test_a_line_of_plots_without_data_is_left_out_and_long_titles_are_broken():
-    cells = {("a", "0"), ("b", "3"), ("b", "5")}
-    given = {"row_in": 1, "around_in": 0.5, "x": "column", "xlabel": "x", "cells": cells}
-    figure, axes_of = plots.facets(COLUMNS | {"4": "a long title, of a column"}, ROWS, **given)
-    plt.close(figure)
-    assert figure.get_figheight() == 3.5
-    assert set(axes_of) == {(r, c) for r in ROWS for c in COLUMNS} - {("a", "4"), ("a", "5")}
-    assert axes_of["b", "4"].get_title() == "a long title,\nof a column"
-    assert axes_of["b", "3"].get_title() == ""
-    assert [axes_of[key].get_xlabel() for key in (("a", "3"), ("b", "3"))] == ["", "x"]
-
-
-def test_networks_that_differ_in_pretraining_have_panels_of_their_own(results, simulated):
-    named = {f"net{i}": {"kind": "rnn", "hidden": 16} for i in range(2)}
-    study = replace(simulated, instances={"architecture": {"rnn": named["net0"]} | named})
-    gaps = results["horizon_gaps"]
-    gaps = pd.concat([gaps, *(gaps.assign(architecture=name) for name in named)])
-    figure, _ = draw("horizon_gap", {"horizon_gaps": gaps}, study)
-    titles = sorted(axes.get_title().replace("\n", " ") for axes in figure.axes)
-    assert [title.removesuffix(", float64, 80/20") for title in titles] == [
-        "RNN, hidden 16 (net0)", "RNN, hidden 16 (net1)", "RNN, hidden 16",
-    ]  # fmt: skip
-    assert not overlapping(figure)
-
-
-def test_an_overlap_would_be_seen():
-    figure = plt.figure()
-    figure.text(0.5, 0.5, "one")
-    figure.text(0.51, 0.5, "two")
-    figure.canvas.draw()
-    plt.close(figure)
-    assert overlapping(figure) == [("one", "two")]
-
-
-def test_horizon_lines_are_the_data(results, drawn, simulated):
-    figure, _ = drawn("usual", "horizon_gap")
-    [axes], gaps = figure.axes, results["horizon_gaps"]
-    names = simulated.names(gaps, "optimizer")
-    assert series(figure)[:-1] == list(names.values())
-    for (_, y, ends), name in zip(intervals(axes), names, strict=True):
-        line = gaps[gaps["optimizer"] == name]
-        np.testing.assert_allclose(y, line["gap_pp"])
-        np.testing.assert_allclose(ends, line[["low_pp", "high_pp"]])
-    band = axes.patches[0]
-    assert (band.get_y(), band.get_y() + band.get_height()) == (17, 27)
-
-
 @pytest.mark.parametrize(
     "other", [{"architecture": "lstm"}, {"precision": "float32"}, {"split": "50-50"}]
 )
@@ -178,49 +111,13 @@ def test_every_model_is_a_dot_and_the_mean_line_stops_where_a_seed_diverged(resu
     figure, _ = drawn("usual", "lr_curves")
     curves = results["lr_curves"]
     marks = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
-    assert marks == len(curves)  # dots, open triangles and crosses together
+    assert marks == len(curves)  # dots and crosses together
     first = curves.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
     by_rate = first.groupby("learning_rate")
     means, lost = by_rate["recovery_heldout_percent"].mean(), by_rate["diverged"].any()
     line = next(line for line in figure.axes[0].lines if len(line.get_xdata()) == len(means))
     np.testing.assert_allclose(line.get_ydata()[~lost], means[~lost])
     assert np.isnan(line.get_ydata()[lost]).all() and lost.any()
-
-
-def test_means_under_the_axis_are_left_out_and_the_ring_is_at_the_rate_validation_chose(
-    few, simulated
-):
-    curves = few["lr_curves"].query("learner == 'rtrl' and optimizer == 'sgd'")
-    rates = sorted(curves["learning_rate"].unique())
-    recovery = curves["recovery_heldout_percent"].where(curves["learning_rate"] > rates[1], -500.0)
-    curves = curves.assign(
-        recovery_heldout_percent=recovery,
-        selected=curves["learning_rate"] == rates[2],
-        selected_on_test=curves["learning_rate"] == rates[3],
-    )
-    figure, _ = draw("lr_curves", {"lr_curves": curves}, simulated)
-    [axes] = figure.axes
-    [means] = [line for line in axes.lines if len(line.get_xdata()) == len(rates)]
-    np.testing.assert_allclose(means.get_xdata(), rates)
-    assert np.isnan(means.get_ydata()).tolist()[:4] == [True, True, False, False]
-    [ring] = [line for line in axes.lines if to_hex(line.get_markeredgecolor()) == style.RING]
-    chosen = recovery[curves["selected"]].mean()
-    np.testing.assert_allclose(ring.get_xydata(), [[rates[2], chosen]])
-
-
-def test_a_trace_goes_on_with_the_seeds_that_are_still_finite(few, simulated):
-    traces = few["traces"].copy()
-    steps = np.unique(traces["step"])
-    lost = (traces["seed"] == 1) & (traces["step"] >= steps[3])
-    traces.loc[lost, "error"] = np.nan
-    figure, _ = draw("adaptation_traces", {"traces": traces}, simulated)
-    own = traces.query("learner == 'immediate' and optimizer == 'sgd' and split == '80-20'")
-    by_seed = own.pivot(index="step", columns="seed", values="error")
-    look = simulated.marks("learner", ["immediate"])["immediate"]
-    [line] = [line for line in figure.axes[0].lines if line.get_color() == look.color]
-    assert np.isnan(by_seed[1][3:]).all() and not np.isnan(by_seed[1][:3]).any()
-    first = by_seed[0].iloc[1:6].mean()  # of five windows about the first one without seed 1
-    np.testing.assert_allclose(line.get_ydata()[3], first)
 
 
 def test_traces_have_the_frozen_models_and_tell_the_last_window(results, simulated):
@@ -264,7 +161,8 @@ def test_tost_rows_are_the_intervals_with_the_papers_below(results, drawn):
     rows = rows[rows["comparison"] == "paper"]
     np.testing.assert_allclose(ours, rows[["t90_low_pp", "t90_high_pp"]].to_numpy()[0])
     assert caption.alt.startswith("Equivalence within the margin. Adam, 50/50: ")
-    assert "the paper −0.3 [−2.7,\u00a02.1] pp; SGD, 80/20: " in caption.alt
+    gap = number(rows["gap_pp"].item(), 2)
+    assert f"Adam, 50/50: {gap} pp, " in caption.alt
 
 
 SAVED = ["lr_curves", *(name for name in NAMES[::3] if name != "lr_curves")]
@@ -301,33 +199,3 @@ def test_rebuilt_bit_for_bit_and_fonts_embedded(tmp_path):
         assert b"CreationDate" not in data
         assert b"/FontFile2" in data
         assert b"/Subtype /Type3" not in data
-
-
-def test_captions_take_window_level_and_comparison_from_the_study(few, recorded):
-    own = {"mine": Comparison("short windows", "tbptt-20-20", "immediate")}
-    study = replace(recorded, comparisons=own, main="mine", alpha=0.1, margin_pp=7.0)
-    gaps = few["gaps"].query("comparison == 'per_step'").assign(comparison="mine")
-    results = few | {"traces": few["traces"].query("step % 400 == 0"), "gaps": gaps}
-    parts = catalogue.parts("figure")
-    captions = {
-        name: parts[name]().render(*map(results.get, parts[name].part.more["needs"]), study=study)
-        for name in ("adaptation_traces", "tost_interval", "horizon_gap")
-    }
-    assert "per window of 400 steps" in captions["adaptation_traces"].caption
-    tost = captions["tost_interval"]
-    assert "80 % t interval" in tost.caption and "α = 0.1" in tost.caption
-    for name in ("tost_interval", "horizon_gap"):
-        assert "TBPTT-20, per 20 steps − immediate, per step" in captions[name].caption
-        assert "paper" not in captions[name].caption + captions[name].alt
-
-
-def test_margin_and_seeds_are_the_rows_own(build_results, simulated):
-    pairs = build_results(n_seeds=2, pairs=("one", "other"), splits=("80-20",))
-    figure, _ = draw("tost_interval", pairs, replace(simulated, margin_pp=4.5))
-    axes = figure.axes[0]
-    band = axes.patches[0]
-    assert (band.get_x(), band.get_x() + band.get_width()) == (-4.5, 4.5)
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels[0] == "SGD, 80/20, one" and labels[-1] == "LARS, 80/20, other"
-    dots = [len(c.get_offsets()) for c in axes.collections if isinstance(c, PathCollection)]
-    assert dots == [1, 2, 2, 2, 1, 2, 2, 2]  # of SGD one seed diverged

@@ -18,22 +18,9 @@ GAP = {"gap_pp": 4.21, "t95_low_pp": 1.02, "t95_high_pp": 7.43, "r2_gap": 0.0312
 CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "constant_error": 1.2}
 
 
-def test_a_gap_has_its_interval_and_its_other_scales():
-    row = GAP | CLEAR | {"error_gap": 0.0124, "guards": ""}
-    assert told.gap_lines(row) == "+4.2\n[1.0,\u00a07.4]\nR² +0.031\n−ΔMSE +0.012"
-    assert told.gap_lines(row | {"guards": "few updates"}).startswith("+4.2‡\n")
-    assert told.gap_lines(row | {"n_failing": 2}).startswith("+4.2‡\n")
-    assert told.gap_lines({**row, "gap_pp": np.nan, "n_diverged": 3}).startswith("diverged\nR²")
-    assert told.gap_lines({**row, "gap_pp": np.nan}).startswith("–¶\nR²")
-
-
 @pytest.mark.parametrize(
     "bad",
-    [
-        {"denominator": 0.049},
-        {"denominator": 0.2, "denominator_se": 0.07},
-        {"unreliable": True},
-    ],
+    [{"denominator": 0.049}, {"denominator": 0.2, "denominator_se": 0.07}, {"unreliable": True}],
 )
 def test_recovery_without_a_meaning_is_a_dash(bad):
     row = GAP | CLEAR | {"recovery_full_percent": 30.0, "recovery_immediate_percent": 20.0} | bad
@@ -95,11 +82,6 @@ def test_networks_without_a_meaningful_difference_are_named_not_drawn(build_resu
     assert caption is None and "not run" in texts(figure)[0].get_text()
 
 
-def test_a_study_without_a_square_says_so(results, simulated):
-    table = build("two_by_two", results, replace(simulated, comparisons={}))
-    assert "form no two by two" in table.notes[0] and not table.ran
-
-
 def test_one_difference_is_no_two_by_two(results, simulated):
     rows = results["estimates"]
     lone = rows[rows["comparison"] == square(simulated).per_step].assign(architecture="gru")
@@ -141,8 +123,8 @@ def test_the_multiverse_has_every_choice(results, simulated):
     assert optimizers(rows, simulated) == ["adam", "lars"]
     choices = varied(rows)
     assert choices["pretraining"] == ["window of 1", "window of 50", "window of 200"]
-    assert choices["comparison"][:2] == ["both per step", "both per 200 steps"]
-    assert choices["split"] == ["80/20", "50/50"]
+    assert {"both per step", "both per 200 steps"} < {*choices["comparison"]}
+    assert choices["split"] == ["50/50", "80/20"]
     assert choices["freezing"][-1] == "all steps" and choices["freezing"][0] == "5,000 steps"
     assert len(choices["metric"]) == 5 and "network" not in choices
     error = rows[rows["metric"] == "MSE, sign reversed"]
@@ -190,7 +172,7 @@ def test_power_and_truth_controls_are_the_results(results, simulated):
     figure, caption = draw("power", results, simulated)
     lines = figure.axes[0].lines
     np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["supported"][:13])
-    assert "20 seeds" in caption.alt
+    assert "adam-equivalence: power 0.00 to 0.82" in caption.alt
     table = build("truth_controls", results, simulated)
     assert table.panels[0].rows[1][:4] == ("planted", "+0.04", "within 0.02", "100")
     assert table.panels[0].rows[1][4:] == (

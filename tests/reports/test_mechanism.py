@@ -11,8 +11,7 @@ from report_results import KEYS, SIMULATED, build
 from scipy import stats
 
 from orla import catalogue
-from orla.reports import chapters
-from orla.reports.comparison import AGREES, DIFFERS, printed
+from orla.reports.comparison import DIFFERS
 from orla.reports.paper import load
 from orla.reports.table import write
 from orla.results import base
@@ -31,7 +30,6 @@ PAST = {
        for name in ("top1", "energy1") for side in ("past", "immediate", "gap")},
 }  # fmt: skip
 FIRST = "First singular value"
-LATER = [name for name in PAST if name.endswith(("_cumulative", "_last"))]
 TABLES = [
     "cosine", "structure", "cadence", "intervention", "isotropy",
     "decorrelation", "lstm_cross_architecture", "capacity", "substrate",
@@ -148,18 +146,12 @@ def test_every_number_of_the_paper_stands_there_and_nothing_was_run(name, table)
     }[name]  # fmt: skip
     if name == "intervention":
         papers = [row for row in papers if "spearman" in row]
+    if name == "substrate":  # of ratios of two networks' numbers the table has none
+        papers = [row for row in papers if "architecture" in row]
     wanted = [row[n] for row in papers for n in names if n in row]
     shown = set(document.data["paper"].dropna())
     assert wanted and set(wanted) <= shown
     assert not {value + 0.123 for value in wanted} <= shown
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_models_without_any_probe_are_taken(name, table):
-    bare = models(lacks=list(PAST)).drop(columns="whh_share_null")
-    document = table(name, bare)
-    assert document.ran in (False, name == "capacity")
-    assert "nan" not in "".join(c for p in document.panels for row in p.rows for c in row)
 
 
 def test_how_networks_were_pretrained_is_said_where_it_differs(table):
@@ -174,16 +166,6 @@ def test_how_networks_were_pretrained_is_said_where_it_differs(table):
     told = document.notes[0]
     assert "RNN: pretrained by windows of 50 in one pass" in told and "LSTM" not in told
     assert "(rnn-pretrained-1): pretrained by windows of 1." in told
-
-
-def test_ours_near_the_papers_agrees_and_ours_far_off_differs(table):
-    """The control: the rule's word follows our numbers."""
-    said = {}
-    for center, wanted in ((0.743, AGREES), (0.30, DIFFERS)):
-        near = models().assign(top1_past=center + np.linspace(-0.02, 0.02, 5))
-        data = table("structure", near).data.set_index(["optimizer", "split", "measure"])
-        said[wanted] = data.loc[("sgd", "50-50", "top1_past"), "compared"]
-    assert said == {AGREES: AGREES, DIFFERS: DIFFERS}
 
 
 def test_a_condition_that_diverged_is_said_to_have(table):
@@ -237,33 +219,13 @@ def test_another_intervention_than_the_papers_has_a_mean_and_no_rank(table):
     [panel] = table("intervention", plain, changed).panels
     lost = plain["recovery_heldout_percent"] - changed["recovery_heldout_percent"]
     assert len(panel.rows) == 5 + 1
-    assert panel.rows[5] == ("mean", "", "", "", "", by_hand(lost, 1, signed=True))
-
-
-def test_the_share_of_updates_that_were_routed_stands_beside_what_it_costs(table):
-    plain = models(optimizer="lars")
-    changed = models(optimizer="lars", intervention="matched", lacks=list(PAST))
-    document = table("intervention", plain, changed.assign(routed_share=np.linspace(0.2, 0.6, 5)))
-    assert document.columns[-1].header == "Routed (%)"
-    shown = [row[-1] for row in document.panels[0].rows]
-    assert shown[:5] == ["20.0", "30.0", "40.0", "50.0", "60.0"] and shown[5].startswith("40.0 ± ")
+    assert panel.rows[5] == ("mean", "–", "–", "–", "–", by_hand(lost, 1, signed=True))
 
 
 def of_pairs(n=3, **condition):
     """Models of some pairs, and their means by pair; all numbers are another pair by pair."""
     frames = [models(seeds=2, drawn=i, pair=f"p{i}", task="many", **condition) for i in range(n)]
     return frames, pd.DataFrame([frame.mean(numeric_only=True) for frame in frames])
-
-
-def test_several_pairs_are_one_panel_over_pairs(table):
-    frames, means = of_pairs(split="80-20")
-    document = table("structure", *frames, models())
-    titles = [panel.title for panel in document.panels if "not run" not in panel.rows[0]]
-    assert "many, over 3 pairs" in titles[-1] and len(titles) == 2
-    assert any("n, intervals and what is paired are of pairs" in note for note in document.notes)
-    cells = rows_of(document, "SGD", "3", "top1", panel="over 3 pairs")
-    assert cells[f"{FIRST} G_past"] == by_hand(means["top1_past"], 2)
-    assert not any("of pairs" in note for note in table("structure", models()).notes)
 
 
 def test_what_is_paired_by_network_is_paired_by_pair_over_pairs(table):
@@ -315,15 +277,16 @@ def test_decorrelation_finds_tasks_by_their_autocorrelation(table):
     near = models(task="copy-near", **of)
     shifted = models(task="copy-6", split="shift", optimizer="adam")
     document = table("decorrelation", white, red, near, shifted)
-    cells = rows_of(document, "0", panel="ends")
-    assert first_line(cells["RNN"]) == by_hand(white["window_cosine_last"], 3, signed=True)
-    assert cells["RNN"].endswith(f"−0.001 ({DIFFERS})") and cells["RetNet"].startswith("not run\n")
-    cells = rows_of(document, "0.6", panel="ends")
-    assert first_line(cells["RetNet"]) == by_hand(red["window_cosine_last"], 3, signed=True)
-    assert cells["RNN"].startswith("not run\n−0.010")
+    cells = rows_of(document, "0", "RNN")
+    head = "at windows' ends"
+    assert first_line(cells[head]) == by_hand(white["window_cosine_last"], 3, signed=True)
+    assert cells[head].endswith(f"−0.001 ({DIFFERS})")
     # The paper has no number of whole windows.
-    cells = rows_of(document, "0", panel="whole")
-    assert cells["RNN"] == by_hand(white["window_cosine"], 3, signed=True)
+    assert cells["of whole windows"] == by_hand(white["window_cosine"], 3, signed=True)
+    cells = rows_of(document, "0.6", "RetNet")
+    assert first_line(cells[head]) == by_hand(red["window_cosine_last"], 3, signed=True)
+    for absent in (("0", "RetNet"), ("0.6", "RNN")):
+        assert rows_of(document, *absent)[head].startswith("not run\n")
     early = models(task="copy-0", architecture="rnn-one-pass", **of)
     study = replace(
         STUDY, pretraining={"rnn": 50, "retnet": 50, "rnn-one-pass": 1}, passes={"rnn-one-pass": 1}
@@ -331,9 +294,12 @@ def test_decorrelation_finds_tasks_by_their_autocorrelation(table):
     networks = {**STUDY.instances["architecture"], "rnn-one-pass": {"kind": "rnn", "hidden": 64}}
     study = replace(study, instances={**STUDY.instances, "architecture": networks})
     document = table("decorrelation", white, red, early, study=study)
-    for panel, frame in (("windows of 50, at", white), ("windows of 1 in one pass, at", early)):
-        cells = rows_of(document, "0", panel=panel)
-        assert first_line(cells["RNN"]) == by_hand(frame["window_cosine_last"], 3, signed=True)
+    for panel, name, frame in (
+        ("windows of 50", "RNN", white),
+        ("windows of 1 in one pass", "RNN (rnn-one-pass)", early),
+    ):
+        cells = rows_of(document, "0", name, panel=panel)
+        assert first_line(cells[head]) == by_hand(frame["window_cosine_last"], 3, signed=True)
     assert not table("decorrelation", white, red, study=replace(STUDY, tasks={})).ran
 
 
@@ -372,20 +338,6 @@ def test_tables_of_everything_fit_the_page(table, everything, tmp_path):
         inputs.append(rf"\input{{{name}}}\clearpage")
     log = compile_latex(tmp_path, "\n".join(inputs), UNSCALED)
     assert "Overfull" not in log and "Float too large" not in log
-
-
-def test_the_chapter_comes_after_the_ratio():
-    assert chapters.place("ratio") < chapters.place("mechanism") < chapters.place("breadth")
-    parts = catalogue.parts("table").items()
-    assert {name for name, part in parts if part.part.chapter == "mechanism"} == set(TABLES)
-
-
-def test_a_range_is_written_by_its_ends():
-    found = printed({"x_from": 2, "x_to": 7, "place": "there"}, "x")
-    assert (found.value, found.spread, found.text(1, False)) == (4.5, 2.5, "2.0 to 7.0")
-    assert printed({"x": 1.0}, "y") is None and printed(None, "x") is None
-    found = printed({"x": 1.25, "low_pp": 1.0, "high_pp": 1.5}, "x", "_pp")
-    assert found.text(2, True, ends=True) == "+1.25 [1.00,\u00a01.50]"
 
 
 @pytest.mark.parametrize("name", TABLES)

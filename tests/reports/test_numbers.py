@@ -51,19 +51,6 @@ def test_rate(value, text):
     assert rate(value) == text
 
 
-def test_one_seed_has_no_interval():
-    assert estimate(1.0, 1.0, 1.0, n=1) == "1.0"
-    assert estimate(1.0, 0.5, 1.5, n=2) == "1.0 [0.5,\u00a01.5]"
-
-
-def test_an_interval_has_the_digits_of_its_estimate():
-    assert estimate(1.234, 0.5, 1.567, digits=2) == "1.23 [0.50,\u00a01.57]"
-
-
-def test_a_count_is_whole():
-    assert (count(7.0), count(0), count(np.int64(12))) == ("7", "0", "12")
-
-
 def test_bind_keeps_numbers_with_their_units():
     assert bind("gap 3 pp, 90 % of n = 20") == "gap 3\u00a0pp, 90\u00a0% of n\u00a0=\u00a020"
     assert bind("3 ppm; fin = 2") == "3 ppm; fin = 2"

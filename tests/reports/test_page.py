@@ -9,12 +9,10 @@ from report_results import build
 
 from orla import catalogue
 from orla.reports import page
-from orla.reports.cells import value
 from orla.reports.report import Report
 from orla.reports.study import Comparison
-from orla.reports.tables.base import Table
 from orla.reports.verdicts import outcome_words
-from orla.reports.words import GLOSSARY, OUTCOME_SIGNS
+from orla.reports.words import OUTCOME_SIGNS
 
 PICTURES = ("horizon_gap", "lr_curves", "adaptation_traces", "tost_interval")
 PROVENANCE = {
@@ -103,27 +101,6 @@ def test_accessible(html):
     assert set(targets + labels) <= set(ids)
 
 
-def test_text_has_contrast(html):
-    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", html))
-    on_paper = ["ink", "quiet", "accent", "good", "bad", "open", "none"]
-    for name in on_paper:
-        for ground in ("paper", "ground"):
-            assert contrast(colors[name], colors[ground]) >= 4.5, (name, ground)
-    assert contrast(colors["alert"], colors["alert-ground"]) >= 4.5
-    assert contrast(colors["rule"], colors["paper"]) < 4.5  # the measure can fail
-
-
-def contrast(a, b):
-    light = sorted((relative_luminance(a), relative_luminance(b)))
-    return (light[1] + 0.05) / (light[0] + 0.05)
-
-
-def relative_luminance(color):
-    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
 def test_simulated_banner_only_where_simulated(html, results, pictures, recorded):
     text = Outline(html).text
     assert text.index("SIMULATED") < text.index("Asked") < text.index("Verdicts")
@@ -163,10 +140,6 @@ def test_a_study_with_little_run_still_has_a_page(results, simulated):
     assert "not run" in text and "Gaps between learners" in text
 
 
-def test_same_results_same_bytes(html, results, pictures, simulated):
-    assert write(results, pictures, simulated) == html
-
-
 def test_a_study_of_ones_own_is_not_called_a_reproduction(results, pictures, recorded):
     own = {"mine": Comparison("mine", "rtrl", "immediate")}
     study = replace(recorded, reproduces=False, comparisons=own, main="mine", recordings=())
@@ -204,23 +177,6 @@ def test_the_answer_the_verdicts_and_one_figure_come_first(results, pictures, si
     assert html.index('id="figure-two_by_two"') > html.index('id="chapter-cadence"')
 
 
-def test_chapters_that_were_not_run_are_listed_with_their_command(results, simulated):
-    unrun = [("Over arrays", "snakemake pairs"), ("Every choice", "snakemake choices")]
-    report = Report(results, simulated, unrun=unrun, account="CPU 5 s: learners 61 %")
-    text = Outline(page.page(report, {})).text
-    assert "Over arrays: snakemake pairs" in text and "CPU 5 s: learners 61 %" in text
-    assert "snakemake choices" not in text  # the page has that chapter
-
-
-def test_words_are_explained_and_chapters_listed(html):
-    outline = Outline(html)
-    for word in ("recovery", "held-out", "cadence", "diagonal", "TOST", "δ*", "edge"):
-        assert word in GLOSSARY and word in outline.text
-    links = [a["href"] for a in outline.all("a")]
-    for name in ("drift", "horizon", "ratio", "rates"):
-        assert f"#chapter-{name}" in links
-
-
 def test_figures_come_first_and_long_tables_are_folded(html, results, simulated):
     drift = html[html.index('id="chapter-drift"') : html.index('id="chapter-horizon"')]
     assert drift.index("<figure>") < drift.index('id="table-heldout"')
@@ -233,25 +189,6 @@ def test_figures_come_first_and_long_tables_are_folded(html, results, simulated)
     assert details.index("0123abc") < details.index("<details>") < details.index("config, seeds")
 
 
-def test_a_figure_of_nothing_is_left_out(html, results, pictures, simulated):
-    assert 'id="figure-horizon_gap"' in html
-    drawn = pictures | {"learners": pictures["lr_curves"]}
-    none = {**results, "learners": results["learners"].iloc[:0]}
-    assert 'id="figure-learners"' not in write(none, drawn, simulated)
-
-
-def test_errors_steps_and_updates_appear(html, results, pictures, simulated):
-    text = Outline(html).text
-    run = text[text.index("The error to beat") : text.rindex("What these results depend on")]
-    first, second = run.split("RNN, float64, ")[1:]
-    assert all(word in first for word in ("80/20", "1.10", "0.43", "13,200", "200 steps: 66"))
-    assert all(word in second for word in ("50/50", "1.10", "0.43", "8,200", "200 steps: 41"))
-    few = results["heldout"].assign(updates=3)
-    assert "§ fewer than 20 updates" not in text
-    text = Outline(write({**results, "heldout": few}, pictures, simulated)).text
-    assert "immediate, per step: 3§" in text and "§ fewer than 20 updates" in text
-
-
 def test_the_same_cause_is_said_once(results, pictures, simulated):
     cause = "gaps has no row with split = 50-50 (it has 80-20)"
     verdicts = results["verdicts"].assign(
@@ -261,30 +198,3 @@ def test_the_same_cause_is_said_once(results, pictures, simulated):
     cards = text[text.index("Each hypothesis") : text.index("The paper’s claims")]
     assert cards.count(cause) == 1 and cards.count("As for “") == len(verdicts) - 1
     assert cards.count("It cannot be known.") == len(verdicts)
-
-
-def test_nothing_and_one_condition(results, simulated):
-    nothing = {name: frame.iloc[:0] for name, frame in results.items()}
-    text = Outline(write(nothing, {}, simulated)).text
-    assert "No model was run." in text and "No table or figure of learners has been made" in text
-    query = "optimizer == 'adam' and split == '80-20'"
-    one = {n: f.query(query) if "optimizer" in f else f.iloc[:1] for n, f in results.items()}
-    text = Outline(write(one, {}, simulated)).text
-    assert "of 1 registered hypothesis: 1 shown in simulation" in text.lower()
-    assert "paper's diagonal" in text and "There is one pair of sessions" in text
-
-
-def test_a_table_from_outside_has_its_own_chapter(results, simulated, monkeypatch):
-    class Mine(Table, name="mine", label="My own table", chapter="my_room", needs=("gaps",)):
-        says = "Rows."
-        cells = (value("Gap (pp)", "gap_pp"),)
-
-    known = {**catalogue.parts("table"), "mine": Mine}
-    own = catalogue.parts
-    monkeypatch.setattr(catalogue, "parts", lambda kind: known if kind == "table" else own(kind))
-    some = {name: results[name] for name in ("gaps", "selection_price")}
-    html = write(some, {}, simulated)
-    assert html.index('id="chapter-rates"') < html.index('<h2 id="chapter-my_room">My room</h2>')
-    assert "My own table" in html
-    del known["mine"]
-    assert "My own table" not in write(some, {}, simulated)

@@ -59,11 +59,12 @@ def test_the_terminal_has_sessions_decoders_and_what_the_study_would_do(results)
     said = sessions.text(frame)
     assert max(map(len, said.splitlines())) <= 100
     for words in (
-        "A: first",
-        "A has subject indy, area M1",
-        "40 of 96",
-        "refitted on B it recovers 83 %",
-        "immediate 6,200, tbptt-200-200 12; too few to tell: tbptt-200-200",
-        "registration mine: cannot be answered: too few seeds",
+        "A: first, B: second (recordings, default)",
+        "about: a subject indy, area M1",
+        "inputs: a 40 of 96; b 40 of 96",
+        "within a: 1 0.40 [0.35,\xa00.45] R²; 10 0.60 [0.55,\xa00.65] R²",
+        "ceiling: 83",
+        "updates: immediate 6,200; tbptt-200-200 12.00, too few to tell",
+        "registration: mine cannot be answered: too few seeds",
     ):
         assert words in said, words

@@ -1,6 +1,5 @@
 """Tables: what they say, that they hold no NaN, and that LaTeX takes them."""
 
-import io
 import re
 from dataclasses import replace
 
@@ -14,19 +13,12 @@ from orla import catalogue
 from orla.reports.latex import escape
 from orla.reports.study import Comparison
 from orla.reports.table import to_latex, write
-from orla.reports.tables import rates
-from orla.reports.verdicts import folded, outcome_words, reasons, sample, threshold
+from orla.reports.verdicts import reasons
 
 NAMES = list(catalogue.parts("table"))
 # Of other results: held to what they say in test_mechanism.py and test_streams.py.
 UNUSUAL = {"mechanism", "streams"}
 USUAL = [name for name in NAMES if catalogue.part("table", name).part.chapter not in UNUSUAL]
-
-
-def test_the_reports_have_their_tables():
-    assert set(NAMES) >= {"ratio_gap", "heldout", "bci_gap", "selection_price", "verdict"}
-    for part in catalogue.parts("table").values():
-        assert part.part.chapter and part.part.more["needs"] and part.part.label != part.part.name
 
 
 def line(table, panel, first):
@@ -87,29 +79,12 @@ def test_empty_results_give_an_empty_table(name, results, simulated):
     assert "No condition of this table was run" in to_latex(build(name, nothing, simulated))
 
 
-def test_heldout_marks_edges_divergence_and_the_pilot(results, simulated):
-    table = build("heldout", results, simulated)
-    immediate = "RNN, float64, 80/20: immediate, per step"
-    assert line(table, immediate, "LARS")[1].endswith("*")
-    assert line(table, immediate, "SGD")[6] == "42.2ᵖ"
-    assert line(table, "RNN, float64, 80/20: TBPTT-200", "SGD")[2] == "4 (1 div.)"
-    assert not line(table, immediate, "Adam")[1].endswith("*")
-    assert {note[0] for note in table.notes} == {"*", "ᵖ", "ᵏ", "R"}
-
-
 def test_heldout_marks_what_is_unreliable(results, simulated):
     unreliable = {n: results[n].assign(unreliable=True) for n in ("conditions", "baselines")}
     table = build("heldout", results | unreliable, simulated)
     rows = [row for panel in table.panels for row in panel.rows if row[3] != "not run"]
     assert len(rows) == sum(map(len, unreliable.values())) and all(row[3] == "–¶" for row in rows)
     assert any(note.startswith("¶") for note in table.notes)
-
-
-def test_heldout_shows_lstm_rows_where_they_are(build_results, simulated):
-    both = build_results(n_seeds=2, architectures=("rnn", "lstm"), splits=("80-20",))
-    titles = [p.title for p in build("heldout", both, simulated).panels]
-    starts = [title[:4] for title in titles]
-    assert starts.count("LSTM") == 6 and starts == sorted(starts, reverse=True)
 
 
 def test_all_diverged_is_said(results, simulated):
@@ -133,18 +108,6 @@ def test_verdicts_in_the_order_of_the_claims(results, simulated):
     assert rows[0][1:3] == ("shown in simulation", "−0.30 [−2.70,\u00a02.10]")
     assert rows[1][0].endswith("†") and any("amended" in note for note in table.notes)
     assert any("crosses the threshold" in note for note in table.notes)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_csv_twin_keeps_every_digit(name, results, simulated, tmp_path):
-    table = build(name, results, simulated)
-    write(table, tmp_path / "t.tex", tmp_path / "t.csv")
-    back = pd.read_csv(io.StringIO((tmp_path / "t.csv").read_text()))
-    assert len(back) == sum(len(frame) for frame in [table.data])
-    for column in table.data.select_dtypes("number"):
-        np.testing.assert_array_equal(
-            back[column].to_numpy(float), table.data[column].to_numpy(float)
-        )
 
 
 def test_long_tables_go_on_in_a_second_float(build_results, simulated):
@@ -182,63 +145,11 @@ def test_tables_compile_in_a_minimal_document(results, simulated, tmp_path):
     assert "Float too large" not in log
 
 
-@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
-def test_a_table_of_long_names_is_scaled_to_the_page(results, simulated, tmp_path):
-    table = build("heldout", results, simulated)
-    named = [
-        replace(panel, rows=[("a network of one's own, " * 4, *row[1:]) for row in panel.rows])
-        for panel in table.panels
-    ]
-    write(replace(table, panels=named), tmp_path / "long.tex", tmp_path / "t.csv")
-    assert "Overfull" not in compile_latex(tmp_path, r"\input{long}")
-    assert "Overfull" in compile_latex(tmp_path, r"\input{long}", UNSCALED)
-
-
-@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
-def test_any_title_compiles_once_escaped(results, simulated, tmp_path):
-    nasty = '50 % of $x_1$ & {y} \\n # ~ ^ < > | " [a] é ß 漢 ✓ ‖ΔW_hh‖ g_past → −1 ± 2 …'
-    verdicts = results["verdicts"].assign(title=nasty, reason=nasty)
-    compile_latex(tmp_path, to_latex(build("verdict", {"verdicts": verdicts}, simulated)))
-    with pytest.raises(AssertionError):  # the same text bare does not
-        compile_latex(tmp_path, nasty)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("strictly between -3 and 3 pp", "strictly between −3 and 3 pp"), (-0.5, "−0.5")],
-)
-def test_thresholds_have_a_true_minus(value, text):
-    assert threshold(value) == text
-    assert threshold("well-tuned 2-3") == "well-tuned 2-3"
-
-
 def test_a_cause_is_said_once():
     given = {"reason": "no row with a = b; no row with a = b; n = 1. So nothing is known."}
     assert reasons(given) == ("no row with a = b; n = 1.", "So nothing is known.")
     assert reasons({"reason": None}) == reasons({}) == ("", "")
     assert reasons({"reason": "3 diverged"}) == ("3 diverged.", "")
-
-
-def test_verdicts_in_words(results, simulated, recorded):
-    row = results["verdicts"].iloc[0].to_dict()
-    assert outcome_words(row, simulated) == "shown in simulation"
-    assert outcome_words(row, recorded) == "supported"
-    assert outcome_words(row | {"outcome": "inconclusive"}, simulated) == "inconclusive"
-    assert outcome_words(row | {"words": "shown on 12 pairs"}, recorded) == "shown on 12 pairs"
-    assert outcome_words(row | {"words": np.nan}, simulated) == "shown in simulation"
-    assert (sample(row), sample(row | {"unit": "pair"})) == ("20", "20 pairs")
-
-
-def test_equal_reasons_are_folded_and_meanings_of_recordings_left_out(results, simulated, recorded):
-    given = {"outcome": "untestable", "reason": "no data. Nothing is known."}
-    verdicts = results["verdicts"].assign(**given)
-    first, *others = [why for _, why in folded(verdicts, recorded)]
-    assert first == "no data. Nothing is known."
-    told = f"As for “{folded(verdicts, recorded)[0][0]['title']}”. Nothing is known."
-    assert others == [told] * 4
-    verdicts = results["verdicts"].assign(outcome="falsified", reason="outside. Not in the brain.")
-    assert {why for _, why in folded(verdicts, simulated)} == {"outside."}
-    assert {why for _, why in folded(verdicts, recorded)} == {"outside. Not in the brain."}
 
 
 def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(results, simulated):
@@ -254,13 +165,6 @@ def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(results
     heads = [line for line in latex.splitlines() if line.startswith("Optimizer & n & ")]
     assert [line.count("&") for line in heads] == [6, 6]
     assert "own 3" in heads[1] and "own 3" not in heads[0]
-
-
-def test_the_adapt_window_compares_the_learners_of_the_papers_comparison(results, simulated):
-    models = results["lr_curves"].assign(recovery_adapt_percent=40.0, selected=True)
-    found = {row["optimizer"]: row for row in rates.definitions(models, simulated)}
-    assert found["adam"]["best_reference_percent"] == 40
-    assert found["adam"]["best_full_default_percent"] == 100
 
 
 def test_baselines_stand_below_the_learners_of_their_networks(results, simulated):

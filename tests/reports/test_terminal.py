@@ -22,15 +22,6 @@ def test_fits_the_terminal_and_tells_all(width, results, simulated):
     assert text.endswith("report: reports/index.html\n")
 
 
-def test_recordings_are_not_called_simulated(results, recorded):
-    assert "SIMULATED" not in shown(results["verdicts"], recorded, width=100)
-
-
-def test_nothing_judged_is_said(results, simulated):
-    text = shown(results["verdicts"].iloc[:0], simulated, width=80)
-    assert "No registration has been judged." in " ".join(text.split())
-
-
 def test_questions_that_were_not_run_are_one_paragraph(results, simulated):
     verdicts = (
         results["verdicts"]

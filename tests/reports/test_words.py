@@ -5,8 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orla.reports.study import in_paper
-from orla.reports.words import PartNames, data_in_words
+from orla.reports.words import PartNames
 
 NAMES = PartNames(instances={
     "learner": {"trace-05": {"kind": "trace", "decay": 0.5}, "short": {"kind": "tbptt", "window": 9,
@@ -86,46 +85,12 @@ def test_titles_say_what_varies(simulated, results):
     }
 
 
-def test_comparisons_name_their_learners(simulated):
-    text = simulated.words("per_step")
-    assert text == "full − immediate, per step (exact RTRL, per step − immediate, per step)"
-    assert simulated.words("unheard-of") == "unheard-of"
-    assert replace(simulated, comparisons={}).called("comparison", "paper") == "paper"
-
-
-def test_the_paper_has_its_learners_and_optimizers():
-    assert {"immediate", "tbptt-200-200", "last-layer"} <= set(in_paper("learner"))
-    assert {"sgd", "adafactor", "adam", "lars"} <= set(in_paper("optimizer"))
-    assert in_paper("no such key") == []
-    assert None not in in_paper("learner") + in_paper("optimizer")
-
-
-def test_data_of_one_kind_are_told_together():
-    told = data_in_words(["sine", "SIMULATED: a1, b1", "SIMULATED: a2, b2", "sine"])
-    assert told == "sine; SIMULATED: a1, b1; a2, b2"
-    many = data_in_words(f"SIMULATED: a{i}, b{i}" for i in range(12))
-    assert many == "SIMULATED: a0, b0; … a11, b11 (12 pairs)"
-    assert data_in_words([]) == ""
-
-
 def test_the_papers_numbers_are_about_one_task(simulated):
     keys = dict(zip(("task", "architecture"), (simulated.recordings[0], "rnn"), strict=True))
     keys |= {"intervention": "none", "start": "pretrained"}
     assert simulated.paper(keys) is not None
     assert replace(simulated, papers_task=simulated.recordings[0]).paper(keys) is not None
     assert replace(simulated, papers_task="another").paper(keys) is None
-
-
-def test_a_task_is_named_by_its_own_options_or_by_its_own_name(simulated):
-    tasks = {
-        "sine": {"kind": "sine", "frequency": 0.05, "shifted": 0.0575},
-        "slow": {"kind": "sine", "frequency": 0.01},
-    }
-    study = replace(simulated, tasks=tasks)
-    assert study.called("task", "sine") == "sine, 0.05 to 0.0575 cycles a step"
-    assert study.called("task", "slow") == "slow"
-    assert study.called("task", "lorenz") == "Lorenz, rho 28 to 35"
-    assert study.called("task", "anything") == "anything"
 
 
 def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):

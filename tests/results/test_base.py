@@ -42,12 +42,6 @@ def test_a_statistic_comes_after_what_it_needs(statistics):
     assert whole.index("first") < whole.index("middle") < whole.index("last")
 
 
-def test_tables_are_given_in_the_declared_order(statistics):
-    statistics(both=("models", "horizon"))
-    given = {"models": pd.DataFrame({"x": range(3)}), "horizon": pd.DataFrame({"x": range(7)})}
-    assert base.build("both", given, settings())["rows"][0] == 73
-
-
 def test_needs_that_cannot_be_met_are_refused(statistics):
     statistics(first=("model",), second=("third",), third=("second",))
     with pytest.raises(OrlaError, match='statistic first needs "model"; the nearest is "models"'):

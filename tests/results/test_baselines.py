@@ -45,7 +45,3 @@ def test_a_row_a_decoder_is_the_mean_over_networks():
         assert over_best.mean() < recovery.mean()
         assert row.heldout_error == pytest.approx(one[error].mean(), rel=1e-12)
         assert row.r2_mean == pytest.approx(one[r2].mean(), rel=1e-12)
-
-
-def test_a_study_without_squared_errors_has_no_row():
-    assert base.build("baselines", {"models": models()}, settings()).empty

@@ -11,7 +11,6 @@ from results_by_hand import (
     RECOVERY,
     at,
     best,
-    diverge_all,
     expanded,
     marked,
     matrix,
@@ -24,7 +23,6 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
 
 from orla.errors import OrlaError
-from orla.results.estimands import ESTIMANDS
 
 
 def row(frame, estimand="heldout", pair="a", **changes):
@@ -131,30 +129,6 @@ def test_every_number_of_a_row(estimand, drawn):
     assert found["updates"] == 66
 
 
-def test_the_estimands_read_the_columns_they_are_said_to():
-    assert list(ESTIMANDS) == list(COLUMNS)
-    for name, (selected, validation, error, r2) in COLUMNS.items():
-        one = ESTIMANDS[name]
-        assert (one.selected, one.validation, one.recovery) == (
-            selected,
-            validation,
-            RECOVERY[name],
-        )
-        assert (one.error, one.r2 or None, one.frozen) == (error, r2, FROZEN[name])
-
-
-def test_both_learners_have_the_same_seeds_in_a_resample():
-    """A seed's own level, shared by both learners, leaves no trace in the gap."""
-    frame = varied(seeds=[("a", 5)], rates=[("rtrl", 1), ("immediate", 1)], lost=0)
-    level = frame["seed"].map(dict(enumerate([0.0, 30.0, -50.0, 80.0, 10.0])))
-    frame["recovery_heldout_percent"] = level + np.where(frame["learner"] == "rtrl", 3.0, 0.0)
-    found = row(frame)
-    ends = found[["resampled_low_pp", "resampled_high_pp"]].to_numpy(float)
-    assert ends == pytest.approx([3, 3], abs=1e-9)
-    frame.loc[frame["learner"] == "rtrl", "recovery_heldout_percent"] = 3.0
-    assert row(frame)["resampled_high_pp"] > 20
-
-
 def test_a_close_choice_widens_the_resampled_interval_and_not_that_of_t():
     frame = varied(seeds=[("a", 6)], rates=[("rtrl", 2), ("immediate", 1)], lost=0, drawn=3)
     full = frame["learner"] == "rtrl"
@@ -184,37 +158,6 @@ def marked_by_validation(frame):
     return frame
 
 
-def test_a_row_does_not_depend_on_the_others():
-    frame = varied(seeds=[("a", 4), ("b", 4), ("c", 3)])
-    whole = table("estimates", frame)
-    alone = table("estimates", frame[frame["pair"] == "b"])
-    mine = whole[whole["pair"] == "b"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(mine, alone)
-
-
-def test_the_seed_and_number_of_resamples_move_nothing_else():
-    frame = varied(seeds=[("a", 5)])
-    usual = table("estimates", frame)
-    other = table("estimates", frame, seed=1, resamples=77)
-    moved = [c for c in usual if c.startswith("resampled") or c in ("other_rate_share", "guards")]
-    pd.testing.assert_frame_equal(usual.drop(columns=moved), other.drop(columns=moved))
-    assert (usual["other_rate_share"] != other["other_rate_share"]).any()
-
-
-def test_seeds_are_those_that_both_ran():
-    frame = varied(seeds=[("a", 6)], lost=0)
-    frame = frame[~((frame["learner"] == "immediate") & frame["seed"].isin([1, 4]))]
-    found = row(frame)
-    full = at(frame, "rtrl", "recovery_heldout_percent", "heldout")[[0, 2, 3, 5]]
-    gap = full - at(frame, "immediate", "recovery_heldout_percent", "heldout")
-    assert found["n_seeds"] == 4 and found["gap_pp"] == pytest.approx(gap.mean())
-    low, high = found["resampled_low_pp"], found["resampled_high_pp"]
-    assert np.isfinite([low, high]).all()
-    assert table("estimates", frame[frame["learner"] == "rtrl"]).empty
-    apart = frame["seed"] + 100 * (frame["learner"] == "rtrl")
-    assert table("estimates", frame.assign(seed=apart)).empty
-
-
 def test_one_seed_has_a_gap_and_no_interval():
     found = row(varied(seeds=[("a", 1)], lost=0).assign(edge=False), margin_pp=50)
     assert np.isfinite(
@@ -228,30 +171,6 @@ def test_one_seed_has_a_gap_and_no_interval():
     assert (found["n_seeds"], found["dof"], found["tost_p"]) == (1, 0, 1.0)
     assert (found["error_n_seeds"], found["error_dof"], found["error_tost_p"]) == (1, 0, 1.0)
     assert not found["equivalent"] and found["guards"] == ""
-
-
-def test_equal_gaps_have_intervals_of_no_width():
-    frame = varied(seeds=[("a", 5)], lost=0)
-    frame["recovery_heldout_percent"] = 40.1 + 1.7 * (frame["learner"] == "rtrl")
-    found = row(frame)
-    ends = ["t90_low_pp", "t90_high_pp", "t95_low_pp", "t95_high_pp", "resampled_low_pp"]
-    assert found[ends].tolist() == pytest.approx([1.7] * 5) and found["standard_error_pp"] == 0
-    assert found["equivalent"] and found["tost_p"] == 0
-    found = row(frame, margin_pp=1.0)
-    assert not found["equivalent"] and found["tost_p"] == 1
-
-
-def test_a_learner_that_always_diverges_has_no_gap_but_one_as_the_frozen_network():
-    frame = diverge_all(varied(seeds=[("a", 4)], lost=0), "rtrl", "a")
-    found = row(frame)
-    assert (found["n_seeds"], found["n_diverged"]) == (0, 4)
-    assert found[["gap_pp", "t90_low_pp", "resampled_low_pp", "r2_gap"]].isna().all()
-    assert found["tost_p"] == 1 and not found["equivalent"]
-    immediate = at(frame, "immediate", "recovery_heldout_percent", "heldout")
-    assert found["gap_frozen_pp"] == pytest.approx(-immediate.mean())
-    ends = found["t90_low_frozen_pp"], found["t90_high_frozen_pp"]
-    assert ends == pytest.approx(t_ends(-immediate, 0.9))
-    assert found["other_rate_share"] < 1
 
 
 @pytest.mark.parametrize(
@@ -270,15 +189,6 @@ def test_the_table_is_guarded(column, value, words):
     some = found["estimand"] != "adapt" if column == "edge" else slice(None)
     assert not clean["guards"].str.contains(words).any()
     assert found.loc[some, "guards"].str.contains(words).all()
-
-
-def test_a_grid_of_one_or_two_rates_is_guarded():
-    frame = varied(seeds=[("a", 4)], rates=[("rtrl", 1), ("immediate", 2)], lost=0)
-    guards = row(frame)["guards"].split("; ")
-    assert [one.split(":")[0] for one in guards] == [
-        "rtrl with adam is tried at 1 rates, fewer than 3",
-        "immediate with adam is tried at 2 rates, fewer than 3",
-    ]
 
 
 def runner_up_at(differences):
@@ -349,18 +259,6 @@ def test_a_small_denominator_takes_all_recovery_away_and_no_error():
     assert found["denominator"] > 0.05 and np.isnan(found["gap_pp"])
 
 
-def test_without_a_reference_there_are_gaps_of_errors_alone():
-    frame = varied(seeds=[("a", 4)], lost=0).assign(reference_error=np.nan, edge=False)
-    frame[list(RECOVERY.values())] = np.nan
-    frame = frame.drop(columns=["r2_mean", "stable_r2_mean"])
-    found = row(frame)
-    assert np.isnan(found["gap_pp"]) and np.isfinite(found["error_gap"]) and found["n_seeds"] == 0
-    assert found["error_n_seeds"] == 4 and np.isfinite(found["error_t90_low"])
-    assert not found["has_meaning"] and found["guards"] == "" and np.isnan(found["r2_gap"])
-    frame.loc[frame["seed"] == 1, ["diverged"]] = True
-    assert np.isnan(row(frame)["gap_frozen_pp"])
-
-
 @pytest.mark.parametrize("name", ["estimates", "seed_gaps"])
 def test_tables_without_the_further_columns_are_refused(name):
     frame = varied(seeds=[("a", 2)])
@@ -374,11 +272,6 @@ def test_tables_without_the_further_columns_are_refused(name):
         table(
             name, pd.concat([frame, frame[(frame["seed"] == 1) & (frame["learning_rate"] == 1e-3)]])
         )
-
-
-def test_a_condition_without_a_marked_rate_is_absent_for_that_estimand_alone():
-    frame = varied(seeds=[("a", 2)]).assign(selected_on_adapt=False)
-    assert list(table("estimates", frame)["estimand"]) == ["heldout", "stable"]
 
 
 def test_a_model_that_is_missing_scores_as_one_that_diverged():

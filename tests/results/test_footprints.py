@@ -20,7 +20,3 @@ def test_a_row_a_network_is_the_mean_over_its_seeds():
             assert table[name].tolist() == pytest.approx([2.0 * (i + 1)] * 2)
     assert table["frozen_r2_mean"].tolist() == pytest.approx([0.2, 0.2])
     assert np.isnan(table["reference_r2_mean"]).all()
-
-
-def test_a_study_that_counted_nothing_has_no_row():
-    assert base.build("footprints", {"models": models()}, settings()).empty

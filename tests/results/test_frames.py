@@ -46,12 +46,6 @@ def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
     assert len(set(found[~own & np.isfinite(found)])) == (~own & np.isfinite(found)).sum()
 
 
-def test_without_rtrl_it_is_missing():
-    frame = models(["immediate"])
-    assert np.isnan(recovery_vs_rtrl(frame, ["rtrl"])).all()
-    assert not np.isnan(recovery_vs_rtrl(frame, ["immediate"])).any()
-
-
 def test_rtrl_that_diverged_or_is_no_better_than_frozen_measures_nothing():
     frame = models(["rtrl", "immediate"], seeds=3)
     mine = (frame["learner"] == "rtrl") & frame["selected"]

@@ -4,15 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up import models, varied
-from results_by_hand import (
-    COLUMNS,
-    FROZEN,
-    RECOVERY,
-    at,
-    given,
-    t_ends,
-    table,
-)
+from results_by_hand import COLUMNS, FROZEN, RECOVERY, at, given, t_ends, table
 
 from orla.results import base
 from orla.study.keys import SETTING
@@ -85,26 +77,6 @@ def test_the_multiverse_holds_every_metric_and_step():
     usual = heldout["gap_pp"], heldout["t95_low_pp"], heldout["t95_high_pp"], "pp"
     assert rows["heldout", 5000] == pytest.approx(usual)
     assert rows["heldout", 9000][:3] == pytest.approx(tuple(np.array(usual[:3], float) + 3))
-
-
-def test_t_intervals_of_gaps_conditions_and_horizons():
-    frame = models(["rtrl", "immediate"], seeds=5)
-    gaps = table("gaps", frame, alpha=0.02).iloc[0]
-    condition = table("conditions", frame).set_index("learner").loc["rtrl"]
-    chosen = frame[frame["selected"]].set_index("seed")
-    full, immediate = (chosen[chosen["learner"] == one] for one in ("rtrl", "immediate"))
-    gap = (full["recovery_heldout_percent"] - immediate["recovery_heldout_percent"]).to_numpy()
-    names = ["gap_pp", "t95_low_pp", "t95_high_pp"]
-    assert gaps[names].tolist() == pytest.approx([gap.mean(), *t_ends(gap)])
-    ends = condition[["t95_low_percent", "t95_high_percent"]].tolist()
-    assert ends == pytest.approx(t_ends(full["recovery_heldout_percent"].to_numpy()))
-    assert gaps["alpha"] == 0.02
-    one = table("gaps", frame[frame["seed"] == 0]).iloc[0]
-    assert np.isnan([one["t95_low_pp"], one["adapt_t95_high_pp"]]).all() and one["adapt_gap_pp"]
-    horizon = frame[frame["selected"]].assign(horizon_steps=5000)
-    found = base.build("horizon_gaps", {"horizon": horizon}, given()).iloc[0]
-    names = ["gap_pp", "low_pp", "t95_low_pp", "t95_high_pp"]
-    assert found[names].tolist() == gaps[names].tolist()
 
 
 def test_the_gap_while_adapting_is_at_the_rates_chosen_on_the_adapt_part():

@@ -34,15 +34,6 @@ def test_each_guard_names_learner_number_bound_and_mend(change, words):
     assert reasons(reference=np.nan) == reasons(constant=np.nan) == ""
 
 
-def test_several_guards_stand_together():
-    found = reasons(updates=3, edge=True, reference=2.0).split("; ")
-    assert [one.split(",")[0] for one in found] == [
-        "immediate with adam makes 3 updates",
-        "immediate with adam has its rate",
-        "the reference error",
-    ]
-
-
 @pytest.mark.parametrize(
     ("mean", "error", "fails"),
     [

@@ -6,9 +6,7 @@ import pytest
 from made_up import CONDITION, RATES, settings
 from scipy import stats
 
-from orla.errors import OrlaError
 from orla.results import base
-from orla.study.keys import KEYS
 
 SEEDS, OBSERVERS, REFERENCES = 4, ("immediate", "near", "exact"), ("exact", "near")
 MEASURES = ["cosine", "positive_share", "norm_ratio"]
@@ -77,14 +75,3 @@ def test_a_gradient_without_a_cosine_keeps_its_cost():
     row = build(frame).set_index(["observer", "against"]).loc[("near", "exact")]
     assert np.isnan(row["cosine"]) and np.isnan(row["cosine_t95_low"]) and row["n_seeds"] == 0
     assert row["norm_ratio"] > 0 and row["carried_bytes"] == 32
-
-
-def test_a_sweep_without_such_a_probe_has_no_row():
-    empty = pd.DataFrame(columns=[c for c in alignment() if c not in MEASURES])
-    found = build(empty)
-    assert found.empty and list(found.columns) == base.columns()["learners"]
-    assert list(found.columns)[: len(KEYS)] == list(KEYS)
-    with pytest.raises(OrlaError, match="lacks the column observer"):
-        build(alignment().drop(columns="observer"))
-    with pytest.raises(OrlaError, match="seed 0 occurs twice"):
-        build(pd.concat([alignment(), alignment().iloc[:1]]))

@@ -8,7 +8,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.results import base
-from orla.results.conditions import SCORES, measures
+from orla.results.conditions import SCORES
 from orla.study.keys import KEYS
 
 PROBED = ["update_ratio", "past_cosine", "condition_number"]
@@ -70,10 +70,6 @@ def test_what_was_not_measured_has_no_row_but_a_score_has():
     assert set(gone["measure"]) == set(SCORES)
     assert (gone["n_seeds"] == 0).all() and (gone["n_diverged"] == 5).all()
     assert gone[["mean", "sd", "t95_low", "t90_high"]].isna().all(axis=None)
-
-
-def test_the_measures_are_what_probes_declare():
-    assert {*PROBED, *SCORES} <= set(measures()) and len(measures()) == len(set(measures()))
 
 
 def test_tables_that_cannot_be_read_are_refused():

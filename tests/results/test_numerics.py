@@ -72,7 +72,3 @@ def test_every_row(frame, rates_of):
         means = [row["recovery_full_percent"], row["recovery_immediate_percent"]]
         assert means == pytest.approx([np.nanmean(side) for side in both])
     assert flips
-
-
-def test_a_study_of_one_precision_has_no_row(frame):
-    assert table("numerics", frame[frame["precision"] == "float32"]).empty

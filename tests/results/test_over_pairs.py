@@ -1,18 +1,9 @@
 """Results over pairs of sessions, against numbers worked out from each pair."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_up import varied
-from results_by_hand import (
-    COLUMNS,
-    RECOVERY,
-    at,
-    diverge_all,
-    given,
-    t_ends,
-    table,
-)
+from results_by_hand import COLUMNS, RECOVERY, at, given, t_ends, table
 from scipy import stats
 
 from orla.results import base
@@ -120,15 +111,6 @@ def test_every_number_of_a_row(estimand, drawn):
         assert (found[low], found[high]) == pytest.approx(t_ends(values))
 
 
-def test_divergence_is_seen_in_these_rows():
-    """What the test above holds to includes seeds that diverged at the chosen rate, and guards."""
-    found = pd.concat([rows(varied(SEEDS, drawn=d, lost=0.3))[1] for d in DRAWN])
-    assert (found["n_diverged"] > 0).any() and found["n_failing"].between(1, 2).any()
-    for way in ("frozen", "runner_up_full", "runner_up_immediate"):
-        assert (found[f"gap_{way}_pp"] != found["gap_pp"]).any(), way
-    assert (found["n_seeds"] < 3).any()
-
-
 def test_the_standard_error_is_that_over_pairs_whatever_seeds_and_rates_do():
     """Seeds that scatter and choices that are close leave it as it is: only pairs are units."""
     pairs = [(name, 3) for name in "abcdef"]
@@ -146,54 +128,6 @@ def test_the_standard_error_is_that_over_pairs_whatever_seeds_and_rates_do():
     single, found = one(varied([(name, 1) for name in "abcd"], lost=0))
     assert found["standard_error_pp"] == pytest.approx(stats.sem(single["gap_pp"]))
     assert found[["within_sd_pp", "mixed_gap_pp", "other_rate_share"]].isna().all()
-
-
-def test_equal_pairs_have_a_stated_answer():
-    frame = varied([("a", 3), ("b", 3), ("c", 3)], lost=0).assign(edge=False)
-    frame["recovery_heldout_percent"] = 40.1 + 1.7 * (frame["learner"] == "rtrl")
-    _, found = one(frame)
-    zero = ["between_sd_pp", "within_sd_pp", "standard_error_pp", "mixed_pair_sd_pp", "tost_p"]
-    assert found[[*zero, "mixed_seed_sd_pp"]].tolist() == pytest.approx([0] * 6, abs=1e-9)
-    same = [c for c in found.index if c.endswith(("low_pp", "high_pp", "gap_pp"))]
-    same += ["gap_frozen_pp", "gap_without_failing_pp", "t90_low_frozen_pp", "delta_star_pp"]
-    assert found[same].tolist() == pytest.approx([1.7] * len(same)) and found["equivalent"]
-
-
-def test_one_pair_has_a_gap_and_no_interval():
-    estimates, found = one(varied([("a", 4)], lost=0))
-    assert found["gap_pp"] == estimates["gap_pp"].iloc[0] == found["gap_frozen_pp"]
-    assert (found["n_pairs"], found["dof"], found["tost_p"]) == (1, 0, 1.0)
-    ends = [c for c in found.index if c.startswith(("t9", "error_t9", "prediction", "mixed"))]
-    assert found[[*ends, "between_sd_pp", "standard_error_pp", "delta_star_pp"]].isna().all()
-    assert np.isfinite(found["within_sd_pp"]) and not found["equivalent"]
-
-
-def test_two_pairs_have_an_interval():
-    _, found = one(varied([("a", 2), ("b", 4)], lost=0))
-    ends = ["t90_low_pp", "error_t90_low", "prediction_low_pp", "mixed_low_pp"]
-    assert found[ends].notna().all()
-
-
-def test_a_learner_that_a_pair_lacks_leaves_that_pair_out():
-    frame = varied(SEEDS)
-    frame = frame[~((frame["pair"] == "b") & (frame["learner"] == "rtrl"))]
-    estimates, found = one(frame)
-    assert list(estimates["pair"]) == ["a", "c"] and found["n_pairs"] == 2
-    _, expected = one(varied(SEEDS)[lambda f: f["pair"] != "b"])
-    pd.testing.assert_series_equal(found, expected)
-
-
-def test_a_pair_that_always_diverges_is_left_out_counted_and_scored_as_frozen():
-    frame = varied(SEEDS, lost=0)
-    lost = diverge_all(frame, "rtrl", "b")
-    estimates, found = one(lost)
-    assert (found["n_pairs"], found["n_left_out"], found["n_diverged"]) == (2, 1, 3)
-    assert found["n_seeds"] == 0 and found["dof"] == 1
-    kept = estimates[estimates["pair"] != "b"]
-    assert found["gap_pp"] == pytest.approx(kept["gap_pp"].mean())
-    assert found["gap_frozen_pp"] == pytest.approx(estimates["gap_frozen_pp"].mean())
-    assert found["gap_frozen_pp"] < found["gap_pp"] - 5
-    assert found["t90_low_frozen_pp"] < found["t90_low_pp"] or found["dof"] == 1
 
 
 def test_a_pair_in_which_recovery_has_no_meaning_is_left_out():
@@ -221,13 +155,3 @@ def test_pairs_with_guards_are_also_left_out_on_demand():
     _, none = one(frame.assign(updates=5))
     assert none["n_failing"] == 4 and np.isnan(none["gap_without_failing_pp"])
     assert none["n_pairs"] == 4 and np.isfinite(none["gap_pp"])
-
-
-def test_a_row_does_not_depend_on_the_others_or_on_the_order_of_models():
-    frame = pd.concat([varied(SEEDS), varied(SEEDS, drawn=8).assign(optimizer="sgd")])
-    _, whole = rows(frame.sample(frac=1, random_state=3))
-    _, alone = rows(frame[frame["optimizer"] == "sgd"])
-    mine = whole[whole["optimizer"] == "sgd"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(mine, alone)
-    assert list(whole["optimizer"]) == ["adam"] * 3 + ["sgd"] * 3
-    assert list(whole["estimand"]) == list(COLUMNS) * 2 and "pair" not in whole

@@ -83,17 +83,6 @@ def test_a_sum_over_seeds_with_the_choice_of_rates_in_its_error():
     assert (found["scale"], found["unit"], found["estimand"]) == ("pp", "seed", "heldout")
 
 
-def test_an_absolute_value_is_taken_of_each_seed():
-    made = frame([("a", 5)], lost=0.0)
-    term = {"plus": "other", "learner": "rtrl"}
-    values = at(made, "rtrl", "other", "heldout")
-    assert values.min() < 0
-    assert one(made, sum=[term | {"absolute": True}])["value"] == pytest.approx(
-        np.abs(values).mean()
-    )
-    assert one(made, sum=[term])["value"] == pytest.approx(values.mean())
-
-
 def test_the_estimand_says_which_choice_of_the_rate():
     made = frame([("a", 5)], lost=0.0)
     term = [{"plus": "turn", "learner": "rtrl"}]
@@ -206,18 +195,6 @@ def test_a_rank_correlation_along_pairs_is_of_their_means():
     assert found["standard_error"] == pytest.approx(spread(np.array(each), 5))
 
 
-def test_what_diverged_is_counted_and_left_out():
-    made = frame([("a", 5)], lost=0.0)
-    chosen = marked(made, "rtrl", "heldout")
-    rate = sorted(made.loc[made["learner"] == "rtrl", "learning_rate"].unique())[chosen]
-    lost = (made["learner"] == "rtrl") & (made["learning_rate"] == rate) & (made["seed"] == 2)
-    made.loc[lost, "diverged"] = True
-    made.loc[lost, ["turn", "recovery_heldout_percent", "heldout_error"]] = np.nan
-    found = one(made, sum=[{"plus": "turn", "learner": "rtrl"}])
-    assert (found["n_diverged"], found["n_seeds"], found["dof"]) == (1, 4, 3)
-    assert found["value"] == pytest.approx(np.nanmean(at(made, "rtrl", "turn", "heldout")))
-
-
 def test_pairs_with_guards_are_counted_and_left_out_beside():
     made = frame(lost=0.0, drawn=2).assign(edge=False)
     assert one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")["guards"] == ""
@@ -258,14 +235,6 @@ def test_every_network_whose_recovery_is_a_term_needs_a_meaning(order):
     turn = {"plus": "turn", "learner": "rtrl", "architecture": "lstm"}
     with_turn = one(both, sum=[turn, terms[0]][::order], unit="pair")
     assert (with_turn["n_pairs"], with_turn["n_without_meaning"]) == (3, 0)
-
-
-def test_seeds_of_a_pair_without_meaning_are_counted():
-    made = frame([("a", 5), ("b", 3)], lost=0.0)
-    here = made["pair"] == "b"
-    made.loc[here, "frozen_heldout_error"] = made.loc[here, "reference_error"] + 0.01
-    found = one(made, sum=GAP, unit="pair")
-    assert (found["n_without_meaning"], found["n_seeds"]) == (1, 3)
 
 
 def test_what_was_not_run_has_no_value_and_says_so():

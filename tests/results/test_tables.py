@@ -27,9 +27,7 @@ TABLES = {
 }
 # Rows of what a config names, of precisions and of decoders beside networks: they have own tests.
 ELSEWHERE = {"quantities", "quantity_pairs", "baselines", "footprints", "numerics"}
-RESAMPLED_CHOICE = ["estimates", "over_pairs"]
 CHOSEN = ("selected", "selected_on_test")
-WITHOUT_DRAWS = ["seed_gaps", "multiverse", "learners", "measured", *RESAMPLED_CHOICE]
 
 
 def table(name, frame, given=None):
@@ -105,17 +103,6 @@ def test_every_statistic_is_here_and_says_its_columns():
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_columns_are_those_declared_whatever_the_order_of_rows(name):
-    frame = models(optimizers=["sgd", "adam", "lars"])
-    before = frame.copy()
-    found, nothing = table(name, frame), table(name, frame.iloc[:0])
-    pd.testing.assert_frame_equal(frame, before)
-    assert found[TABLES[name]].notna().all() and nothing.empty
-    assert list(found.columns) == list(nothing.columns) == base.columns()[name]
-    pd.testing.assert_frame_equal(found, table(name, frame.sample(frac=1, random_state=0)))
-
-
-@pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("key", [k for k in SETTING if k != "optimizer"])
 def test_each_key_keeps_rows_apart(name, key):
     """Two values of a key give the rows of each alone; an empty pair is a value as any other."""
@@ -159,64 +146,6 @@ def test_each_gap_is_first_minus_second_paired_by_seed(comparison, learners):
     assert list(points["gap_pp"]) == list(full - immediate)
 
 
-def test_margin_alpha_resamples_and_seed_are_those_of_the_settings():
-    frame = models()
-    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
-    for alpha, margin in ((0.05, 3.0), (0.01, 12.0)):
-        given = settings(alpha=alpha, margin_pp=margin)
-        row = one(table("gaps", frame, given), comparison="paper")
-        interval = stats.t.interval(1 - 2 * alpha, 4, gap.mean(), stats.sem(gap))
-        assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx(interval, abs=1e-12)
-        assert row["margin_pp"] == margin
-        assert row["equivalent"] == (max(abs(end) for end in interval) < margin)
-    assert one(table("gaps", frame, settings(margin_pp=50.0)), comparison="paper")["equivalent"]
-    seen = set()
-    for resamples, seed in ((50, 0), (50, 7), (400, 0)):
-        given = settings(resamples=resamples, seed=seed)
-        row = one(table("gaps", frame, given), comparison="paper")
-        drawn = percentile_interval(gap, resamples, seed)
-        assert (row["low_pp"], row["high_pp"]) == pytest.approx(drawn, abs=1e-12)
-        seen.add(drawn)
-    assert len(seen) == 3
-
-
-@pytest.mark.parametrize("name", [n for n in TABLES if n not in WITHOUT_DRAWS])
-def test_every_interval_is_drawn_with_the_seed_and_number_of_the_settings(name):
-    learners = ["tbptt-200-200", "immediate"]
-    frame = models(learners, optimizers=list("abcdefgh"), seeds=6)
-    usual = table(name, frame, settings(resamples=11))
-    ends = [c for c in usual if "low" in c or "high" in c if "t90" not in c and "t95" not in c]
-    usual = usual.dropna(axis=1, how="all")
-    for changed in (settings(resamples=11, seed=1), settings(resamples=23)):
-        other = table(name, frame, changed)
-        moved = [column for column in ends if column in usual]
-        assert moved and all((usual[c] != other[c]).any() for c in moved)
-        kept = [c for c in usual if c not in (*ends, "other_rate_share")]
-        pd.testing.assert_frame_equal(usual[kept], other[kept])
-
-
-def test_a_tight_gap_is_equivalent_and_a_wider_one_is_not():
-    frame = models(["immediate", "tbptt-200-200"], seeds=6)
-    shift = frame["seed"].map(dict(enumerate([1.0, -1.0, 0.5, -0.5, 0.2, 0.0])))
-    full = frame["learner"] == "tbptt-200-200"
-    frame["recovery_heldout_percent"] = 40.0 + frame["seed"] + shift.where(full, 0.0)
-    row = one(table("gaps", frame))
-    assert row["equivalent"] and row["tost_p"] < 0.05 and row["delta_star_pp"] < 1
-    frame.loc[full, "recovery_heldout_percent"] += 2.9
-    row = one(table("gaps", frame))
-    assert not row["equivalent"] and row["tost_p"] > 0.05
-
-
-@pytest.mark.parametrize(
-    "name", [n for n in TABLES if n not in ("selection_price", *RESAMPLED_CHOICE)]
-)
-def test_only_selected_models_count(name):
-    frame = models(optimizers=["sgd", "adam", "lars"])
-    before = table(name, frame)
-    frame.loc[~frame["selected"], "recovery_heldout_percent"] = 1e9
-    pd.testing.assert_frame_equal(before, table(name, frame))
-
-
 def test_a_diverged_seed_is_left_out_and_counted():
     frame = diverge(models(), "tbptt-200-200", seed=2)
     gaps = table("gaps", frame)
@@ -244,88 +173,11 @@ def test_a_diverged_seed_is_left_out_and_counted():
     assert (row["n_seeds"], row["n_diverged"]) == (3, 2)
 
 
-def test_a_condition_that_always_diverges_has_a_row_without_numbers():
-    frame = models()
-    for seed in range(5):
-        diverge(frame, "rtrl", seed)
-    row = one(table("gaps", frame), comparison="per_step")
-    assert (row["n_seeds"], row["n_diverged"]) == (0, 5)
-    assert np.isnan(row["gap_pp"]) and not row["equivalent"] and row["tost_p"] == 1.0
-    condition = one(table("conditions", frame), learner="rtrl")
-    assert condition["n_diverged"] == 5 and np.isnan(condition["recovery_percent"])
-
-
-def test_a_task_without_a_reference_has_no_recovery_and_diverged_in_no_seed():
-    frame = models(task="bytes").assign(recovery_heldout_percent=np.nan)
-    frame = frame.drop(columns=["r2_mean", "r2_weighted"])
-    row = one(table("gaps", frame), comparison="paper")
-    expected = at(frame, "immediate", "heldout_error") - at(frame, "tbptt-200-200", "heldout_error")
-    assert row["error_gap"] == pytest.approx(expected.mean(), abs=1e-12)
-    assert row[["gap_pp", "r2_gap"]].isna().all()
-    assert (row["n_seeds"], row["n_diverged"]) == (0, 0)
-    condition = one(table("conditions", frame), learner="rtrl")
-    assert condition[["recovery_percent", "r2_mean", "r2_weighted"]].isna().all()
-    assert (condition["n_seeds"], condition["n_diverged"]) == (0, 0)
-
-
-def test_one_seed_has_a_gap_but_no_interval_and_two_have_both():
-    frame = models(seeds=1)
-    row = one(table("gaps", frame), comparison="paper")
-    expected = at(frame, "tbptt-200-200") - at(frame, "immediate")
-    assert row["gap_pp"] == pytest.approx(expected[0])
-    assert row[["low_pp", "high_pp", "t90_low_pp", "t90_high_pp", "delta_star_pp"]].isna().all()
-    assert row["tost_p"] == 1.0 and not row["equivalent"]
-    frame = models(seeds=2)
-    row = one(table("gaps", frame), comparison="paper")
-    gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
-    interval = stats.t.interval(0.9, 1, gap.mean(), stats.sem(gap))
-    assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx(interval)
-    assert row["tost_p"] < 1.0
-
-
-def test_a_missing_learner_takes_only_its_own_comparisons_along():
-    assert list(table("gaps", models(["immediate", "rtrl"]))["comparison"]) == ["per_step"]
-
-
-def test_comparisons_are_those_of_the_config_whatever_their_windows():
-    frame = models(["tbptt-20-20", "tbptt-7-1", "immediate"])
-    named = {"late": ("tbptt-20-20", "tbptt-7-1"), "turned": ("immediate", "tbptt-20-20")}
-    given = settings(named, main="turned")
-    gaps = table("gaps", frame, given)
-    assert list(gaps["comparison"]) == ["late", "turned"]
-    expected = (at(frame, "tbptt-20-20") - at(frame, "tbptt-7-1")).mean()
-    assert gaps["gap_pp"][0] == pytest.approx(expected, abs=1e-12)
-    for name in ("ratio_gap", "horizon_gaps"):
-        expected = (at(frame, "immediate") - at(frame, "tbptt-20-20")).mean()
-        assert one(table(name, frame, given))["gap_pp"] == pytest.approx(expected, abs=1e-12)
-    assert table("gaps", frame, settings({})).empty
-
-
 def test_settings_that_cannot_be_are_refused():
     with pytest.raises(OrlaError, match=r'"statistics.main" is "paper", .*there are "a", "b"'):
         settings({"a": ("rtrl", "immediate"), "b": ("rtrl", "x")})
     with pytest.raises(OrlaError, match="subtracts rtrl from itself"):
         settings({"paper": ("rtrl", "rtrl")})
-
-
-@pytest.mark.parametrize("fewer", ["rtrl", "immediate"])
-def test_pairs_are_the_seeds_that_both_ran(fewer):
-    frame = models(["immediate", "rtrl"], seeds=6)
-    frame = frame[~((frame["learner"] == fewer) & (frame["seed"] >= 3))]
-    row = one(table("gaps", frame))
-    assert (row["n_seeds"], row["n_diverged"]) == (3, 0)
-    expected = at(frame, "rtrl")[:3] - at(frame, "immediate")[:3]
-    assert row["gap_pp"] == pytest.approx(expected.mean(), abs=1e-12)
-
-
-@pytest.mark.parametrize("learner", ["tbptt-200-200", "immediate"])
-def test_an_unreliable_denominator_marks_what_it_touches(learner):
-    frame = put(models(), learner, 3, unreliable=True)
-    gaps = table("gaps", frame)
-    touched = {name for name, pair in COMPARISONS.items() if learner in pair}
-    assert set(gaps.loc[gaps["unreliable"], "comparison"]) == touched
-    marked = table("conditions", frame)
-    assert list(marked.loc[marked["unreliable"], "learner"]) == [learner]
 
 
 def test_conditions_hold_means_intervals_and_the_edge():
@@ -383,20 +235,6 @@ def test_selection_price_is_test_selected_minus_validation_selected():
     assert (same["price_pp"], same["low_pp"], same["high_pp"]) == (0, 0, 0)
 
 
-def test_a_seed_that_diverged_at_either_rate_has_no_price_and_is_in_neither_mean():
-    frame = diverge(models(["immediate"]), "immediate", 1)
-    frame = diverge(frame, "immediate", 3, chosen="selected_on_test")
-    row = one(table("selection_price", frame))
-    kept = [0, 2, 4]
-    first, second = (
-        at(frame, "immediate", chosen=c)[kept] for c in ("selected", "selected_on_test")
-    )
-    assert row["n_seeds"] == 3
-    assert row["price_pp"] == pytest.approx((second - first).mean())
-    assert row["recovery_validation_selected_percent"] == pytest.approx(first.mean())
-    assert row["recovery_test_selected_percent"] == pytest.approx(second.mean())
-
-
 def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
     frame = models(["immediate", "tbptt-200-200"])
     row = one(table("ratio_gap", frame))
@@ -409,16 +247,6 @@ def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
     assert row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
     interval = percentile_interval(gap, 200, 0)
     assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval)
-
-
-def test_a_seed_without_a_ratio_is_in_neither_mean():
-    frame = put(models(), "tbptt-200-200", 1, update_ratio=np.nan)
-    row = one(table("ratio_gap", frame))
-    kept = [0, 2, 3, 4]
-    gap = (at(frame, "tbptt-200-200") - at(frame, "immediate"))[kept]
-    ratio = at(frame, "tbptt-200-200", "update_ratio")[kept]
-    assert row["n_seeds"] == 4 and row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
-    assert row["update_ratio"] == pytest.approx(ratio.mean(), abs=1e-12)
 
 
 def ordered(gap_of):
@@ -449,18 +277,6 @@ def test_the_papers_ordering_is_perfect_and_seeds_that_disagree_widen_it():
     torn = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] * (-1) ** seed)
     row = one(table("ratio_gap_order", torn))
     assert row["low"] < 0 < row["high"]
-
-
-def test_an_optimizer_that_always_diverges_leaves_the_ordering():
-    frame = ordered(lambda optimizer, seed: PAPER_GAPS[optimizer] + 0.1 * seed)
-    lost = (frame["optimizer"] == "sgd") & (frame["learner"] == "tbptt-200-200")
-    frame.loc[lost, ["recovery_heldout_percent", "update_ratio"]] = np.nan
-    assert one(table("ratio_gap_order", frame))["n_optimizers"] == 3
-    first = (frame["optimizer"] == "adam") & (frame["seed"] == 0)
-    frame.loc[first, ["recovery_heldout_percent", "update_ratio"]] = np.nan
-    assert one(table("ratio_gap_order", frame))["n_seeds"] == 4, "the fewest of any optimizer"
-    frame = frame[frame["optimizer"].isin(["sgd", "adam", "lars"])]
-    assert table("ratio_gap_order", frame).empty
 
 
 def test_horizon_gaps():

@@ -1,7 +1,5 @@
 """What the table and the figure of learners share: gradients that are held to an exact one."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from orla.reports.study import StudyFacts
@@ -9,13 +7,10 @@ from orla.study.keys import KEYS
 
 
 def against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    """The rows of `learners` whose reference declares itself exact.
-
-    Where a condition has several such references, those of the first one.
-    """
+    """The rows of `learners` whose reference declares itself exact, of several the first one."""
     exact = [
         name
-        for name in ordered(learners["against"], study)
+        for name in study.ordered("learner", learners["against"])
         if study.declaration("learner", name).get("exactness") == "exact"
     ]
     rows = learners[learners["against"].isin(exact)]
@@ -23,11 +18,7 @@ def against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows[place == place.groupby([rows[key] for key in KEYS]).transform("min")]
 
 
-def ordered(learners: pd.Series, study: StudyFacts) -> list[str]:
-    """The learners of a column, in the order that they declare."""
-    return study.present(learners.to_frame("learner"), "learner")
-
-
 def references(rows: pd.DataFrame, study: StudyFacts) -> str:
     """What the references of these rows are called: "exact RTRL, per step"."""
-    return " or ".join(study.called("learner", name) for name in ordered(rows["against"], study))
+    names = study.ordered("learner", rows["against"])
+    return " or ".join(study.called("learner", name) for name in names)

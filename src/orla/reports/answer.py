@@ -4,8 +4,6 @@ Gaps are quoted of conditions in which recovery has a meaning and no guard fails
 t interval that the tables of gaps have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,16 +15,13 @@ from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.runs import runs
 from orla.reports.square import square
-from orla.reports.study import Group, StudyFacts
-from orla.reports.verdicts import VerdictLine
+from orla.reports.study import Group, StudyFacts, where
+from orla.reports.verdicts import Verdict
 from orla.reports.words import OUTCOME_SIGNS, count_of, phrase
 from orla.statistics.means import moments, t_interval, upper_t
 
 FEWEST_PAIRS = 3
-NOTE = (
-    "Gaps are of held-out recovery ({estimand}), in percentage points (pp), with 95 % t intervals. "
-    "Only gaps without a failing guard are quoted here: {quoted} of {all}."
-)
+_T95 = ("t95_low_pp", "t95_high_pp")
 _ACCURACIES = ["frozen_accuracy", "accuracy", "reference_accuracy"]
 _SIDES = ("more", "less", "neither clearly more nor less")
 
@@ -41,15 +36,9 @@ class _Condition(NamedTuple):
 
 
 def answer(
-    results: Mapping[str, pd.DataFrame], verdicts: list[VerdictLine], study: StudyFacts
+    results: Mapping[str, pd.DataFrame], verdicts: list[Verdict], study: StudyFacts
 ) -> tuple[list[str], list[str], str, bool]:
     """What was found, as one says it to a colleague.
-
-    Args:
-        results: results by file stem: estimates, over_pairs, heldout, conditions and baselines are
-            read.
-        verdicts: the registrations' verdicts, the weightiest first.
-        study: names, comparisons and data of the study.
 
     Returns:
         Two sentences, what one adds if asked, a note on the numbers, and whether gaps of the
@@ -57,46 +46,46 @@ def answer(
     """
     estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
+    models = results.get("heldout", pd.DataFrame(columns=["task", "learner"]))
     several = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
     best = max(
         _conditions(estimates, study), key=lambda c: _weight(c, study, several), default=None
     )
-    note, judged = "", _judged(verdicts, study)
-    subject = best is not None and (
-        not study.recordings or best.group.keys["task"] in study.recordings
-    )
+    subjects = study.recordings or (best and [best.group.keys["task"]])
+    note, subject = "", best is not None and best.group.keys["task"] in subjects
     if subject:
         over = _over_pairs(results.get("over_pairs"), estimates, study)
         alone = _of_pair(best, study)
         first = over or alone
-        more = [alone if over else _parts(best, study), _by_pretraining(best, estimates, study)]
-        more.append(_beside_baselines(best, results, study))
+        more = [alone if over else _parts(best, study), _beside_baselines(best, results, study)]
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
-        name = ESTIMANDS.get(best.estimand, best.estimand)
-        note = NOTE.format(estimand=name, quoted=quoted, all=len(estimates))
+        note = (
+            f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
+            "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
+            f"{quoted} of {len(estimates)}."
+        )
     else:
-        other = _against_rtrl(results.get("heldout"), study)
-        nothing = _nothing(estimates, study)
-        other = other or (_of_pair(best, study) if best else "")
-        other = other or _recovered(results.get("heldout"), study)
-        first, more = (nothing, [other]) if nothing else (other, [])
-    unlearned = _unlearned(results.get("heldout"), study)
-    return [*filter(None, [unlearned, first]), judged], [*filter(None, more)], note, subject
+        other = _against_rtrl(models, study) or (_of_pair(best, study) if best else "")
+        told = [_nothing(estimates, study), other or _recovered(models, study)]
+        first, *more = [sentence for sentence in told if sentence] or [""]
+    judged = _judged(verdicts, study)
+    sentences = [_unlearned(models, study), first, judged]
+    return list(filter(None, sentences)), list(filter(None, more)), note, subject
 
 
-def _unlearned(models: pd.DataFrame | None, study: StudyFacts) -> str:
+def _unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
-    recorded = [] if models is None else runs(models[models["task"].isin(study.recordings)], study)
+    recorded = runs(models[models["task"].isin(study.recordings)], study)
     told = [run for run in recorded if not is_missing(run.reference_error)]
     if not told or any(run.reference_error < run.constant_error for run in told):
         return ""
     best = min(told, key=lambda run: run.reference_error - run.constant_error)
-    reference, constant = number(best.reference_error, 2), number(best.constant_error, 2)
     accuracy = best.reference_accuracy
     right = "" if is_missing(accuracy) else f", {number(accuracy)} % of the steps right"
     return (
-        f"No network has learned its task: without any drift the error is {reference} {best.unit}"
-        f"{right}, where a constant has {constant} ({best.title}). Whatever adapts such a network "
+        "No network has learned its task: without any drift the error is "
+        f"{number(best.reference_error, 2)} {best.unit}{right}, where a constant has "
+        f"{number(best.constant_error, 2)} ({best.title}). Whatever adapts such a network "
         "recovers nothing; pretrain for longer, or prepare the recordings otherwise."
     )
 
@@ -112,18 +101,17 @@ def _comparisons(study: StudyFacts) -> list[str]:
 
 def _conditions(estimates: pd.DataFrame, study: StudyFacts) -> Iterator[_Condition]:
     for estimand in OF_HELDOUT:
-        for group in study.groups(estimates[estimates["estimand"] == estimand]):
+        for group in study.groups(where(estimates, estimand=estimand)):
             rows = group.rows[group.rows.apply(_is_quotable, axis=1)]
             for name in _comparisons(study):
-                if (chosen := rows[rows["comparison"] == name]).size:
+                if (chosen := where(rows, comparison=name)).size:
                     yield _Condition(group._replace(rows=rows), estimand, name, chosen)
 
 
 def _weight(condition: _Condition, study: StudyFacts, pairs: Mapping[str, int]) -> tuple[Any, ...]:
     """The paper's task first, then recordings, the main comparison, optimizers, comparisons.
 
-    A pair of a task that has several (`pairs`: task -> how many) comes last: a sentence over its
-    pairs says more.
+    A pair of a task that has several comes last: a sentence over its pairs says more.
     """
     task = condition.group.keys["task"]
     return (
@@ -136,43 +124,9 @@ def _weight(condition: _Condition, study: StudyFacts, pairs: Mapping[str, int]) 
     )
 
 
-def _of_pair(condition: _Condition, study: StudyFacts) -> str:
-    rows, keys = condition.rows.to_dict("records"), condition.group.keys
-    few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
-    networks = count_of(few, "network") if few == most else f"{few}–{most} networks"
-    cells = {row["optimizer"]: (row, row["t95_low_pp"], row["t95_high_pp"], "") for row in rows}
-    task = "" if keys["pair"] else f"{study.called('task', keys['task'])}, "
-    title = task + condition.group.title.removeprefix(task)
-    pair = " of one pair of sessions" if keys["pair"] else ""
-    return f"{_told(condition.comparison, cells, study)} ({networks}{pair}: {title})."
-
-
-def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
-    """The same differences on the same network after other windows of pretraining."""
-    keys, specs = condition.group.keys, study.instances.get("architecture", {})
-    own, windows, told = keys["architecture"], study.pretraining, []
-    same = [key for key in keys if key in estimates and key != "architecture"]
-    rows = estimates[(estimates[same] == pd.Series({key: keys[key] for key in same})).all(axis=1)]
-    rows = rows[rows["estimand"] == condition.estimand]
-    rows = rows[rows["comparison"] == condition.comparison]
-    for network, of_network in rows.groupby("architecture", sort=False):
-        if specs.get(network) != specs.get(own) or windows.get(network) == windows.get(own):
-            continue
-        gaps = [
-            f"{study.called('optimizer', row['optimizer'])} "
-            f"{_gap(row, row['t95_low_pp'], row['t95_high_pp'])}"
-            for row in of_network.to_dict("records")
-            if _is_quotable(row) and row["optimizer"] in set(condition.rows["optimizer"])
-        ]
-        if gaps:
-            told.append(f"windows of {count_of(windows[network], 'step')}: {phrase(gaps)}")
-    if not told:
-        return ""
-    first = count_of(windows[own], "step")
-    return (
-        f"{condition.group.title} is pretrained with windows of {first}. Pretrained otherwise, the "
-        f"same network gives, with {'; with '.join(told)}."
-    )
+def _gap(row: Mapping[str, Any], *ends: float) -> str:
+    ends = ends or tuple(row[end] for end in _T95)
+    return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
 
 
 def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
@@ -184,13 +138,24 @@ def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str
         side = _SIDES[0 if row["gap_pp"] > 0 else 1] if clear else _SIDES[2]
         equivalent = row.get("error_equivalent") is True
         within = f", errors equivalent within {row['error_margin']:g}" if equivalent else ""
-        gap = _gap(row, low, high)
-        sides[side].append(f"{study.called('optimizer', optimizer)} ({gap}{within}{more})")
+        gap = f"{_gap(row, low, high)}{within}{more}"
+        sides[side].append(f"{study.called('optimizer', optimizer)} ({gap})")
     told = "; ".join(f"{side} with {phrase(names)}" for side, names in sides.items() if names)
     if not all(learners):
         return f"{label}: {told}"
     first, second = (study.called("learner", name) for name in learners)
     return f"Against “{second}”, “{first}” recovers {told}"
+
+
+def _of_pair(condition: _Condition, study: StudyFacts) -> str:
+    rows, keys = condition.rows.to_dict("records"), condition.group.keys
+    few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
+    networks = count_of(few, "network") if few == most else f"{few}–{most} networks"
+    cells = {row["optimizer"]: (row, *(row[end] for end in _T95), "") for row in rows}
+    task = "" if keys["pair"] else f"{study.called('task', keys['task'])}, "
+    title = task + condition.group.title.removeprefix(task)
+    pair = " of one pair of sessions" if keys["pair"] else ""
+    return f"{_told(condition.comparison, cells, study)} ({networks}{pair}: {title})."
 
 
 def _beside_baselines(
@@ -199,9 +164,8 @@ def _beside_baselines(
     """The decoder refitted on the same steps that recovers most, and the learner that does."""
     told = []
     for name in ("baselines", "conditions"):
-        rows, keys = results.get(name, pd.DataFrame()), condition.group.keys
-        for key in (key for key in keys if key in rows):
-            rows = rows[rows[key] == keys[key]]
+        rows = results.get(name, pd.DataFrame())
+        rows = where(rows, **{k: v for k, v in condition.group.keys.items() if k in rows})
         if rows.empty or rows["recovery_percent"].isna().all():
             return ""
         row = rows.loc[rows["recovery_percent"].idxmax()].to_dict()
@@ -217,20 +181,16 @@ def _beside_baselines(
 
 def _parts(condition: _Condition, study: StudyFacts) -> str:
     """What gradient and cadence add, each alone, with the optimizer of the largest gap."""
-    optimizer = condition.rows.loc[condition.rows["gap_pp"].abs().idxmax(), "optimizer"]
-    rows = condition.group.rows[condition.group.rows["optimizer"] == optimizer]
-    cells = {row["comparison"]: row for row in rows.to_dict("records")}
-    names = [name for name in square(study) or () if name in cells]
-    if not names or condition.comparison in square(study):
+    cells = square(study) or ()
+    if condition.comparison in cells:
         return ""
-    gaps = (_gap(cells[n], cells[n]["t95_low_pp"], cells[n]["t95_high_pp"]) for n in names)
-    told = (f"{study.called('comparison', n)} {gap}" for n, gap in zip(names, gaps, strict=True))
+    optimizer = condition.rows.loc[condition.rows["gap_pp"].abs().idxmax(), "optimizer"]
+    rows = where(condition.group.rows, optimizer=optimizer).to_dict("records")
+    gaps = {row["comparison"]: _gap(row) for row in rows}
+    told = [f"{study.called('comparison', name)} {gaps[name]}" for name in cells if name in gaps]
     name = study.called("optimizer", optimizer)
-    return f"With {name}, gradient and cadence each by itself: {'; '.join(told)}."
-
-
-def _gap(row: Mapping[str, Any], low: float, high: float) -> str:
-    return f"{estimate(row['gap_pp'], low, high, signed=True)} pp"
+    told = "; ".join(told)
+    return told and f"With {name}, gradient and cadence each by itself: {told}."
 
 
 def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
@@ -239,10 +199,10 @@ def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: Study
         return ""
     rows = over[(over["comparison"] == study.main) & (over["n_pairs"] > 1)].assign(pair="")
     for estimand in OF_HELDOUT:
-        groups = list(study.groups(rows[rows["estimand"] == estimand]))
+        groups = list(study.groups(where(rows, estimand=estimand)))
         if groups:
             group = max(groups, key=lambda g: (g.rows["n_pairs"].max(), len(g.rows)))
-            return _of_pairs(group, estimates[estimates["estimand"] == estimand], study)
+            return _of_pairs(group, where(estimates, estimand=estimand), study)
     return ""
 
 
@@ -250,17 +210,17 @@ def _of_pairs(group: Group, estimates: pd.DataFrame, study: StudyFacts) -> str:
     cells, few, pairs = {}, [], 0
     by = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
     for row in group.rows.to_dict("records"):
-        same = estimates[(estimates[by] == pd.Series({key: row[key] for key in by})).all(axis=1)]
+        same = where(estimates, **{key: row[key] for key in by})
         sound, pairs = sum(map(_is_quotable, same.to_dict("records"))), max(pairs, len(same))
         if sound < FEWEST_PAIRS:
             few.append(study.called("optimizer", row["optimizer"]))
             continue
-        cell, low, high = row, row["t95_low_pp"], row["t95_high_pp"]
+        cell, ends = row, tuple(row[end] for end in _T95)
         if sound < len(same):  # the result has the 1 - 2 alpha interval of the sound pairs
             gap, end = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
             error = (end - gap) / upper_t(1 - row.get("alpha", study.alpha), sound - 1)
-            cell, (low, high) = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
-        cells[row["optimizer"]] = (cell, low, high, f"; {sound} of {len(same)} pairs")
+            cell, ends = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
+        cells[row["optimizer"]] = (cell, *ends, f"; {sound} of {len(same)} pairs")
     if pairs < FEWEST_PAIRS:
         return ""
     told = [_told(study.main, cells, study)] if cells else []
@@ -280,27 +240,24 @@ def _nothing(estimates: pd.DataFrame, study: StudyFacts) -> str:
     reasons = guards.str.split("; ").explode().str.split(":").str[0]
     most = reasons[reasons != ""].mode()
     why = f", most often because {most.iloc[0]}" if len(most) else ""
-    where = "on the sessions " if study.recordings else ""
+    on = "on the sessions " if study.recordings else ""
     return (
-        f"Which learner recovers more cannot be told: none of {len(rows)} differences {where}"
+        f"Which learner recovers more cannot be told: none of {len(rows)} differences {on}"
         f"passes every guard{why}."
     )
 
 
-def _against_rtrl(models: pd.DataFrame | None, study: StudyFacts) -> str:
+def _against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
     """What the learner that is compared recovers of exact RTRL's recovery, task by task."""
     column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
-    if models is None or column not in models:
-        return ""
-    rows = models[(models["learner"] == learner) & models[column].notna()]
+    rows = where(models, learner=learner).dropna(subset=[column] if column in models else [])
     rows = rows[~rows["task"].isin(study.recordings)]
-    if rows.empty:
+    if column not in models or rows.empty:
         return ""
     usual = {kind: rows[kind].mode().iloc[0] for kind in ("optimizer", "architecture")}
-    rows = rows[(rows[list(usual)] == pd.Series(usual)).all(axis=1)]
     tasks = [
         f"{study.called('task', task)}: {estimate(ours.mean, *ours.interval(), digits=0)} %"
-        for task, of_task in rows.groupby("task", sort=False)
+        for task, of_task in where(rows, **usual).groupby("task", sort=False)
         if _models_have_meaning(of_task)
         for ours in [moments(of_task[column])]
     ]
@@ -313,21 +270,21 @@ def _against_rtrl(models: pd.DataFrame | None, study: StudyFacts) -> str:
     )
 
 
-def _recovered(models: pd.DataFrame | None, study: StudyFacts) -> str:
+def _recovered(models: pd.DataFrame, study: StudyFacts) -> str:
     """What the learner recovers that adapts the recordings best; for studies that compare none."""
-    rows = pd.DataFrame() if models is None else models[models["selected"].astype(bool)]
-    rows = rows[rows["task"].isin(study.recordings)] if len(rows) else rows
     told: dict[float, str] = {}
+    rows = models[models["task"].isin(study.recordings)]
+    rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
     for title, keys, group in study.groups(rows, "learner", "optimizer"):
         ours = moments(group["recovery_heldout_percent"])
         if not ours.n or not _models_have_meaning(group):
             continue
         learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
-        right = 100 * group.reindex(columns=_ACCURACIES).mean()
         told[ours.mean] = (
             f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
             f"what the drift costs ({count_of(ours.n, 'network')}: {title.partition(': ')[0]})."
         )
+        right = 100 * group.reindex(columns=_ACCURACIES).mean()
         if right.notna().all():
             told[ours.mean] += (
                 " Of the steps {:.0f} % are right with the frozen network, {:.0f} % with the "
@@ -341,15 +298,15 @@ def _models_have_meaning(models: pd.DataFrame) -> bool:
     return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})
 
 
-def _judged(verdicts: list[VerdictLine], study: StudyFacts) -> str:
+def _judged(verdicts: list[Verdict], study: StudyFacts) -> str:
     """How many registrations ended how, and what became of the weightiest of the paper's claims."""
     if not verdicts:
         return "No registration has been judged."
-    said = [line.words for line in verdicts]
-    order = [line.words for sign in OUTCOME_SIGNS for line in verdicts if line.outcome == sign]
+    said = [line["words"] for line in verdicts]
+    order = [v["words"] for sign in OUTCOME_SIGNS for v in verdicts if v["outcome"] == sign]
     told = [f"{said.count(words)} {words}" for words in dict.fromkeys([*order, *said])]
     what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
     first = verdicts[0]
-    headline = f" The first of the paper's, “{first.title}”, is {first.words}."
-    known = study.reproduces and first.registration in load().registrations
+    headline = f" The first of the paper's, “{first['title']}”, is {first['words']}."
+    known = study.reproduces and first["registration"] in load().registrations
     return f"Of {len(verdicts)} registered {what}: {phrase(told)}.{headline if known else ''}"

@@ -1,7 +1,5 @@
 """Tables beside the paper's: by conditions, or by the rows of one of its tables."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -10,31 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
+from orla.reports import comparison, paper_rows
 from orla.reports.cells import Cell, Line, Row, called, cell, value
-from orla.reports.comparison import (
-    COMPARED,
-    NO_ANSWER,
-    NOT_COMPARABLE,
-    WORSE,
-    Mean,
-    adapts,
-    compared,
-    mean_of,
-    mean_text,
-    means_by_keys,
-    seeds,
-)
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load, stand_ins
-from orla.reports.paper_rows import (
-    beside_paper,
-    full_learner,
-    notes_on_pairs,
-    ran_first,
-    same_size,
-    titled,
-)
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, mark_notes, twin
 from orla.results.estimands import ESTIMANDS
@@ -58,16 +36,13 @@ RATES_HELDOUT = " Where the paper's number is held out, ours while adapting is a
 
 
 class BesidePaper(Table):
-    """A table with the paper's numbers; a study that does not reproduce the paper shows none.
-
-    Attributes:
-        remarks: what is said under the table before the rule of comparison.
-        rule: that rule.
-    """
+    """A table with the paper's numbers, which a study that does not reproduce it leaves out."""
 
     layout: ClassVar = {"size": "scriptsize"}
     remarks: ClassVar[tuple[str, ...]] = ()
-    rule: ClassVar[str] = f"{COMPARED} Neither: not run, diverged, or a network of another size."
+    rule: ClassVar[str] = (
+        f"{comparison.COMPARED} Neither: not run, diverged, or a network of another size."
+    )
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -78,12 +53,8 @@ class BesidePaper(Table):
         """What the paper's rows have in a column, each once."""
         return list(dict.fromkeys(row[column] for row in self.papers_rows))
 
-    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        """The caption, with the names of the learners that its fields in braces stand for."""
-        return self.says.format(full=study.called("learner", full_learner()))
-
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        pairs = notes_on_pairs(record["pair"] for record in contents.records)
+        pairs = paper_rows.notes_on_pairs(record["pair"] for record in contents.records)
         return [*self.remarks, *pairs, self.rule, *reasons(contents.records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
@@ -96,10 +67,12 @@ class BesidePaper(Table):
 class ByCondition(BesidePaper):
     """A line a condition: the study's, with the paper's row of it, and those not run.
 
-    A subclass gives the study's `conditions`.
+    A subclass gives the study's `conditions`, and may say what sets panels apart (`panel_by`) and
+    by which columns the paper's row is found (`given`).
     """
 
     panel_by: ClassVar[tuple[str, ...]] = ()
+    given: ClassVar[tuple[str, ...]] = paper_rows.GIVEN
 
     @abstractmethod
     def conditions(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
@@ -107,20 +80,21 @@ class ByCondition(BesidePaper):
 
     def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         conditions = self.conditions(*needed, study=study)
-        return beside_paper(conditions, self.papers_rows, study, means_by_keys(needed[-1]))
+        means = comparison.means_by_keys(needed[-1])
+        return paper_rows.beside_paper(conditions, self.papers_rows, study, means, self.given)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         if self.panel_by:
-            groups = titled(study, rows, self.panel_by)
+            groups = paper_rows.titled(study, rows, self.panel_by)
         else:
-            groups = ran_first((title, group) for title, _, group in study.groups(rows))
+            groups = paper_rows.ran_first((title, group) for title, _, group in study.groups(rows))
         for title, group in groups:
             yield title, group.to_dict("records")
 
 
 def reasons(records: Iterable[Row]) -> list[str]:
     """Why numbers of these rows of the .csv are not comparable, each reason once."""
-    said = [r["not_comparable"] for r in records if NOT_COMPARABLE in r.values()]
+    said = [r["not_comparable"] for r in records if comparison.NOT_COMPARABLE in r.values()]
     return [f"Not comparable: {reason}" for reason in dict.fromkeys(said)]
 
 
@@ -128,7 +102,6 @@ class Measure(NamedTuple):
     """Our columns of a number of the paper, and the digits after the point that both show.
 
     on_heldout: whether the paper's number, too, is of the held-out part.
-    change: whether it is the error's change, of which the paper only says that a network adapts.
     last: the column over the last tenth of the adapt part, where there is one.
     lower: whether a lower number is better.
     """
@@ -137,16 +110,12 @@ class Measure(NamedTuple):
     heldout: str
     digits: int = 1
     on_heldout: bool = False
-    change: bool = False
     last: str = ""
     lower: bool = False
 
-    def text(self, ours: Mean | None) -> str:
-        """Ours as a cell."""
-        # A model has no number, too, where the learner that counts as 100 was not run.
-        unit = " %" if self.change else ""
-        text = mean_text(ours, self.digits, self.change, without="no 100", unit=unit)
-        return f"error {text}" if self.change and ours and ours.value == ours.value else text
+    def text(self, ours: comparison.Mean | None) -> str:
+        """Ours as a cell; none, too, where the learner that counts as 100 was not run."""
+        return comparison.mean_text(ours, self.digits, without="no 100")
 
 
 # By the paper's name of the number.
@@ -161,11 +130,7 @@ def errors(digits: int) -> Measures:
 
 
 def condition(row: Row) -> dict[str, str] | None:
-    """Key columns of the condition that a row of `stand_ins` is about; None where one is missing.
-
-    Without "optimizer" the row is about the best one: ours is that of the lowest error that
-    learning rates are chosen by.
-    """
+    """Key columns of a row's condition, of the best one without "optimizer"; or None."""
     if any(row.get(key) is None for key in ("task", "architecture", "learner")):
         return None
     names = ("task", "architecture", "learner", "optimizer", "precision", "split")
@@ -176,16 +141,11 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
     """Ours for a condition, over its seeds: optimizer, rate, edge and means, where it ran.
 
     What is of the adapt part is at the rate that is best there, as the paper chose; what is held
-    out is at the selected rate. Where the paper's number is held out, all is.
-
-    Args:
-        models: one row a model, at every rate that was tried.
-        keys: key columns; without "optimizer" the one with the lowest mean error, of those errors
-            that the rate was chosen by.
-        measure: the columns.
+    out is at the selected rate. Where the paper's number is held out, all is. Without "optimizer"
+    it is the one with the lowest mean error, of those errors that the rate was chosen by.
     """
     wanted = {c: value for c, value in (DEFAULTS | dict(keys)).items() if c in models}
-    rows = models[np.logical_and.reduce([models[c] == value for c, value in wanted.items()])]
+    rows = where(models, **wanted)
     ours = dict.fromkeys(("optimizer", "learning_rate", "edge"))
     if rows.empty:
         means = dict.fromkeys(("adapting", "heldout", "last"))
@@ -217,8 +177,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
 
 
 def _best_on_adapt(models: pd.DataFrame) -> np.ndarray:
-    """Which models (rows,) are at the best of these rates on the adapt part, as `selected_on_adapt`
-    marks that of all: of the lowest mean error over the seeds of their condition.
+    """Which models (rows,) are at the rate with the lowest mean error over the adapt part.
 
     A diverged model's error counts as infinite; of equal rates the smallest is taken.
     """
@@ -229,14 +188,14 @@ def _best_on_adapt(models: pd.DataFrame) -> np.ndarray:
     return pd.MultiIndex.from_frame(models[by]).isin(pd.MultiIndex.from_frame(best[by]))
 
 
-def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
+def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> comparison.Mean:
     """Over seeds, with those that are worse than the frozen network on that part."""
     lost = models["diverged"].astype(bool)
     values = models[column].astype(float).where(~lost)
     error = values if column.endswith("_error") else models[f"{part}_error"]
     worse = lost | (error > models[f"frozen_{part}_error"])
     ordered = values.where(~lost, np.inf if lower else -np.inf)
-    mean = mean_of(values, int(lost.sum()))
+    mean = comparison.mean_of(values, int(lost.sum()))
     return mean._replace(worse=int(worse.sum()), median=float(ordered.median()))
 
 
@@ -255,8 +214,8 @@ def _of(name: str) -> Callable[[Line], str]:
         row = line.row
         if not row["run"] or row[name] is None:
             return MISSING
-        answer = row.get(f"compared_{name}", NO_ANSWER)
-        second = "" if answer == NO_ANSWER else f"\n({answer})"
+        answer = row.get(f"compared_{name}", comparison.NO_ANSWER)
+        second = "" if answer == comparison.NO_ANSWER else f"\n({answer})"
         return row["number"].text(row[name]) + second
 
     return text
@@ -270,10 +229,8 @@ def _papers(line: Line) -> str:
 class ByPapersRow(BesidePaper):
     """A table with every row of a table of the paper, and ours where it was run.
 
-    A subclass names the paper's table (``paper=``) and its numbers (`measures`), which are columns
-    of the table of models.
-
     Attributes:
+        measures: the paper's numbers, which are columns of the table of models.
         further: our other readings of the paper's number, each with a column of its own, its answer
             below: name in `measured` or `more` -> header.
     """
@@ -282,8 +239,8 @@ class ByPapersRow(BesidePaper):
     measures: ClassVar[Measures]
     further: ClassVar[Mapping[str, str]] = {}
     rule = (
-        f"{COMPARED} A dash: not run, diverged, a network of another size, or only words in the "
-        "paper. No 100: the learner that counts as 100 % was not run on this network."
+        f"{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only "
+        "words in the paper. No 100: the learner that counts as 100 % was not run on this network."
     )
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
@@ -291,7 +248,7 @@ class ByPapersRow(BesidePaper):
             called("architecture", header="Net"),
             cell("Learner", _learner, align="l"),
             called("optimizer"),
-            cell("n", lambda line: seeds(line.row["adapting"]), "Ours"),
+            cell("n", lambda line: comparison.seeds(line.row["adapting"]), "Ours"),
             cell("Adapting", _adapting, "Ours"),
             *(cell(header, _of(name), "Ours") for name, header in self.further.items()),
             cell("Held-out", _of("heldout"), "Ours"),
@@ -299,7 +256,9 @@ class ByPapersRow(BesidePaper):
             value("", "compared", str, align="l"),
         )
 
-    def more(self, models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Mean | None]:
+    def more(
+        self, models: pd.DataFrame, keys: Row, measure: Measure
+    ) -> dict[str, comparison.Mean | None]:
         """Means of `further` that `measured` does not give."""
         return {}
 
@@ -315,7 +274,7 @@ class ByPapersRow(BesidePaper):
             if keys is None or not (name or words):
                 continue
             measure = self.measures[name or next(iter(self.measures))]
-            value = row.get(name) if name and not measure.change else None
+            value = row.get(name) if name else None
             ours = measured(rows, keys, measure)
             ours |= self.more(rows, {**keys, "optimizer": ours["optimizer"]}, measure)
             readings = {"compared": "heldout" if measure.on_heldout else "adapting"}
@@ -332,7 +291,7 @@ class ByPapersRow(BesidePaper):
                 "place": place,
             }
             for answer, reading in readings.items():
-                line[answer] = _said(study, ours, ours[reading], row, measure, value)
+                line[answer] = _said(study, ours, ours[reading], row, value)
             # "best optimizer" and Adam are one line, where Adam is the best.
             panels.setdefault(", ".join(parts), {}).setdefault((*keys.items(), name, value), line)
         for title, lines in panels.items():
@@ -340,11 +299,11 @@ class ByPapersRow(BesidePaper):
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         names = ("task", "architecture", "learner", "optimizer", "learning_rate", "edge")
-        mean = row["adapting"] or Mean(None, n=None, diverged=None)
+        mean = row["adapting"] or comparison.Mean(None, n=None, diverged=None)
         record = {name: row[name] for name in names}
         record |= {"n_seeds": mean.n, "n_diverged": mean.diverged}
         for part in ("adapting", *self.further, "heldout"):
-            mean = row[part] or Mean(None, None, None, worse=None)
+            mean = row[part] or comparison.Mean(None, None, None, worse=None)
             median = mean.median if np.isfinite(mean.median) else None
             record |= dict(zip((part, f"{part}_low", f"{part}_high"), mean[:3], strict=True))
             record |= {f"{part}_median": median, f"{part}_n_worse": mean.worse}
@@ -356,7 +315,7 @@ class ByPapersRow(BesidePaper):
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
         rates = RATES + (RATES_HELDOUT if heldout else "")
-        told = [*self.remarks, self.rule, WORSE, *reasons(contents.records)]
+        told = [*self.remarks, self.rule, comparison.WORSE, *reasons(contents.records)]
         return [cadence, rates, *told, *mark_notes(contents.panels)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
@@ -368,14 +327,15 @@ class ByPapersRow(BesidePaper):
 
 
 def _said(
-    study: StudyFacts, ours: Row, mean: Mean | None, row: Row, measure: Measure, value: float | None
+    study: StudyFacts, ours: Row, mean: comparison.Mean | None, row: Row, value: float | None
 ) -> str:
-    """What the rule says of one of our means and the paper's number, or of ours and "adapts"."""
-    if not ours["run"] or mean is None or not same_size(study, ours["architecture"], row):
-        return NO_ANSWER
+    """What the rule says of one of our means and the paper's number."""
+    size = ours["run"] and paper_rows.same_size(study, ours["architecture"], row)
+    if mean is None or not size:
+        return comparison.NO_ANSWER
     if row.get("not_comparable"):
-        return NOT_COMPARABLE
-    return adapts(mean) if measure.change else compared(mean, value, row.get("spread_percent"))
+        return comparison.NOT_COMPARABLE
+    return comparison.compared(mean, value, row.get("spread_percent"))
 
 
 def _words(row: Row) -> str:

@@ -1,11 +1,7 @@
 """Cells of tables: what a column shows of a line, as declarations that any table can use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from orla.reports.comparison import Beside, Mean, mean_of_condition, printed, seeds
 from orla.reports.numbers import MISSING, count, estimate, number
@@ -74,19 +70,12 @@ def value(
     align: str = "r",
     **how: Any,
 ) -> Cell:
-    """A column of the line's row, written by a function of `orla.reports.numbers`, such as `rate`.
-
-    ``how`` are arguments of `write`, such as digits.
-    """
+    """A column of the row, written by a function of `orla.reports.numbers`, such as `rate`."""
     return cell(header, lambda line: write(line.row[column], **how), group, align)
 
 
 def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any) -> Cell:
-    """A number with its interval, which one seed has not; "not run" where it was not.
-
-    ``columns`` of the row are the number and the interval's ends, ``n`` the one with the number of
-    seeds; ``how`` are digits and signed.
-    """
+    """A number and its interval's ends, by columns; "not run" where it was not."""
 
     def text(line: Line) -> str:
         if not line.row.get("run", True):
@@ -107,11 +96,7 @@ def counted() -> Cell:
 
 
 def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
-    """Ours over the paper's number, with what the rule says of both.
-
-    ``ours`` makes them of a line, or names the column of its row that holds them; ``how`` are
-    digits and signed.
-    """
+    """Ours over the paper's number, with what the rule says; made of a line, or its column."""
 
     def both(line: Line) -> Beside:
         return line.row[ours] if isinstance(ours, str) else ours(line)
@@ -121,14 +106,7 @@ def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", *
 
 
 def mean(
-    header: str,
-    measure: str,
-    paper: str = "",
-    *,
-    scale: float = 1.0,
-    ending: str = "",
-    with_interval: bool = True,
-    **how: Any,
+    header: str, measure: str, paper: str = "", *, scale: float = 1.0, ending: str = "", **how: Any
 ) -> Cell:
     """A condition's mean over the paper's number.
 
@@ -137,7 +115,6 @@ def mean(
         paper: what the paper calls it, where that is another name.
         scale: what ours is multiplied by, as the paper's is in per cent.
         ending: see `orla.reports.comparison.printed`.
-        with_interval: whether ours has one.
         **how: group of the column, digits, signed.
     """
 
@@ -145,12 +122,11 @@ def mean(
         mean = line.mean(measure)
         if mean is not None:
             mean = mean.times(scale)
-            mean = mean if with_interval else mean._replace(low=np.nan, high=np.nan)
         return Beside(line.row, measure, mean, printed(line.paper, paper or measure, ending))
 
     return beside(header, ours, **how)
 
 
-def mean_seeds(measure: str) -> Cell:
-    """The seeds of one of our means."""
-    return cell("n", lambda line: seeds(line.mean(measure)))
+def mean_seeds(*measures: str) -> Cell:
+    """The seeds of the first of these means that there is."""
+    return cell("n", lambda line: seeds(next(filter(None, map(line.mean, measures)), None)))

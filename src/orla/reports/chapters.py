@@ -1,7 +1,5 @@
 """The chapters of the page; tables and figures declare theirs, unknown ones come last."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,9 +1,6 @@
 """The paper's claims beside our figures, which are looked up in the results by row and column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,44 +15,17 @@ from orla.reports.verdicts import outcome_words
 from orla.reports.words import NOT_RUN
 
 
-@dataclass(frozen=True)
-class ClaimLine:
-    """A claim as the page shows it.
-
-    Attributes:
-        text, paper, place: the claim, the paper's figure and where it stands.
-        ours: our figures, one line each; empty where this study does not measure the claim.
-        registration: the registration that tests it, or "".
-        outcome, words: that registration's verdict, and as a reader sees it; or "".
-        amended: whether that registration was amended.
-    """
-
-    text: str
-    paper: str
-    place: str
-    ours: list[str]
-    registration: str
-    outcome: str
-    words: str
-    amended: bool
-
-
 def condition_of(result: str) -> dict[str, str]:
     """The key columns of the condition that the paper's weightiest claim about a result is of."""
     parts = (part for claim in load().claims for part in claim["ours"])
     return next(part["where"] for part in parts if part["result"] == result)
 
 
-def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[ClaimLine]:
-    """Every claim of the paper, with our figures and the verdict of its registration.
+def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
+    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
 
     A claim is compared only with conditions to which the paper's numbers apply (see
     `StudyFacts.paper`); of several pairs of sessions, with each.
-
-    Args:
-        results: results by file stem (gaps, conditions, verdicts, ...); what is absent reads
-            "not run".
-        study: names, comparisons and data of the study.
     """
     verdicts = results.get("verdicts", pd.DataFrame()).to_dict("records")
     verdicts = {row["registration"]: row for row in verdicts}
@@ -93,11 +63,6 @@ def _beside_paper(
 def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     """Our figure for one part of a claim, as "label: estimate unit (interval, n)".
 
-    Args:
-        spec: result, where, estimate, and optionally minus, low, high, interval, n, aggregate
-            (one, range, mean), unit, signed, digits.
-        results: results by file stem.
-
     Raises:
         OrlaError: several rows match where one must, or a column does not exist.
     """
@@ -132,23 +97,19 @@ def _line(
     by_pair: Mapping[tuple, Mapping],
     verdicts: Mapping[str, Any],
     study: StudyFacts,
-) -> ClaimLine:
+) -> dict[str, Any]:
     verdict = verdicts.get(claim.get("registration"))
     ours = [
         (f"{key[1]}: " if len(by_pair) > 1 else "") + answer(spec, results)
         for key, results in by_pair.items()
         for spec in claim["ours"]
     ]
-    return ClaimLine(
-        text=claim["text"],
-        paper=claim["paper"],
-        place=claim["place"],
-        ours=ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]],
-        registration=claim.get("registration", ""),
-        outcome=verdict["outcome"] if verdict else "",
-        words=_words(verdict, study) if verdict else "",
-        amended=bool(verdict["amended"]) if verdict else False,
-    )
+    return {"registration": "", **claim} | {
+        "ours": ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]],
+        "outcome": verdict["outcome"] if verdict else "",
+        "words": _words(verdict, study) if verdict else "",
+        "amended": bool(verdict and verdict["amended"]),
+    }
 
 
 def _words(verdict: Mapping[str, Any], study: StudyFacts) -> str:
@@ -159,10 +120,9 @@ def _words(verdict: Mapping[str, Any], study: StudyFacts) -> str:
 
 
 def _rows(spec: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
-    chosen = pd.Series(True, index=frame.index)
     for column, value in spec["where"].items() if len(frame) else ():
-        chosen &= _column(spec, frame, column) == value
-    return frame[chosen]
+        frame = frame[_column(spec, frame, column) == value]
+    return frame
 
 
 def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:

@@ -1,10 +1,8 @@
 """Comparison with the paper: our means beside its numbers, and the one rule that judges both."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -31,10 +29,6 @@ WORSE = (
     "Worse: the error is above that of the network that does not adapt, or the model "
     "diverged. Where a seed is, the median over seeds stands in place of the mean."
 )
-ADAPTS = (
-    "Where the paper only says “adapts”, ours is by how much the error differs from the frozen"
-    " network's: it agrees where our interval lies below 0, and differs where it lies above."
-)
 RECOVERY = "recovery_heldout_percent"
 
 
@@ -42,7 +36,7 @@ class Mean(NamedTuple):
     """A mean over seeds and its 95 % t interval; NaN where every model diverged.
 
     worse, median: the seeds that are worse than the network that does not adapt, where that is
-    known, and the median over all seeds; infinite where it is of a model that diverged.
+    known, and the median over all; infinite where it is of a model that diverged.
     """
 
     value: float
@@ -59,16 +53,13 @@ class Mean(NamedTuple):
         low, high = (self.value if is_missing(end) else end for end in self[1:3])
         return low, high
 
-    def times(self, scale: float) -> Mean:
+    def times(self, scale: float) -> Self:
         """The mean and its interval in another unit."""
         return self._replace(value=self.value * scale, low=self.low * scale, high=self.high * scale)
 
 
 class Printed(NamedTuple):
-    """A number of the paper with its interval, or the range that it gives in place of one.
-
-    reason: why nothing of ours is comparable with it; "" where something is.
-    """
+    """A number of the paper with its interval or range; `reason`: why ours is not comparable."""
 
     value: float | None
     low: float | None = None
@@ -112,11 +103,7 @@ def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Print
 
 
 def compared(ours: Mean | None, paper: float | None, spread: float | None = None) -> str:
-    """`AGREES`, `DIFFERS`, `WIDE` or `NO_ANSWER`; see `COMPARED`.
-
-    Ours is None where it was not run, the paper's where it has only words; `spread` is the paper's
-    half interval.
-    """
+    """`AGREES`, `DIFFERS`, `WIDE` or `NO_ANSWER`; `spread` is the paper's half interval."""
     if ours is None or is_missing(paper) or is_missing(ours.value):
         return NO_ANSWER
     low, high = ours.ends
@@ -134,32 +121,21 @@ def _or_worse(ours: Mean, said: str) -> str:
     return DIFFERS if ours.worse and (said == WIDE or lone) else said
 
 
-def adapts(change: Mean | None) -> str:
-    """What is said of our mean change of the error beside the paper's “adapts”; see `ADAPTS`."""
-    if change is None or is_missing(change.value):
-        return NO_ANSWER
-    low, high = change.ends
-    return _or_worse(change, AGREES if high < 0 else DIFFERS if low > 0 else WIDE)
-
-
-def mean_text(
-    ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING, unit: str = ""
-) -> str:
+def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:
     """Ours in one line: the mean ± half of its interval, or why there is none.
 
-    Where seeds are worse than frozen: the median, and how many are. ``without`` is said of a mean
-    that is missing though no model diverged.
+    Where seeds are worse than frozen: the median, and how many are.
     """
     if ours is None:
         return NOT_RUN
     if is_missing(ours.value):
         return "diverged" if ours.diverged else without
     if ours.worse:
-        median = number(ours.median, digits, signed) + unit
+        median = number(ours.median, digits, signed)
         middle = f"median {median}" if math.isfinite(ours.median) else "median diverged"
         return f"{middle}\n{ours.worse} of {ours.n + ours.diverged} worse"
     half = "" if is_missing(ours.high) else f" ± {number((ours.high - ours.low) / 2, digits)}"
-    return number(ours.value, digits, signed) + half + unit
+    return number(ours.value, digits, signed) + half
 
 
 def seeds(ours: Mean | None) -> str:

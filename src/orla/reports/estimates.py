@@ -1,7 +1,5 @@
 """What tables and figures of estimates share: whether recovery has a meaning, cells, notes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import nan
@@ -79,10 +77,7 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
 
 
 def gap_lines(row: Mapping[str, Any]) -> str:
-    """A gap, its interval, and the differences of R2 and MSE (sign reversed), a line each.
-
-    ``row`` is of `estimates`, `over_pairs` or `gaps`.
-    """
+    """A gap, its interval, and the differences of R2 and MSE (sign reversed), a line each."""
     if has_meaning(row) and not is_missing(row.get("gap_pp")):
         ends = interval(row.get("t95_low_pp"), row.get("t95_high_pp"))
         lines = [number(row["gap_pp"], signed=True) + (GUARDED if is_guarded(row) else "")]
@@ -97,12 +92,7 @@ def gap_lines(row: Mapping[str, Any]) -> str:
 
 
 def recovery_lines(row: Mapping[str, Any], side: str) -> str:
-    """Recovery of one of the two learners, and its interval.
-
-    Args:
-        row: of `estimates` or `over_pairs`.
-        side: first words of its columns, "recovery_full" or the other learner's.
-    """
+    """Recovery of one of the two learners and its interval; `side`: first words of its columns."""
     value = row.get(f"{side}_percent")
     if is_missing(value) or not has_meaning(row):
         return NO_MEANING

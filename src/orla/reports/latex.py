@@ -1,52 +1,26 @@
 """Plain text to LaTeX: reserved characters, and the signs that this package writes in Unicode."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
 from orla.reports.numbers import bind
 
+_SIGNS = "−×±≈≤≥≠‖Δβδµρθ∂→∞✓✗<>|"
+_MATHEMATICS = (
+    r"- \times \pm \approx \leq \geq \neq \| \Delta \beta \delta \mu \rho \theta \partial \to "
+    r"\infty \surd \times < > |"
+)
 _COMMANDS = {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "<": r"\ensuremath{<}",
-    ">": r"\ensuremath{>}",
-    "|": r"\ensuremath{|}",
     '"': "''",
     "[": "{[}",  # a bare one after \\ would be read as that command's option
     "]": "{]}",
-    "−": r"\ensuremath{-}",
     "–": "--",
     "—": "---",
-    "×": r"\ensuremath{\times}",
-    "±": r"\ensuremath{\pm}",
-    "≈": r"\ensuremath{\approx}",
-    "≤": r"\ensuremath{\leq}",
-    "≥": r"\ensuremath{\geq}",
-    "≠": r"\ensuremath{\neq}",
-    "‖": r"\ensuremath{\|}",
-    "Δ": r"\ensuremath{\Delta}",
-    "β": r"\ensuremath{\beta}",
-    "δ": r"\ensuremath{\delta}",
-    "µ": r"\ensuremath{\mu}",
-    "ρ": r"\ensuremath{\rho}",
-    "θ": r"\ensuremath{\theta}",
-    "∂": r"\ensuremath{\partial}",
-    "→": r"\ensuremath{\to}",
-    "∞": r"\ensuremath{\infty}",
     "§": r"\S{}",
     "¶": r"\P{}",
-    "✓": r"\ensuremath{\surd}",
-    "✗": r"\ensuremath{\times}",
     "†": r"\ensuremath{^{\dagger}}",
     "‡": r"\ensuremath{^{\ddagger}}",
     "ᵖ": r"\ensuremath{^{\mathrm{p}}}",
@@ -58,6 +32,8 @@ _COMMANDS = {
     "…": r"\ldots{}",
     "\u00a0": "~",
     "\n": " ",
+    **{sign: "\\" + sign for sign in "{}$&%#_"},
+    **{s: rf"\ensuremath{{{name}}}" for s, name in zip(_SIGNS, _MATHEMATICS.split(), strict=True)},
 }
 _TO_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _TOKEN = re.compile(
@@ -67,11 +43,7 @@ _TOKEN = re.compile(
 
 
 def escape(text: str) -> str:
-    """LaTeX that prints ``text``, with only the kernel's own commands.
-
-    A character that the fonts of a minimal document lack is written by its code point,
-    so that the document still compiles.
-    """
+    """LaTeX that prints ``text`` by the kernel's own commands; an unknown sign by its code."""
     return "".join(_token(match) for match in _TOKEN.finditer(bind(text)))
 
 

@@ -1,7 +1,5 @@
 """The multiverse: one gap under every choice that a reader might have made."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -27,10 +25,9 @@ CHOICES = {
 def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """Each specification of one pair, its choices in words, sorted by the gap.
 
-    The pair is the one with most known gaps of recovery, then with most specifications.
-    Differences of R2 and of the error are in hundredths, that of the error is reversed, so
-    that positive says the same in every row. Of comparisons those of the gradient remain, with
-    that of gradient and cadence at once.
+    The pair is the one with most known gaps of recovery, then with most specifications. Differences
+    of R2 and of the error are in hundredths, the latter reversed, so that positive says the same in
+    every row. Of comparisons those of the gradient remain, with that of gradient and cadence.
     """
     if multiverse.empty:
         return multiverse.assign(**dict.fromkeys(CHOICES, ""))
@@ -56,19 +53,16 @@ def of_what(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> 
 
 def varied(rows: pd.DataFrame) -> dict[str, list[str]]:
     """The choices that differ between specifications, each with its values in order."""
-    values = {name: rows[name].unique().tolist() for name in CHOICES}
-    return {
-        name: sorted(each, key=lambda value: _place(name, value))
-        for name, each in values.items()
-        if len(each) > 1
-    }
+
+    def place(value: str) -> tuple:  # by the numbers in it; those without come last
+        return [int(n) for n in re.findall(r"\d+", value)] or [10**9], value
+
+    values = {name: rows[name].unique() for name in CHOICES}
+    return {name: sorted(each, key=place) for name, each in values.items() if len(each) > 1}
 
 
 def optimizers(rows: pd.DataFrame, study: StudyFacts) -> list[str]:
-    """The two optimizers that the picture shows: those with most specifications.
-
-    Of equals, the last in declared order.
-    """
+    """The two optimizers that the picture shows: those with most specifications."""
     found = study.present(rows, "optimizer")
     sizes = rows["optimizer"].value_counts()
     most = sorted(found, key=lambda name: (sizes[name], found.index(name)))[-2:]
@@ -102,16 +96,3 @@ def _cadence(name: str, study: StudyFacts) -> str:
     if full != immediate:
         return f"full per {full}, immediate per {immediate}"
     return "both per step" if full == 1 else f"both per {full} steps"
-
-
-def _place(name: str, value: str) -> tuple:
-    """What the values of a choice are sorted by: numbers by size, of splits the larger first."""
-    if name == "metric":
-        known = list(METRICS.values())
-        return (known.index(value) if value in known else len(known), value)
-    if name in ("freezing", "pretraining", "split"):
-        text = value.replace("/", " ").split()[0] if name == "split" else value
-        digits = re.sub(r"\D", "", text)
-        size = int(digits) if digits else 10**9
-        return (-size if name == "split" else size, value)
-    return (not value.startswith("both "), len(value), value)

@@ -1,7 +1,5 @@
 """Formatted numbers: a true minus sign, fixed digits, a dash for what is missing."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -23,13 +21,7 @@ def is_missing(value: object) -> bool:
 
 
 def number(value: float | None, digits: int = 1, signed: bool = False) -> str:
-    """A number with fixed digits; missing is a dash, and what rounds to zero has no sign.
-
-    Args:
-        value: the number, or None/NaN where there is none.
-        digits: digits after the point.
-        signed: write a plus before positive numbers (gaps).
-    """
+    """A number with fixed digits; missing is a dash, and what rounds to zero has no sign."""
     if is_missing(value):
         return MISSING
     text = f"{abs(value):.{digits}f}"

@@ -1,7 +1,5 @@
 """The page: one self-contained HTML file that opens offline and loads nothing."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Iterator, Mapping
@@ -31,15 +29,7 @@ _INDEXED = {
 
 
 def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
-    """The page as HTML.
-
-    Args:
-        report: what it shows.
-        pictures: the figures' .png files by name.
-
-    Raises:
-        OSError: a picture cannot be read.
-    """
+    """The page as HTML, with the figures' .png files by name."""
     figures, results = dict(_figures(report, pictures)), report.results
     chapters = {name: part.part.chapter for name, part in catalogue.parts("figure").items()}
     leads = [name for c in _LEADING for name in figures if chapters[name] == c]
@@ -50,7 +40,6 @@ def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
         lead=lead,
         chapters=list(report.chapters(figures)),
         account=report.account,
-        glossary=words.GLOSSARY,
         runs=list(runs(results.get("heldout", pd.DataFrame()), report.study)),
         few=FEW,
         few_updates=FEW_UPDATES,

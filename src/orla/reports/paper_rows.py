@@ -1,16 +1,15 @@
 """Conditions of a study beside the rows of the paper's tables: which is of which, in panels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from orla.reports.comparison import by_condition, means_by_keys
 from orla.reports.paper import load
-from orla.reports.study import HIDDEN, StudyFacts
+from orla.reports.study import HIDDEN, StudyFacts, where
+from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS, KEYS
 from orla.study.plan import STATIONARY
@@ -18,7 +17,8 @@ from orla.study.plan import STATIONARY
 Keys = Mapping[str, Any]
 # What sets the panels of a table apart whose lines are networks.
 EPISODE = ("task", "pair", "precision", "split")
-_GIVEN = ("task", "learner", "optimizer", "precision", "split")
+# What a row of the paper says of its condition.
+GIVEN = ("task", "learner", "optimizer", "precision", "split")
 _NAME = "over {} pairs"
 _ON_PAIRS = (
     "Over pairs: a pair's number is the mean over its networks; n, intervals and what is paired "
@@ -67,7 +67,7 @@ def network_name(study: StudyFacts, network: str, row: Keys | None) -> str:
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows without an intervention or another start."""
-    return frame[np.logical_and.reduce([frame[name] == value for name, value in DEFAULTS.items()])]
+    return where(frame, **DEFAULTS)
 
 
 def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
@@ -75,27 +75,34 @@ def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
     return conditions[conditions["split"] != STATIONARY]
 
 
+def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
+    """The plain conditions that have one of these measures, with their means."""
+    rows = plain(by_condition(means_by_keys(measured)))
+    return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
+
+
 def beside_paper(
-    conditions: pd.DataFrame, rows: Sequence[Keys], study: StudyFacts, means: Mapping[tuple, Any]
+    conditions: pd.DataFrame,
+    rows: Sequence[Keys],
+    study: StudyFacts,
+    means: Mapping[tuple, Any],
+    given: Sequence[str] = GIVEN,
 ) -> pd.DataFrame:
     """Conditions with the paper's row of each, and those of the paper that were not run.
 
-    A condition is that of a row where it agrees in all of task, learner, optimizer, precision and
-    split that the row has, and its network is of the row's kind and size.
+    A condition is that of a row where it agrees in all that is given and that the row has, and its
+    network is of the row's kind and size.
 
     Args:
-        conditions: of `orla.reports.comparison.by_condition`.
-        rows: the paper's.
-        study: names of the study.
+        conditions: of `orla.reports.comparison.by_condition`, perhaps with further columns.
+        rows, study: the paper's; names of the study.
         means: by key columns, for conditions of the paper that diverged.
-
-    Returns:
-        Key columns; "means", by measure; "paper", a row of `rows` or None; "run".
+        given: columns.
     """
     ran = [{**keys, "paper": None, "run": True} for keys in conditions.to_dict("records")]
     lacking = []
     for row in rows:
-        wanted = {name: row[name] for name in _GIVEN if row.get(name) is not None}
+        wanted = {name: row[name] for name in given if row.get(name) is not None}
         alike = [
             keys
             for keys in ran
@@ -104,11 +111,10 @@ def beside_paper(
         for keys in alike:
             keys["paper"] = row
         if not alike:
-            keys = dict.fromkeys(KEYS, "") | DEFAULTS | wanted
-            keys["architecture"] = row["architecture"]
+            keys = {name: row.get(name) or "" for name in KEYS} | DEFAULTS
             more = {"means": means.get(tuple(keys.values()), {}), "paper": row, "run": False}
-            lacking.append(keys | more)
-    return pd.DataFrame(ran + lacking, columns=[*KEYS, "means", "paper", "run"])
+            lacking.append(keys | wanted | more)
+    return pd.DataFrame(ran + lacking, columns=[*conditions, "paper", "run"])
 
 
 def titled(
@@ -127,7 +133,10 @@ def titled(
     frame = frame.assign(pretraining=frame["architecture"].map(study.pretrained))
     groups = study.arrange(frame).groupby(by, sort=False)
     return ran_first(
-        (", ".join(study.called(k, v) for k, v in zip(by, values, strict=True) if v != ""), rows)
+        (
+            ", ".join(study.called(k, v) for k, v in zip(by, values, strict=True) if v) or NOT_RUN,
+            rows,
+        )
         for values, rows in groups
     )
 
@@ -150,10 +159,7 @@ def papers_first(study: StudyFacts, groups: Iterable[Any]) -> list[Any]:
 
 
 def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
-    """The table `measured`, with one row over all pairs where a task has several.
-
-    The mean is over pairs' means, its interval and ``n_seeds`` are over pairs.
-    """
+    """The table `measured`, with one row over all pairs where a task has several."""
 
     def pooled(group: pd.DataFrame) -> pd.DataFrame:
         by = [name for name in (*KEYS, "measure") if name not in ("task", "pair")]
@@ -170,10 +176,7 @@ def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
-    """The models, with one row a pair where a task has several: means over the pair's networks.
-
-    The pair's name stands under ``seed``, so that what is paired by network is paired by pair.
-    """
+    """The models; where a task has several pairs, means over each, its name under ``seed``."""
 
     def pooled(group: pd.DataFrame) -> pd.DataFrame:
         numbers = group.select_dtypes("number").columns.difference(["seed", *KEYS], sort=False)

@@ -1,7 +1,5 @@
 """The report of one study: its tables, verdicts, claims and opening, each made once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from orla import catalogue
 from orla.catalogue import Part
@@ -17,7 +14,8 @@ from orla.reports import claims, opening
 from orla.reports.chapters import CARDS, chapter, place
 from orla.reports.study import StudyFacts
 from orla.reports.table import TableDocument, write
-from orla.reports.verdicts import VerdictLine, verdict_lines
+from orla.reports.verdicts import Verdict, verdict_lines
+from orla.reports.words import templates
 
 _MAIN_LINES = ("code", "cpu_capability", "platform", "threads", "prereg_lock_sha256")
 _MAIN_VERSIONS = ("orla", "python", "torch", "numpy")
@@ -31,8 +29,7 @@ class Report:
         results: results by file stem; what needs an absent one is left out.
         study: names, comparisons and data of the study.
         origin: provenance of the verdicts, a nested dict: code, versions, lock hash, ...
-        unrun: title of each chapter that was not run, with the command that runs it.
-        account: one line on what the run cost, or "".
+        unrun, account: chapters that were not run, each with its command; what the run cost.
     """
 
     results: Mapping[str, pd.DataFrame]
@@ -67,12 +64,12 @@ class Report:
         ]
 
     @cached_property
-    def verdicts(self) -> list[VerdictLine]:
+    def verdicts(self) -> list[Verdict]:
         """The registrations' verdicts, the weightiest first."""
         return verdict_lines(self.results.get("verdicts"), self.study)
 
     @cached_property
-    def claims(self) -> list[claims.ClaimLine]:
+    def claims(self) -> list[dict[str, Any]]:
         """The paper's claims beside our figures; [] where its numbers apply to no result."""
         apply = claims.apply(self.results, self.study)
         return claims.lines(self.results, self.study) if apply else []
@@ -86,7 +83,8 @@ class Report:
     def provenance(self) -> tuple[dict[str, str], dict[str, str]]:
         """Lines of provenance: code without its files, main versions, machine and lock; and all
         others."""
-        lines = dict(_flat(self.origin))
+        origin = pd.json_normalize(dict(self.origin), sep=", ").iloc[0] if self.origin else {}
+        lines = {name: _text(value) for name, value in origin.items()}
         main = {name: text for name, text in lines.items() if _is_main(*name.partition(", ")[::2])}
         return main, {name: text for name, text in lines.items() if name not in main}
 
@@ -94,26 +92,22 @@ class Report:
         self, template: str, filters: Mapping[str, Callable] | None = None, **facts: Any
     ) -> str:
         """A template of this folder, with these facts and those of all; HTML is escaped."""
-        environment = Environment(
-            loader=PackageLoader("orla", "reports"),
-            autoescape=select_autoescape(["html"]),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters |= filters or {}
         titles, results = {item["chapter"].title for item in self.chapters()}, self.results
-        return environment.get_template(template).render(
-            study=self.study,
-            partly=self.study.partly_simulated(results.get("heldout")),
-            opening=self.opening,
-            verdicts=self.verdicts,
-            claims=[line for line in self.claims if line.ours],
-            unmeasured=[line for line in self.claims if not line.ours],
-            provenance=self.provenance[0],
-            unrun=[line for line in self.unrun if line[0] not in titles],
-            needs={n: part.part.more["needs"] for n, part in catalogue.parts("table").items()},
-            **facts,
+        return (
+            templates(filters)
+            .get_template(template)
+            .render(
+                study=self.study,
+                partly=self.study.partly_simulated(results.get("heldout")),
+                opening=self.opening,
+                verdicts=self.verdicts,
+                claims=[line for line in self.claims if line["ours"]],
+                unmeasured=[line for line in self.claims if not line["ours"]],
+                provenance=self.provenance[0],
+                unrun=[line for line in self.unrun if line[0] not in titles],
+                needs={n: part.part.more["needs"] for n, part in catalogue.parts("table").items()},
+                **facts,
+            )
         )
 
     def chapters(self, figures: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
@@ -133,11 +127,7 @@ class Report:
             yield heading | {"tables": tables, "figures": figures}
 
     def write_tables(self, folder: Path | str) -> None:
-        """Write table_NAME.tex and .csv of every table into a folder.
-
-        Raises:
-            OrlaError: the disk is full.
-        """
+        """Write table_NAME.tex and .csv of every table into a folder."""
         for name, table in self.tables.items():
             write(table, *(Path(folder) / f"table_{name}.{form}" for form in ("tex", "csv")))
 
@@ -148,12 +138,7 @@ def _is_main(head: str, rest: str) -> bool:
     return head in _MAIN_LINES and not rest.startswith("files")
 
 
-def _flat(origin: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested provenance as lines: "versions, torch" and its value."""
-    for key, value in origin.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}, ")
-        elif isinstance(value, list | tuple):
-            yield f"{prefix}{key}", ", ".join(map(str, value)) or "none"
-        else:
-            yield f"{prefix}{key}", "unknown" if value is None else str(value)
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "unknown" if value is None else str(value)

@@ -1,7 +1,5 @@
 """The conditions that were run: networks, frozen and reference errors, steps and updates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,8 +14,7 @@ _MEANS = ["frozen_heldout_error", "reference_error", "constant_error", *_ACCURAC
 class Run(NamedTuple):
     """One condition: its title, and how many pretrained networks were adapted.
 
-    Fields: the errors are means over networks, missing where the task has none, in `unit`; so is
-    the error of the best constant; accuracies are percentages, missing where targets are values;
+    Errors are means over networks in `unit`, accuracies percentages; missing where there are none.
     `steps` is of the adapt part, None where no learner's cadence is known; `updates` are of one
     model, by the learner's name.
     """

@@ -1,16 +1,14 @@
 """The drift report in words: what two sessions hold, and whether there is a drift to follow."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.tables.shared import FEW_UPDATES
-from orla.reports.words import phrase
 
 # A loss whose interval lies below this is no drift worth following.
 SMALL = 0.05
@@ -20,11 +18,7 @@ DECODED = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
 
 
 class Drift(NamedTuple):
-    """What the drift report says of one pair.
-
-    Fields: task, pair; the sessions' names; the score that is decoded, "R²" or "accuracy"; rows of
-    the result by measure, and then by where.
-    """
+    """What the drift report says of one pair: its rows by measure, and then by where."""
 
     task: str
     pair: str
@@ -117,74 +111,24 @@ def sentences(frame: pd.DataFrame | None) -> list[str]:
 
 
 def text(frame: pd.DataFrame, width: int = 100) -> str:
-    """The report as plain text, for the terminal."""
+    """The report as plain text, for the terminal: a line a measure of each pair."""
+    wrap = partial(textwrap.wrap, width=width, initial_indent="  ", subsequent_indent="    ")
     lines: list[str] = []
     for drift in drifts(frame):
-        lines += [f"{drift.a} to {drift.b} ({drift.task}, {drift.pair})", *_sessions(drift)]
-        lines += [
-            *_decoders(drift),
-            *_study(drift),
-            "",
-            *textwrap.wrap(drift.sentence(), width),
-            "",
-        ]
+        lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
+        for measure, places in drift.rows.items():
+            told = (_told(drift, measure, at) for at in places)
+            lines += wrap(f"{measure.replace('_', ' ')}: {'; '.join(told)}")
+        lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
     summary = sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
-def _sessions(drift: Drift) -> Iterator[str]:
-    rows = {
-        "seconds": [f"{drift.value('seconds', side):.0f}" for side in "ab"],
-        "steps scored": [f"{100 * drift.value('scored', side):.0f} %" for side in "ab"],
-        "inputs": [
-            f"{drift.value('inputs', side):.0f} {drift.words('inputs', side)}" for side in "ab"
-        ],
-    }
-    yield f"  {'':24}{'A: ' + drift.a:>24}{'B: ' + drift.b:>24}"
-    for name, cells in rows.items():
-        yield f"  {name:24}" + "".join(f"{cell:>24}" for cell in cells)
-    for measure, what in (("recording", "is"), ("about", "has"), ("kept", "kept")):
-        for side in "AB":
-            if said := drift.words(measure, side.lower()):
-                yield from _wrapped(f"{side} {what} {said}")
-    if said := drift.words("correspondence"):
-        yield from _wrapped(said)
-    yield (
-        f"  inputs moved by {number(drift.value('inputs_moved'), 2)} SD (median; within A "
-        f"{number(drift.value('inputs_moved_within'), 2)}); their tuning correlates "
-        f"{number(drift.value('tuning'), 2)} (within A "
-        f"{number(drift.value('tuning_within'), 2)})"
-    )
-
-
-def _decoders(drift: Drift) -> Iterator[str]:
-    yield f"  {drift.score + ' by steps read':24}" + "".join(f"{at:>10}" for at in drift.lags)
-    for measure, name in {**DECODED, "loss": "lost"}.items():
-        values = (number(drift.value(measure, at), 2) for at in drift.lags)
-        yield f"  {name:24}" + "".join(f"{value:>10}" for value in values)
-    ceiling = drift.value("ceiling")
-    best = "" if is_missing(ceiling) else f"; refitted on B it recovers {ceiling:.0f} %"
-    yield (
-        f"  the constant {number(drift.value('constant'), 2)}, chance "
-        f"{number(drift.value('chance'), 2)}{best}"
-    )
-
-
-def _study(drift: Drift) -> Iterator[str]:
-    if updates := drift.rows.get("updates"):
-        each = [f"{name} {row['value']:,.0f}" for name, row in updates.items()]
-        few = [name for name, row in updates.items() if row["value"] < FEW_UPDATES]
-        yield from _wrapped(
-            f"updates of one model: {', '.join(each)}"
-            + (f"; too few to tell: {phrase(few)}" if few else "")
-        )
-    registered = {k: row["words"] for k, row in drift.rows.get("registration", {}).items()}
-    if sound := [name for name, refused in registered.items() if not refused]:
-        yield from _wrapped(f"registrations that can be answered: {', '.join(sound)}")
-    for name, refused in registered.items():
-        if refused:
-            yield from _wrapped(f"registration {name}: cannot be answered: {refused}")
-
-
-def _wrapped(words: str) -> list[str]:
-    return textwrap.wrap(words, 96, initial_indent="  ", subsequent_indent="    ")
+def _told(drift: Drift, measure: str, at: str) -> str:
+    words = drift.words(measure, at)
+    if measure == "registration":
+        return f"{at} cannot be answered: {words}" if words else f"{at} can be answered"
+    size = drift.value(measure, at)
+    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.told(measure, at)
+    few = ", too few to tell" if measure == "updates" and size < FEW_UPDATES else ""
+    return " ".join(filter(None, (at, "" if is_missing(size) else text, words))) + few

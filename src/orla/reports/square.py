@@ -1,7 +1,5 @@
 """The two by two of a study: two gradients at two cadences, found among its comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -46,10 +44,8 @@ def square(study: StudyFacts) -> Square | None:
 def recoveries(
     cells: Mapping[str, Mapping[str, Any]], square: Square
 ) -> list[tuple[Mapping[str, Any], str] | None]:
-    """For immediate and full, each per step and per window: a row that holds it, and its side.
-
-    The side is the first words of the row's columns: those of the learner that is subtracted from,
-    or of the other.
+    """For immediate and full, each per step and per window: a row that holds it, and its side, the
+    first words of its columns.
     """
     first, second = "recovery_full", "recovery_immediate"
     places = (

@@ -1,11 +1,8 @@
 """Facts of a study that reports need beside its results: name, comparisons, data, parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
@@ -25,6 +22,13 @@ CONDITION = ("task", "pair", "architecture", "precision", "split", "intervention
 _ALWAYS_SAID = ("architecture", "precision", "split")
 
 
+def where(frame: pd.DataFrame, **keys: Any) -> pd.DataFrame:
+    """The rows that have these values in these columns."""
+    for name, value in keys.items():
+        frame = frame[frame[name] == value]
+    return frame
+
+
 class Group(NamedTuple):
     """The rows of one condition: what a reader calls it, and its key columns."""
 
@@ -38,18 +42,14 @@ class StudyFacts(PartNames):
     """Facts for captions and titles, and the names of parts in them.
 
     Attributes:
-        name, label: short and full name of the data.
         simulated: whether its sessions are simulated; a synthetic task stands in for none.
         made_drift: the tasks that are real recordings of which the drift is made.
         reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
             or on a synthetic task that the paper has.
-        margin_pp, alpha: of the equivalence tests.
         recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
         papers_task: the one of them that the paper's numbers are about; empty for any.
-        comparisons: name -> label, minuend and subtrahend, as attributes.
         main: the comparison that a figure of one comparison shows.
-        pretraining: network -> steps of the window that it is pretrained with.
-        passes: network -> passes over the pretraining part, at most.
+        pretraining, passes: network -> steps of the window it is pretrained with; most passes.
         rates_of: the precision whose chosen rates are carried over to others.
         formats: precision -> floating-point format, of numeric configurations.
     """
@@ -71,13 +71,8 @@ class StudyFacts(PartNames):
     formats: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> StudyFacts:
-        """The facts of a study.
-
-        Args:
-            config: its settled config.
-            provenance: of a result, with its data sets.
-        """
+    def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:
+        """The facts of a study, from its settled config and the provenance of a result."""
         settings = Settings.of(config["statistics"], config["comparisons"])
         tasks, pretraining = config["tasks"], config["pretraining"]
         recordings = tuple(task for task, spec in tasks.items() if "pairs" in spec)
@@ -142,13 +137,8 @@ class StudyFacts(PartNames):
         """Whether each of these tasks stands in for recordings."""
         return tasks.isin(self.recordings) & self.simulated
 
-    def of(self, rows: pd.DataFrame) -> StudyFacts:
-        """The facts for a table or figure of these rows: simulated where one of their tasks is.
-
-        Likewise of made drift.
-
-        Rows that were not run do not count. Rows that name no task are of the whole study.
-        """
+    def of(self, rows: pd.DataFrame) -> Self:
+        """The facts for a table or figure of these rows; those that were not run do not count."""
         ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
         if ran.empty or "task" not in ran:
             return self
@@ -225,10 +215,7 @@ class StudyFacts(PartNames):
     def groups(self, frame: pd.DataFrame, *more: str, without: str = "") -> Iterator[Group]:
         """The rows of each condition (and value of `more`), in order, with title and keys.
 
-        Args:
-            frame: results with the key columns.
-            *more: further columns that rows are grouped by, such as learner.
-            without: a column of `CONDITION` that they are not grouped by.
+        Conditions are not told apart by `without`.
         """
         if frame.empty:
             return
@@ -253,14 +240,6 @@ class StudyFacts(PartNames):
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
             given = self.comparison(comparison)
-            fits = comparison == PAPERS and given.minuend in in_paper("learner")
+            fits = comparison == PAPERS and given.minuend in paper.learners
             fits = fits and given.subtrahend == paper.headline["learner"]
         return paper if fits else None
-
-
-@cache
-def in_paper(kind: str) -> list[str]:
-    """The learners, or optimizers, that the paper has a number of, in the order of its rows."""
-    paper = load()
-    rows = (row for name in paper.tables for row in paper.table(name))
-    return list(dict.fromkeys(row[kind] for row in rows if row.get(kind)))

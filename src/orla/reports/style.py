@@ -4,8 +4,6 @@ Each series differs by colour, marker and line, so that a figure reads in greysc
 colour-blind readers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from colorsys import hls_to_rgb, rgb_to_hls
 from contextlib import contextmanager
@@ -54,8 +52,8 @@ def house() -> Iterator[None]:
 def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     """The look of each series of a figure, no two alike (up to 55), in the order of their parts.
 
-    A part with default options has the mark that it declares. Further instances of the part have
-    a lighter colour and another marker and line. A series without a declared mark is grey.
+    A part with default options has its declared mark; further instances have a lighter colour and
+    another marker and line.
     """
     order = names.ordered(kind, slugs)
     given = {slug: names.mark(kind, slug) for slug in order}
@@ -81,14 +79,7 @@ def _another(color: str, others: list[Mark]) -> Mark:
 
 
 def save(figure: Figure, *paths: Path | str) -> None:
-    """Save a figure under each path (.pdf, .png or .svg), whole or not at all.
-
-    It is laid out once, for all of them. Nothing that changes from run to run is stored: equal
-    data give equal bytes.
-
-    Raises:
-        OrlaError: the disk is full.
-    """
+    """Save a figure under each path, whole or not at all; equal data give equal bytes."""
     if engine := figure.get_layout_engine():
         engine.execute(figure)
         figure.set_layout_engine(None)

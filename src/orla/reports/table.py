@@ -1,7 +1,5 @@
 """A table as LaTeX (booktabs), as .csv with unrounded numbers, and for the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -47,17 +45,12 @@ class TableDocument:
 
     Attributes:
         slug: file stem without ``table_``.
-        title: short heading for the page.
         caption: what it shows, the interval's kind and n; opens with SIMULATED where that holds.
-        columns: the columns, left to right.
-        panels: rows, grouped.
         notes: what each mark means, which seeds diverged.
         data: the unrounded numbers, one row a line of the table, for the .csv twin.
-        size: LaTeX font size command.
         ran: whether the study ran any of its rows; the page leaves a table out where it did not.
         kept: in LaTeX, where there are more columns than `widest`, this many first ones are
             repeated in each of several floats.
-        simulated: whether it shows simulated sessions; its caption says so too.
     """
 
     slug: str
@@ -96,9 +89,7 @@ class TableDocument:
 
 
 def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> None:
-    """Write a table as LaTeX and its .csv twin, both whole or not at all.
-
-    The .tex file needs only the booktabs package: ``\\input`` it in any document.
+    """Write a table as LaTeX, which needs the booktabs package alone, and its .csv twin.
 
     Raises:
         OrlaError: the disk is full.

@@ -1,9 +1,6 @@
 """Formatted entries of a verdict, for the table, the page and the terminal."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,45 +10,28 @@ from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.words import NOT_RUN, SIMULATED_OUTCOMES
 
-
-@dataclass(frozen=True)
-class VerdictLine:
-    """A verdict as readers see it; `size` is the estimate without its interval, if decided, and
-    `former` its outcome by the rules before an amendment."""
-
-    registration: str
-    title: str
-    outcome: str
-    words: str
-    size: str
-    estimate: str
-    threshold: str
-    n: str
-    reason: str
-    amended: bool
-    registered_on: str
-    former: str
-    paper: str
+# A row of results/verdicts, with its entries in words (`verdict_lines`).
+Verdict = dict[str, Any]
 
 
-def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[VerdictLine]:
-    """The verdicts of results/verdicts, in the order of the paper's claims; [] without any."""
+def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verdict]:
+    """The verdicts of results/verdicts, in the order of the paper's claims; [] without any.
+
+    `size` is the estimate without its interval, if decided, and `former` the outcome by the rules
+    before an amendment.
+    """
     return [
-        VerdictLine(
-            registration=row["registration"],
-            title=str(row["title"]),
-            outcome=str(row["outcome"]),
-            words=outcome_words(row, study),
-            size=MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
-            estimate=verdict_estimate(row),
-            threshold=threshold(row["threshold"]),
-            n=sample(row),
-            reason=why,
-            amended=bool(row.get("amended")),
-            registered_on=str(row.get("registered_on", "")),
-            former=MISSING if is_missing(f := row.get("former")) or not f else str(f),
-            paper=(load().claim_of(row["registration"]) or {}).get("paper", ""),
-        )
+        {"registered_on": "", "amended": False, **row}
+        | {
+            "words": outcome_words(row, study),
+            "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
+            "estimate": verdict_estimate(row),
+            "threshold": threshold(row["threshold"]),
+            "n": sample(row),
+            "reason": why,
+            "former": MISSING if is_missing(f := row.get("former")) or not f else str(f),
+            "paper": (load().claim_of(row["registration"]) or {}).get("paper", ""),
+        }
         for row, why in (folded(verdicts, study) if verdicts is not None else ())
     ]
 

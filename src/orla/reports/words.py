@@ -1,17 +1,17 @@
-"""Names of parts and values in reports, and their order; and the glossary.
+"""Names of parts and values in reports, and their order; templates of text.
 
 Labels and orders come from what each part declares.
 """
 
-from __future__ import annotations
-
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from orla import catalogue
 from orla.catalogue import Mark
@@ -25,33 +25,6 @@ OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "u
 # What a verdict on simulated sessions is called; the other outcomes keep their names.
 SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 
-# Explanations for readers who do not know the paper, one line each.
-GLOSSARY = {
-    "recovery": "how much of the error that the drift caused is undone: 0 % is the frozen network, "
-    "100 % its error without drift; (frozen − ours) / (frozen − reference).",
-    "held-out": "the last part of the drifted stream: nothing is learned from it or chosen on it.",
-    "frozen, reference": "the network as pretrained, on the drifted held-out part; the same "
-    "network where nothing has drifted.",
-    "gap": "the recovery of one learner minus that of another, in percentage points (pp), paired "
-    "by network.",
-    "cadence": "how often a learner updates: at each step, or once a window of steps.",
-    "TBPTT-200, exact RTRL": "two full gradients: of the last 200 steps, updated once a window, "
-    "and of all steps, updated at each (real-time recurrent "
-    "learning).",
-    "diagonal": "a comparison that changes gradient and cadence at once.",
-    "pair": "two sessions: one to pretrain on, one to adapt to. Networks (seeds) are repeats "
-    "within a pair.",
-    "last ten freezing points": "the mean over weights frozen after each of the last ten windows, "
-    "so that no single instant decides.",
-    "guard": "a check without which a recovery says nothing: enough updates, a rate whose choice "
-    "is stable, a frozen network better than the mean, a clear denominator.",
-    "TOST": "two one-sided t tests: equivalent where the gap's interval lies inside the margin.",
-    "δ*": "the smallest margin at which a gap would pass as equivalent.",
-    "edge": "the best learning rate is the smallest or largest tried, so a better one may lie "
-    "beyond.",
-    "price": "what choosing the learning rate on the held-out part would add to recovery.",
-}
-
 
 @functools.cache
 def _declared(plugins: tuple[Path, ...]) -> Declared:
@@ -60,12 +33,7 @@ def _declared(plugins: tuple[Path, ...]) -> Declared:
 
 @dataclass(frozen=True, kw_only=True)
 class PartNames:
-    """Parts of a config as a reader knows them.
-
-    Attributes:
-        instances: parts that the config names itself: kind -> name -> specification.
-        tasks: task -> its kind and options.
-    """
+    """Parts of a config as a reader knows them: kind -> name -> specification; and its tasks."""
 
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -117,10 +85,9 @@ class PartNames:
     def called(self, kind: str, slug: str) -> str:
         """The name of a part or value in reports: its declared label, then options.
 
-        Options are named where they differ from their default and are not in the label; of a task
-        the label alone, or its own name where that is not its kind's. A learner's cadence comes
-        last ("exact RTRL, per step"). A value that is no part keeps its name, with a slash in a
-        split (80/20).
+        Options are named where they differ from their default and are not in the label; a task has
+        its label alone, or its own name. A learner's cadence comes last ("exact RTRL, per step"). A
+        value that is no part keeps its name, with a slash in a split (80/20).
         """
         found = self._part(kind, slug)
         if found is None:
@@ -205,3 +172,16 @@ def phrase(names: Sequence[str]) -> str:
 def count_of(number: int, what: str) -> str:
     """A number and what it counts: 1 pair, 2 pairs."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def templates(filters: Mapping[str, Callable] | None = None) -> Environment:
+    """The templates of this folder; HTML is escaped."""
+    environment = Environment(
+        loader=PackageLoader("orla", "reports"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= filters or {}
+    return environment

@@ -22,8 +22,7 @@ GIVEN = ("models", "horizon", "alignment", "profile")
 
 
 class Comparison(NamedTuple):
-    """A difference between two learners of one setting: what a reader calls it, and which learner
-    minus which."""
+    """A difference between two learners of one setting: label, and which learner minus which."""
 
     label: str
     minuend: str
@@ -35,12 +34,11 @@ class Settings:
     """Settings of the tables.
 
     Attributes:
-        margin_pp: symmetric equivalence margin in percentage points of recovery (pp).
-        margin_variance: the same of errors, in units of the target's variance.
+        margin_pp, margin_variance: symmetric equivalence margins, of recovery in percentage points
+            and of errors in units of the target's variance.
         alpha: level of each one-sided test; the t interval covers 1 - 2 alpha.
         resamples, seed: of the bootstrap.
-        comparisons: name -> comparison.
-        main: the comparison of tables that have one alone.
+        comparisons, main: name -> comparison, and that of tables that have one alone.
         rates_of: the precision whose chosen rates are carried over to others.
         quantities: name -> its entry in the config.
     """

@@ -1,19 +1,28 @@
-"""Summary of the decoders that are refitted in place of learning online."""
+"""Summaries of networks that do not learn online: refitted decoders, and what a step costs."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.grids import Key
-from orla.results.summary import Sample, Summary, mean, seeds, whether
+from orla.results.summary import Sample, Summary, first, mean, seeds, whether
 from orla.study import refits
+from orla.study.efficiency import MEASURES
 from orla.study.keys import KEYS
 from orla.study.scores import recovery_percent
 
+_NETWORKS = ("task", "pair", "architecture", "precision", "split", "start")
 _BESIDE = ("frozen_heldout_error", "reference_error", "constant_error", "unreliable")
-OF_NETWORKS = ("task", "pair", "architecture", "precision", "split", "start")
+
+
+def _networks(models: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
+    """Each condition's networks, a row a seed: they are the same beside each learner and rate."""
+    for key, group in models.groupby(list(_NETWORKS), sort=True) if len(models) else ():
+        networks = group.drop_duplicates("seed").sort_values("seed")
+        yield dict(zip(_NETWORKS, key, strict=True)), networks
 
 
 class Baselines(Summary, name="baselines"):
@@ -22,7 +31,7 @@ class Baselines(Summary, name="baselines"):
     Source: docs/protocol.md, Baselines.
     """
 
-    keys = {name: KEYS[name] for name in OF_NETWORKS} | {
+    keys = {name: KEYS[name] for name in _NETWORKS} | {
         "baseline": "The decoder: "
         + "; ".join(f"{n}, {t}" for n, t in refits.DECODERS.items())
         + "."
@@ -30,12 +39,7 @@ class Baselines(Summary, name="baselines"):
     cells = (
         seeds("recovery", "Networks beside which it stands."),
         mean("heldout_error", "Mean held-out error", t95="heldout_error_t95_{}"),
-        mean(
-            "recovery_percent",
-            "Mean held-out recovery",
-            of="recovery",
-            t95="t95_{}_percent",
-        ),
+        mean("recovery_percent", "Mean held-out recovery", of="recovery", t95="t95_{}_percent"),
         mean(
             "over_best_percent",
             "The same over the better of the frozen network and the best constant",
@@ -48,10 +52,7 @@ class Baselines(Summary, name="baselines"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        groups = needed.groupby(list(OF_NETWORKS), sort=True) if len(needed) else ()
-        for key, models in groups:
-            # The scores of a seed are the same beside each learner, optimizer and rate.
-            networks = models.drop_duplicates("seed").sort_values("seed")
+        for key, networks in _networks(needed):
             for decoder in refits.DECODERS:
                 error, r2 = refits.columns(decoder)
                 if error not in networks or networks[error].isna().all():
@@ -59,13 +60,32 @@ class Baselines(Summary, name="baselines"):
                 columns = {"heldout_error": networks[error], "r2_mean": networks[r2]}
                 columns |= {name: networks[name] for name in _BESIDE}
                 values = {name: one.to_numpy(float) for name, one in columns.items()}
-                values["recovery"] = recovery_percent(
-                    values["frozen_heldout_error"],
-                    values["heldout_error"],
-                    values["reference_error"],
-                )
-                zero = np.fmin(values["frozen_heldout_error"], values["constant_error"])
-                values["over_best_percent"] = recovery_percent(
-                    zero, values["heldout_error"], values["reference_error"]
-                )
-                yield dict(zip(self.keys, (*key, decoder), strict=True)), values.__getitem__
+                frozen, constant = values["frozen_heldout_error"], values["constant_error"]
+                ours = values["heldout_error"], values["reference_error"]
+                values["recovery"] = recovery_percent(frozen, *ours)
+                values["over_best_percent"] = recovery_percent(np.fmin(frozen, constant), *ours)
+                yield key | {"baseline": decoder}, values.__getitem__
+
+
+class Footprints(Summary, name="footprints"):
+    """NeuroBench's measures of every network before it adapts (Yik et al. 2025), over seeds."""
+
+    keys: ClassVar = {name: KEYS[name] for name in _NETWORKS}
+    cells = (
+        seeds("dense_macs", "Networks."),
+        first("footprint_bytes", MEASURES["footprint_bytes"]),
+        *(
+            mean(name, "Mean. " + text.removesuffix("."))
+            for name, text in MEASURES.items()
+            if name != "footprint_bytes"
+        ),
+        mean("frozen_r2_mean", "Mean R2 on the held-out part, outputs weighted equally"),
+        mean("reference_r2_mean", "The same without drift"),
+    )
+
+    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for key, networks in _networks(needed):
+            if "dense_macs" in networks and networks["dense_macs"].notna().any():
+                columns = list(dict.fromkeys(cell.column for cell in self.cells))
+                values = networks.reindex(columns=columns).astype(float)
+                yield key, {name: values[name].to_numpy() for name in columns}.__getitem__

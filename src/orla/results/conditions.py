@@ -65,8 +65,8 @@ class Conditions(Summary, name="conditions"):
 class Measured(Statistic, name="measured"):
     """Means over seeds at the selected rate, of every column that a probe adds and of the scores.
 
-    A measure that no seed of a condition has is left out, but for a score, so that a condition in
-    which every model diverged stands in the table.
+    A measure that no seed has is left out, but for a score: a condition in which every model
+    diverged stands in the table.
     """
 
     columns = KEYS | {

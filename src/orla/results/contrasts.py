@@ -23,13 +23,9 @@ COMPARED = {
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """One learner minus another over the seeds that both ran.
+    """One learner minus another over the seeds (seeds,) that both ran, in increasing order.
 
-    Attributes:
-        key: setting, comparison, both learners and estimand.
-        seeds: (seeds,) in increasing order.
-        full: the learner that is subtracted from.
-        immediate: the learner that is subtracted.
+    key: setting, comparison, both learners and estimand.
     """
 
     key: Key
@@ -49,7 +45,8 @@ class Contrast:
 
     def values(self, column: str) -> np.ndarray:
         """Difference (seeds,) of a column at the chosen rates; of a mark, whether it is true of
-        either learner. NaN where a learner has no such value."""
+        either learner. NaN where a learner has no such value.
+        """
         first, second = (at_chosen(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):
             return (first == 1) | (second == 1)
@@ -105,20 +102,13 @@ class Contrast:
         }
 
     def resampled(self, draws: np.ndarray) -> np.ndarray:
-        """Mean gap in pp of each resample of seeds, (resamples,).
+        """Mean gap in pp of each resample (resamples, seeds) of seeds, (resamples,).
 
-        A resample holds the same seeds for both learners, and each learner's rate is chosen anew
-        by its validation errors on them. The mean is over the finite gaps; NaN without any.
-
-        Args:
-            draws: (resamples, seeds) which seeds.
+        A resample holds the same seeds for both learners, and each learner's rate is chosen anew by
+        its validation errors on them. The mean is over the finite gaps; NaN without any.
         """
         first, second = (
-            choice.at_rates(
-                side.values(self.estimand.recovery),
-                draws,
-                side.choices(draws),
-            )
+            choice.at_rates(side.values(self.estimand.recovery), draws, side.choices(draws))
             for side in self.sides
         )
         return choice.finite_means(first - second)
@@ -131,14 +121,9 @@ def contrasts(
     estimands: Mapping[str, Estimand] = ESTIMANDS,
     **columns: Any,
 ) -> Iterator[Contrast]:
-    """Every setting, comparison whose learners both ran, and estimand.
+    """Every setting, comparison whose learners both ran (of these names), and estimand.
 
-    Args:
-        models: The table.
-        settings: The comparisons.
-        names: Those to form; all by default.
-        estimands: By which choice of the rate.
-        columns: What is read of the table; see `grids`.
+    `columns` say what is read of the table; see `grids`.
 
     Raises:
         OrlaError: As in `grids`, or a condition is marked at several rates.

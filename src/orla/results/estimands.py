@@ -5,20 +5,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Estimand:
-    """One way of scoring a model, and the choice of the rate that belongs to it.
+    """One way of scoring a model, and the choice of the rate that belongs to it: columns.
 
     Attributes:
-        selected: column that marks the models at the chosen rate.
-        validation: error that the rate is chosen by.
-        recovery: recovery (%).
-        error: the error behind the recovery.
-        r2: mean R2 over outputs; empty where there is none.
-        frozen: error of the network that does not adapt, on the same steps.
-        edge: column that says whether the chosen rate lies on the edge of its grid.
-        constant: error of the best constant outputs, on the same steps; empty where it is not
-            known.
-        price: columns of the error and the recovery that the choice's price is taken by, where they
-            are not `error` and `recovery`: those must be known at every rate.
+        selected: marks the models at the chosen rate, which `validation`, an error, chooses.
+        recovery, error, r2: the score (%), the error behind it, and mean R2 over outputs or "".
+        frozen, constant: errors of the network that does not adapt and of the best constant
+            outputs (or ""), on the same steps.
+        edge: says whether the chosen rate lies on the edge of its grid.
+        price: error and recovery that the choice's price is taken by, where they are others: those
+            must be known at every rate.
     """
 
     selected: str

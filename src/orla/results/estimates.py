@@ -46,8 +46,7 @@ _MEANS = (
 
 
 def _cells(scale: Scale, units: str) -> list[Cell]:
-    """The gap of one scale with its test, the number of units that have it, and the gap formed in
-    other ways."""
+    """The gap of one scale with its test and count, and the gap formed in other ways."""
     gap = scale.mean()
     count = {scale.count.format(units): f"{units.title()}s with a gap of {scale.unit}."}
     cells = [
@@ -158,8 +157,8 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     """Gap between two learners over pairs of sessions, the unit of a statement about drift.
 
     Each pair's mean holds the scatter of its seeds and of its choices of a rate, so intervals are
-    t intervals over pairs alone. A pair without a gap (recovery has no meaning there, or all seeds
-    diverged) is left out and counted. Source: docs/protocol.md, Estimands and Statistics.
+    t intervals over pairs alone. A pair without a gap is left out and counted.
+    Source: docs/protocol.md, Estimands and Statistics.
     """
 
     cells = (

@@ -24,8 +24,7 @@ def frames(
     """The tables that statistics and reports read, by the name of their file.
 
     Args:
-        tables: The long table of each condition (`orla.study.sweep.Sweep`).
-        traces: The traces of each condition, in the same order.
+        tables, traces: The long table (`orla.study.sweep.Sweep`) and the traces of each condition.
         exact: Names of learners that are full RTRL, for recovery measured against it.
 
     Returns:
@@ -47,22 +46,18 @@ def frames(
 def recovery_vs_rtrl(
     models: pd.DataFrame, exact: Sequence[str], part: str = "heldout", best: bool = False
 ) -> np.ndarray:
-    """Recovery where full RTRL's is 100 %, for each row of a table of models.
+    """Recovery (rows,) in percent where full RTRL's is 100 %, for each row of a table of models.
 
-    ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part; `rtrl` is the error of
-    full RTRL in the same setting and seed at the rate that is chosen for the part.
-    Source: docs/protocol.md, Recovery.
+    ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part ("heldout", or "adapt" for
+    those while learning); `rtrl` is the error of full RTRL in the same setting and seed at the rate
+    that is chosen for the part: of the first of the `exact` learners that ran there. NaN where it
+    was not run, diverged, or is no better than the frozen network. Source: docs/protocol.md,
+    Recovery.
 
     Args:
-        models: One row a model, over all rates, with ``frozen_{part}_error`` and ``{part}_error``.
-        exact: Names of learners that are full RTRL; in a setting the first that ran there counts.
-        part: "heldout", or "adapt" for the errors while learning.
+        models: One row a model, over all rates.
         best: Whether full RTRL has one optimizer for all others of a setting, that of its lowest
             mean error that the rate is chosen by, so that optimizers are compared on one scale.
-
-    Returns:
-        (rows,) percent; NaN where full RTRL was not run, diverged, or is no better than the
-        frozen network.
 
     Raises:
         OrlaError: A column is missing, or RTRL has a seed twice at its chosen rate.

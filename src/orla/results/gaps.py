@@ -98,9 +98,8 @@ def _ratio_and_gap(one: Contrast) -> dict[str, np.ndarray]:
 class RatioGapOrder(Statistic, name="ratio_gap_order"):
     """Spearman's rho over optimizers between mean update ratio and mean gap, main comparison.
 
-    Seeds are resampled jointly for all optimizers, and both means are computed in each resample.
-    The interval holds the variation between seeds, not that between optimizers. A setting has a
-    row where at least three optimizers have a finite seed.
+    Seeds are resampled jointly for all optimizers, so the interval holds the variation between
+    seeds, not that between optimizers, of which at least three must have a finite seed.
     """
 
     keys: ClassVar[dict[str, str]] = {n: text for n, text in SETTING.items() if n != "optimizer"}

@@ -43,11 +43,8 @@ Key = dict[str, Any]
 class Grid:
     """All models of one condition.
 
-    Attributes:
-        key: the condition.
-        seeds: (seeds,) in increasing order.
-        rates: (rates,) in increasing order.
-        values: column -> (seeds, rates); NaN for a model that was not run or has no such value.
+    seeds, rates: in increasing order. values: column -> (seeds, rates); NaN for a model that was
+    not run or has no such value.
     """
 
     key: Key
@@ -64,13 +61,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One condition's models at one estimand, with the choice of its rate.
-
-    Attributes:
-        grid: the models.
-        estimand: the columns.
-        marked: index of the rate that the table marks as chosen.
-    """
+    """One condition's models at one estimand; `marked` is the index of the chosen rate."""
 
     grid: Grid
     estimand: Estimand
@@ -107,8 +98,6 @@ class Side:
     def recovery_over_best(self) -> np.ndarray:
         """Recovery (seeds,) in percent at the chosen rate, whose zero is the better of the frozen
         network and the best constant outputs; NaN without a clear denominator.
-
-        Source: docs/protocol.md, Recovery.
         """
         zero = self.at_marked(self.estimand.frozen)
         if self.estimand.constant:
@@ -230,9 +219,8 @@ def grids(
     """Each condition of a table of models, sorted by its keys.
 
     Args:
-        models: The table.
+        models: The table, with the columns `needed` beside `by`, seed and learning rate.
         more: Further columns to read, where the table has them.
-        needed: Columns that it must have, beside `by`, seed and learning rate.
         by: The columns that tell conditions apart.
 
     Raises:
@@ -270,10 +258,7 @@ def grids(
 
 
 def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:
-    """Refuse a table that lacks a column, or a row that does not say its condition.
-
-    A table without rows may have no columns of measures.
-    """
+    """Refuse a table that lacks a column, or a row that does not say its condition."""
     for name in wanted if len(models) else ():
         lacks = f"lacks the column {name}" if name not in models else ""
         if not lacks and name in (*KEYS, "seed") and models[name].isna().any():

@@ -13,10 +13,7 @@ LEAST_STANDARD_ERRORS = 3.0
 
 
 class Tried(NamedTuple):
-    """How a learner was tried: its name, updates of a model, rates, and the one that was chosen.
-
-    edge: whether that rate lies on the edge of its grid.
-    """
+    """How a learner was tried; the chosen rate, and whether it is on the edge of its grid."""
 
     learner: str
     updates: float
@@ -29,8 +26,8 @@ def denominator_fails(mean: float, standard_error: float) -> bool:
     """Whether recovery has no meaning: its denominator is too small, or there is none.
 
     Args:
-        mean, standard_error: of frozen minus reference error over seeds; the standard error is NaN
-            with one seed, and then only the mean counts.
+        mean, standard_error: of frozen minus reference error over seeds; NaN of one seed, where
+            the mean alone counts.
     """
     small = not mean >= LEAST_DENOMINATOR
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
@@ -41,8 +38,8 @@ def reasons(tried: Iterable[Tried], reference_error: float, constant_error: floa
 
     Args:
         tried: How each learner was tried.
-        reference_error: Error of the pretrained network without drift; NaN without a reference.
-        constant_error: Held-out error of the best constant outputs.
+        reference_error, constant_error: Errors without drift (NaN if there is none), and held out
+            of the best constant outputs.
     """
     found = []
     for one in tried:

@@ -8,11 +8,8 @@ from orla.study.keys import peer_column
 def joined(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     """The table of models with a column a peer: of the stream of the model's task and seed.
 
-    A peer that was not run on a seed is null there.
-
-    Args:
-        models: A row a model.
-        peers: Columns task, seed, peer and prequential_accuracy; equal rows count once.
+    Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once; one that was not run
+    on a seed is null there.
     """
     at = ["task", "seed"]
     once = peers[[*at, "peer", "prequential_accuracy"]].drop_duplicates()

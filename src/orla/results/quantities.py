@@ -100,12 +100,9 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
 
 @dataclass(frozen=True, eq=False)
 class _OfPair:
-    """A quantity on one pair of sessions, over the seeds that all of its conditions ran.
+    """A quantity on one pair of sessions ("" for none), over the seeds that all its conditions ran.
 
-    Attributes:
-        quantity, settings: what is computed, and with which resamples.
-        name: the pair; "" for a task without pairs.
-        sides: condition -> its models.
+    sides: condition -> its models.
     """
 
     quantity: Quantity
@@ -266,8 +263,7 @@ def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[s
 
 
 def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
-    """The pairs with one condition at the runner-up of its rates, for each where that is another
-    in some pair."""
+    """The pairs with one condition at its runner-up, where that is another in some pair."""
     for key in pairs[0].sides:
         others = [pair.at_runner_up(key) for pair in pairs]
         if any(a.sides[key] is not b.sides[key] for a, b in zip(pairs, others, strict=True)):

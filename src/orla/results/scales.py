@@ -22,9 +22,8 @@ class Scale:
     """One unit.
 
     Attributes:
-        unit: its name in a registration.
-        gap: pattern of the column of a gap, formed in some way.
-        end: pattern of the columns of the ends of its interval at 1 - 2 alpha.
+        gap, end: patterns of the columns of a gap, formed in some way, and of the ends of its
+            interval at 1 - 2 alpha.
         test: patterns of the columns of its intervals and tests, with the unit and without.
         count: pattern of the column of the number of units with a gap; {} is what they are.
     """

@@ -64,15 +64,9 @@ def test_columns(scale: Scale = PP) -> dict[str, str]:
 
 
 def equivalence(gap: Moments, settings: Settings, scale: Scale = PP) -> Key:
-    """t intervals and equivalence test of a mean gap.
+    """The columns `test_columns`: t intervals and equivalence test of a mean gap.
 
-    Args:
-        gap: Moments of the gaps of the units, in the scale's unit.
-        settings: Margin and level.
-        scale: Of the gaps.
-
-    Returns:
-        The columns `test_columns`. Without an interval the test does not pass: p is 1.
+    Without an interval the test does not pass: p is 1.
     """
     margin, alpha = float(getattr(settings, f"margin_{scale.unit}")), float(settings.alpha)
     error = gap.standard_error
@@ -85,12 +79,9 @@ def equivalence(gap: Moments, settings: Settings, scale: Scale = PP) -> Key:
 
 
 class Cell(NamedTuple):
-    """Columns of a table that are computed from one column of a sample.
+    """Columns of a table (with what each holds) that are computed from one column of a sample.
 
-    Attributes:
-        column: the column that is read.
-        texts: column that is made -> what it holds.
-        values: of the sample's values (seeds,), one a column that is made.
+    values: of the sample's values (seeds,), one a column that is made.
     """
 
     column: str
@@ -121,8 +112,7 @@ def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
     """The mean of a column's finite values, with intervals.
 
     Args:
-        name: Column of the mean; where it ends with _pp or _percent this is its unit.
-        text: What the mean is.
+        name, text: Column of the mean, whose unit a last _pp or _percent is; what it is.
         of: Column that is read, where it has another name.
         intervals: Kind -> pattern of the columns of its ends: `bootstrap`, `t95`, or `t90` for that
             of 1 - 2 alpha.

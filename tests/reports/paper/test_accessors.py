@@ -6,6 +6,7 @@ import pytest
 
 from orla.errors import OrlaError
 from orla.reports.paper import load
+from orla.reports.study import where
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,23 +27,6 @@ def test_a_row_of_the_table_becomes_one_row_a_condition():
     ]
     assert {row["place"] for row in rows} == {"Table 9 (tab:decay_grid)"}
     assert all(row["task"] == "sine" and "quote" in row for row in rows)
-
-
-def test_a_cell_without_a_number_is_no_row():
-    configurations = [
-        row["configuration"]
-        for row in load().table("precision_best")
-        if row["optimizer"] == "adafactor"
-    ]
-    assert configurations == ["pilot-f32", "local-f32", "kaggle-f64", "local-f64"]
-    diverged = row_of("delays", architecture="lstm", delay_steps=100, learner="rtrl")
-    assert diverged["diverged"] is True and "mse" not in diverged
-
-
-def test_a_second_sentence_adds_to_its_own_cell():
-    sgd = row_of("precision_best", optimizer="sgd", configuration="local-f64")
-    assert (sgd["gap_pp"], sgd["low_pp"], sgd["high_pp"]) == (-9.93, -16.4, -3.5)
-    assert "low_pp" not in row_of("precision_best", optimizer="sgd", configuration="pilot-f32")
 
 
 GAPS, RECORDINGS = "precision_best", "recordings"
@@ -89,35 +73,19 @@ def test_an_unknown_table_is_refused_with_the_nearest():
         load().table("claims")
 
 
-def test_rows_are_copies():
-    load().table("heldout")[0]["recovery_percent"] = 0.0
-    assert load().table("heldout")[0]["recovery_percent"] == 44.9
-
-
-def test_horizon_is_the_row_of_lars():
-    horizon = load().horizon
-    assert (horizon["low_pp"], horizon["high_pp"]) == (17, 27)
-    assert horizon["horizons_steps"] == [5000, 8000, 11000, 13000]
+def recoveries(*condition):
+    keys = zip(("learner", "optimizer", "precision", "split"), condition, strict=True)
+    return where(load().recoveries, architecture="rnn", **dict(keys))
 
 
 def test_float64_goes_before_the_pilot():
-    paper = load()
-    assert paper.recovery("immediate", "adam", "float64", "80-20").value == 41.7
-    assert paper.recovery("immediate", "adam", "float32", "80-20").value == 44.9
-    sgd = paper.recovery("tbptt-200-200", "sgd", "float64", "80-20")
-    assert (sgd.value, sgd.configuration) == (30.9, "pilot-f32")
-
-
-def test_the_finer_grids_recovery_goes_before_the_coarse_ones():
-    found = load().recovery("immediate", "adafactor", "float64", "80-20")
-    assert (found.value, found.learning_rate, found.configuration) == (37.6, 3e-4, "kaggle-f64")
-
-
-def test_words_stand_where_the_paper_has_no_number():
-    assert load().gap("sgd", "float64", "50-50").text == "within CI of 0"
-    assert load().gap("sgd", "float64", "50-50").value is None
-    found = load().recovery("immediate", "lars", "float64", "80-20")
-    assert (found.value, found.text) == (12.5, "12 to 13")
+    of = ("immediate", "adam")
+    numbers = {p: recoveries(*of, p, "80-20") for p in ("float64", "float32")}
+    assert numbers["float64"]["paper_recovery_percent"].item() == 41.7
+    assert numbers["float32"]["paper_recovery_percent"].item() == 44.9
+    sgd = recoveries("tbptt-200-200", "sgd", "float64", "80-20")
+    shown = sgd[["paper_recovery_percent", "paper_configuration"]].to_numpy().tolist()
+    assert shown == [[30.9, "pilot-f32"]]
 
 
 @pytest.mark.parametrize(
@@ -130,18 +98,7 @@ def test_words_stand_where_the_paper_has_no_number():
     ],
 )
 def test_no_number_where_the_paper_has_none(condition):
-    assert load().recovery(*condition) is None
-
-
-def test_no_lstm_number_borrowed_from_the_rnn():
-    assert load().recovery("immediate", "adam", "float64", "80-20", "lstm") is None
-    assert load().gap("adam", "float64", "80-20", "lstm") is None
-
-
-def test_lstm_numbers_are_the_lstms():
-    found = load().recovery("tbptt-200-200", "adafactor", "float64", "80-20", "lstm")
-    assert (found.value, found.low, found.high) == (66.4, 63.3, 69.0)
-    assert load().recovery("tbptt-200-200", "adafactor", "float64", "80-20").value == 32.9
+    assert recoveries(*condition).empty
 
 
 def test_claims_name_the_registrations_that_exist():

@@ -88,22 +88,3 @@ def test_two_rows_that_exchange_their_names_are_noticed(name, column):
     first, last = file["rows"][0], file["rows"][-1]
     first[column], last[column] = last[column], first[column]
     assert len(misnamed(file)) == 2
-
-
-@pytest.mark.parametrize("name", ["headtohead", "optimizers", "input_correlation", "dominance"])
-def test_two_conditions_exchanged_are_noticed(name):
-    file = copy.deepcopy(load().document[name])
-    file["across"][0], file["across"][1] = file["across"][1], file["across"][0]
-    assert misnamed(file)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_split_and_precision_are_those_of_the_quote(name):
-    file = load().document[name]
-    for entry in file["rows"]:
-        row = file.get("common", {}) | entry
-        quote = " ".join(quotes_of(entry))
-        for split in re.findall(r"50/50|80/20", quote):
-            assert row["split"] == split.replace("/", "-")
-        for bits in re.findall(r"\((?:f|float)(32|64)", quote):
-            assert row["precision"] == f"float{bits}"

@@ -1,10 +1,9 @@
 """The base class of figures: parts that select from results once, plot the rows and word them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,9 +14,11 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Part
 from orla.reports import style
-from orla.reports.numbers import count, span
+from orla.reports.numbers import count, number, span
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
+
+_number = partial(number, digits=2)
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows that a figure is about.
-
-    Attributes:
-        rows: what is drawn.
-        title: what a reader calls their condition, for the heading of the figure.
-        keys: the key columns that they have in common.
-        more: what else the plot or the caption needs, by names of its own.
-    """
+    """The rows that are drawn, their title and keys, and what else plot or caption needs."""
 
     rows: pd.DataFrame
     title: str = ""
@@ -49,19 +43,21 @@ class Selection:
 class Figure(Part, ABC):
     """A figure of the report. Its class statement names it, its title (label) and chapter.
 
-    A subclass gives `select`, `plot`, `caption` and `seen`. The parameters of its `select` are the
+    A subclass gives `select`, `plot`, `caption` and `shows`. The parameters of its `select` are the
     names of the results that it needs.
 
     Attributes:
         caption: a template. Its fields are the names in `Selection.more`, and {title}; {n}, how
             many seeds a condition has; {main}, the main comparison; {margin}, of equivalence.
-        by: columns; `seen` says something of the rows of each of their values.
+        by: columns; the alternative text says something of the rows of each of their values.
+        shows: column -> what is said of it, with {} for its numbers, smallest to largest.
     """
 
     kind: ClassVar[str] = "figure"
     declares: ClassVar[Mapping[str, Any]] = {"needs": ()}
     caption: ClassVar[str] = ""
     by: ClassVar[tuple[str, ...]] = ()
+    shows: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls, **declared: Any) -> None:
         if "name" in declared:
@@ -71,20 +67,20 @@ class Figure(Part, ABC):
 
     @abstractmethod
     def select(self, *frames: pd.DataFrame, study: StudyFacts) -> Selection | None:
-        """What is drawn, or None (or no rows) where the study ran nothing of it.
-
-        Args:
-            *frames: results, each a parameter of its name; they may be empty.
-            study: names, comparisons and data of the study.
-        """
+        """What is drawn of some results, or None (or no rows) where nothing of it was run."""
 
     @abstractmethod
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         """The figure of a selection that has rows, without heading."""
 
-    @abstractmethod
     def seen(self, rows: pd.DataFrame) -> str:
         """The numbers that a reader sees of these rows, in words."""
+        spans = (
+            text.format(span(rows[column], count if rows[column].dtype == int else _number))
+            for column, text in self.shows.items()
+            if rows[column].notna().any()
+        )
+        return ", ".join(spans) or "no number"
 
     def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
         """Caption and alternative text: "SGD, 80/20: what is seen; LARS, 80/20: ..."."""

@@ -1,22 +1,20 @@
 """Further learners, networks and decays: cosines by cost, gradient norms, recovery by decay."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter
 
 from orla.reports import style
 from orla.reports.alignment import against_exact, references
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import memory, number, rate, scientific
+from orla.reports.numbers import memory, number, rate
 from orla.reports.paper import load
 from orla.reports.paper_rows import kind_of
 from orla.reports.study import StudyFacts
@@ -45,6 +43,7 @@ class Learners(
         "95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."
     )
     by = ("architecture", "learner")
+    shows: ClassVar = {"cosine": "{}"}
 
     def select(self, learners: pd.DataFrame, *, study: StudyFacts) -> Selection:
         chosen = plots.most(against_exact(learners, study), study, over=["architecture"])
@@ -82,10 +81,6 @@ class Learners(
         plots.legend(figure, handles, ncols=across, handlelength=1)
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        [row] = rows.to_dict("records")
-        return f"{number(row['cosine'], 2)} at {memory(row['carried_bytes'])}"
-
 
 class GradRatio(
     Figure, name="grad_ratio", label="Gradients by network", chapter="breadth", order=20
@@ -99,6 +94,7 @@ class GradRatio(
         "seeds (n = {n}); marks: their median.{note}"
     )
     by = ("architecture",)
+    shows: ClassVar = {"gradient_ratio": "ratio {}", "condition_number": "condition number {}"}
 
     def select(self, heldout: pd.DataFrame, *, study: StudyFacts) -> Selection:
         models = heldout.reindex(columns=list(dict.fromkeys([*heldout, *_MEASURES])))
@@ -125,7 +121,7 @@ class GradRatio(
                 sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
                 axes.plot(medians[measure], range(len(names)), zorder=3, **_MEDIAN)
                 _printed(axes, measure, paper, [{n, kind_of(study, n)} for n in names])
-                _decades(axes)
+                axes.set_xscale("log")
             else:
                 plots.say(axes, NOT_RUN)
             axes.set(xlabel=_MEASURES[measure], ylabel="")
@@ -136,10 +132,6 @@ class GradRatio(
             handles.append(plots.swatch("the paper's five of seven"))
         plots.legend(figure, handles)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        ratio, condition = (number(rows[name].median()) for name in _MEASURES)
-        return f"ratio {ratio} and condition number {condition}"
 
 
 def _printed(
@@ -158,19 +150,6 @@ def _printed(
                 axes.plot([row[end] for end in ends], [y + 0.25] * 2, **bar)
 
 
-def _decades(axes: Axes) -> None:
-    """A logarithmic axis of whole decades, two at least."""
-    axes.set_xscale("log")
-    axes.autoscale_view()
-    low, high = (np.log10(end) for end in axes.get_xlim())
-    first, last = int(np.floor(low + 0.1)), int(np.ceil(high - 0.1))
-    axes.set_xlim(10.0**first, 10.0 ** max(last, first + 2))
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: f"{x:g}" if 1e-3 < x < 1e4 else scientific(x))
-    )
-    axes.xaxis.set_minor_formatter(NullFormatter())
-
-
 class DecaySweep(
     Figure, name="decay_sweep", label="Recovery against trace decay", chapter="breadth", order=30
 ):
@@ -186,6 +165,7 @@ class DecaySweep(
         "{log}{note}"
     )
     by = ("architecture",)
+    shows: ClassVar = {"recovery_heldout_percent": "{} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
         paper, decays = load().table("decay_sweep"), _decays(lr_curves, study)
@@ -235,10 +215,6 @@ class DecaySweep(
                 handles.append(plots.key("the paper's", **plots.PAPERS))
         plots.legend(figure, handles, ncols=1)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        means = rows.groupby("decay")["recovery_heldout_percent"].mean()
-        return ", ".join(f"{number(mean)} % at {decay:g}" for decay, mean in means.items())
 
 
 def _lines(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Lines: recovery by learning rate, the error along the stream, the gap by adapt horizon."""
 
-from __future__ import annotations
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,20 +12,18 @@ from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import where
-from orla.reports.numbers import number, rate, span
+from orla.reports.numbers import number, span
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 
 _RECOVERY = "recovery_heldout_percent"
-# Recoveries far below zero belong to runs that nearly diverge: drawn here, as an open triangle.
+# Recoveries far below zero belong to runs that nearly diverge: drawn at the foot.
 _FLOOR_PERCENT = -20.0
 # Decades between two splits of one rate.
 _APART = 0.13
 _SIGNS = {
     "selected": {"marker": "o", "markersize": 7, "color": style.RING, "mew": 1.6},
     "diverged": {"marker": "x", "markersize": 4},
-    "under the axis": {"marker": "v", "markersize": 4},
 }
 _SMOOTHED_WINDOWS = 5
 _FROZEN = {"color": "#8f8f8f", "linestyle": (0, (2, 1))}
@@ -39,9 +37,10 @@ class LrCurves(
     caption = (
         "Held-out recovery against learning rate ({title}). Every model is a dot; lines: means "
         "over seeds, at rates where none diverged. Ring: the rate that the validation part "
-        "selects; cross: models that diverged ({lost}); open triangle: models under the axis."
+        "selects; cross: models that diverged ({lost}). Models under the axis stand at its foot."
     )
     by = ("optimizer",)
+    shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
         chosen = plots.most(lr_curves, study, over=["learner", "optimizer"], beside=["split"])
@@ -66,9 +65,6 @@ class LrCurves(
         plots.legend(figure, handles, ncols=5)
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"rates {span(rows.loc[rows['selected'].astype(bool), 'learning_rate'], rate)}"
-
 
 def _recoveries(values: pd.Series) -> tuple[float, float]:
     """Limits of the axis, with room below for what is under it."""
@@ -84,17 +80,15 @@ def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
     x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
-    color, hollow = {"color": look.color}, {"facecolors": "none", "edgecolors": look.color}
     for those, height, sign in (
-        (y >= floor, y, {"s": 7, "alpha": 0.55, "linewidths": 0, "marker": look.marker} | color),
-        (y < floor, y.clip(lower=floor), {"s": 16, "linewidths": 0.8, "marker": "v"} | hollow),
-        (lost, y.where(~lost, bottom), {"s": 16, "linewidths": 1, "marker": "x"} | color),
+        (~lost, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": look.marker}),
+        (lost, y.where(~lost, bottom), {"s": 16, "marker": "x"}),
     ):
-        axes.scatter(x[those], height[those], **sign)
+        axes.scatter(x[those], height[those], linewidths=0.8, color=look.color, **sign)
     by_rate = rows.groupby("learning_rate")[_RECOVERY]
     means = by_rate.mean().where(by_rate.count() == by_rate.size())
-    line = {"linestyle": look.line, "linewidth": 1, "zorder": 2.5}
-    axes.plot(means.index * apart, means.where(means >= floor), **line, **color)
+    line = {"color": look.color, "linestyle": look.line, "linewidth": 1, "zorder": 2.5}
+    axes.plot(means.index * apart, means.where(means >= floor), **line)
     best = rows[rows["selected"].astype(bool)]
     if best[_RECOVERY].notna().any():
         ring = {"marker": "o", "markersize": 6.5, "markerfacecolor": "none", "zorder": 4}
@@ -176,6 +170,7 @@ class HorizonGap(
         "interval over seeds of one pair (n = {n}).{note}"
     )
     by = ("optimizer",)
+    shows: ClassVar = {"gap_pp": "{} pp"}
 
     def select(self, horizon_gaps: pd.DataFrame, *, study: StudyFacts) -> Selection:
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
@@ -212,6 +207,3 @@ class HorizonGap(
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
         plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"{span(rows['gap_pp'], signed=True)} pp"

@@ -1,9 +1,7 @@
 """Gaps: two by two, pair by pair, and beside the margin of equivalence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,11 +14,11 @@ from orla.reports import style
 from orla.reports.claims import condition_of
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import where
-from orla.reports.numbers import count, estimate, interval, is_missing, number
+from orla.reports.numbers import is_missing, number
 from orla.reports.paper import load
 from orla.reports.square import recoveries, square
-from orla.reports.study import CONDITION, StudyFacts
+from orla.reports.study import CONDITION, StudyFacts, where
+from orla.reports.tables.shared import with_paper_rows
 from orla.reports.words import NOT_RUN
 from orla.study.keys import SETTING
 
@@ -51,6 +49,7 @@ class TwoByTwo(
         f"there are at most {told.FEW_POINTS}.{{note}}"
     )
     by = ("architecture", "optimizer", "comparison")
+    shows: ClassVar = {"gap_pp": "{} pp"}
 
     def select(
         self, estimates: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
@@ -103,9 +102,6 @@ class TwoByTwo(
         plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"{number(rows['gap_pp'].item(), signed=True)} pp"
-
 
 def _is_clear(row: Mapping[str, Any]) -> bool:
     return told.has_meaning(row) and not is_missing(row["gap_pp"])
@@ -142,6 +138,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         "margin of {margin}."
     )
     by = ("optimizer", "comparison")
+    shows: ClassVar = {"gap_pp": "{} pp", "n_pairs": "{} pairs"}
 
     def select(
         self, seed_gaps: pd.DataFrame, estimates: pd.DataFrame, over_pairs: pd.DataFrame, *,
@@ -191,12 +188,6 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         plots.legend(figure, [plots.seed_key(), mean, hollow, band], columnspacing=1)
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        [row] = rows.to_dict("records")
-        mean = estimate(row["gap_pp"], *(row[end] for end in _T95), signed=True)
-        new = interval(*(row[end] for end in _NEW))
-        return f"{mean} pp, new pair {new}, {count(row['n_pairs'])} pairs"
-
 
 class TostInterval(
     Figure, name="tost_interval", label="Equivalence within the margin", chapter="drift", order=10
@@ -209,23 +200,33 @@ class TostInterval(
         "seeds.{note}"
     )
     by = ("label",)
+    shows: ClassVar = {"gap_pp": "{} pp", "delta_star_pp": "δ* {}"}
 
     def select(
         self, gaps: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
     ) -> Selection:
-        rows = study.arrange(where(gaps, comparison=study.main))
+        rows = where(gaps, comparison=study.main)
+        rows = with_paper_rows(rows, study, load().gaps, study.main)
+        rows = study.arrange(rows[rows["run"].astype(bool)])
         kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
         called = [
             rows[kind].map(study.names(rows, kind)).astype(object)
             for kind in ("optimizer", *reversed(kinds))
         ]
-        paper = [_papers(row, study) for row in rows.to_dict("records")]
-        paper = pd.DataFrame(paper, columns=["paper", "paper_low", "paper_high", "headline"])
-        rows = rows.assign(label=called[0].str.cat(called[1:], sep=", ")).join(paper)
+        first = condition_of("gaps")
+        headline = [plots.papers(row, study, first) for row in rows.to_dict("records")]
+        rows = rows.assign(label=called[0].str.cat(called[1:], sep=", "), headline=headline)
+        # A t interval is symmetric, δ* its farther end.
+        value, star = rows["paper_gap_pp"], load().headline["delta_star_pp"]
+        ends = {"paper_low": -star, "paper_high": 2 * value + star}
+        ends = {name: rows[name].mask(rows["headline"], end) for name, end in ends.items()}
+        rows = rows.assign(**{name: end.where(value.notna()) for name, end in ends.items()})
         rows = rows.sort_values("headline", ascending=False, kind="stable")
+        clear = [told.has_meaning(row) for row in rows.to_dict("records")]
+        rows = rows.assign(gap_pp=rows["gap_pp"].where(clear))
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
         more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
-        if rows["paper"].notna().any():
+        if value.notna().any():
             more["note"] = (
                 " Open diamonds: the paper's estimates, with its interval where it prints one, or "
                 "the 90 % interval that its δ* implies."
@@ -244,10 +245,10 @@ class TostInterval(
             ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
             wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
             _estimate(axes, row, y, "gap_pp", ends, look, **wide)
-            if not is_missing(row["paper"]):
+            if not is_missing(row["paper_gap_pp"]):
                 thin = {"across": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
                 thin |= _THEIRS | {"markeredgecolor": style.QUIET}
-                place = "paper", y + 0.32, ("paper_low", "paper_high")
+                place = "paper_gap_pp", y + 0.32, ("paper_low", "paper_high")
                 plots.bars(axes, row, *place, look, **thin)
             axes.annotate(_verdict(row), (1.01, y), **beside)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
@@ -257,34 +258,14 @@ class TostInterval(
         plots.legend(figure, [*handles, band])
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        row = rows.to_dict("records")[0]
-        ends = (row[end] for end in _T90)
-        gap = estimate(row["gap_pp"], *ends, signed=True, n=row["n_seeds"]) + " pp, "
-        theirs = estimate(row["paper"], row["paper_low"], row["paper_high"], signed=True)
-        paper = "" if is_missing(row["paper"]) else f"; the paper {theirs} pp"
-        return gap * _is_clear(row) + _verdict(row) + paper
-
-
-def _papers(row: Mapping[str, Any], study: StudyFacts) -> tuple[Any, Any, Any, bool]:
-    """The paper's gap for a row with its interval, and whether it is that of its headline."""
-    paper, headline = study.paper(row, study.main), plots.papers(row, study, condition_of("gaps"))
-    gap = paper and paper.gap(row["optimizer"], row["precision"], row["split"], row["architecture"])
-    if gap is None or gap.value is None:
-        return np.nan, *_NO_ENDS, headline
-    if headline:  # a t interval is symmetric, δ* its farther end
-        low = -load().headline["delta_star_pp"]
-        return gap.value, low, 2 * gap.value - low, True
-    return gap.value, gap.low, gap.high, False
-
 
 def _verdict(row: Mapping[str, Any]) -> str:
     lost = int(row["n_diverged"])
     n = f"n = {int(row['n_seeds'])}" + (f" ({lost} div.)" if lost else "")
-    if is_missing(row["gap_pp"]):
-        return f"{n}: no gap"
     if not told.has_meaning(row):
         return f"{n}: recovery has no meaning"
+    if is_missing(row["gap_pp"]):
+        return f"{n}: no gap"
     same = "equivalent" if row["equivalent"] else "not shown equivalent"
     star = "" if is_missing(row["delta_star_pp"]) else f"δ* = {number(row['delta_star_pp'])}, "
     return f"{n}, {star}{same}"

@@ -1,7 +1,5 @@
 """The mechanism: ratio and gap, and the past gradient's singular values, turns and direction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -9,25 +7,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import LogLocator, NullLocator
 
 from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import where
-from orla.reports.numbers import estimate, number
 from orla.reports.paper import load
 from orla.reports.paper_rows import full_learner, papers_structure, plain
-from orla.reports.study import HIDDEN, StudyFacts, in_paper
+from orla.reports.study import HIDDEN, StudyFacts, where
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
 _MOST_SPLITS = 3
-# Digits of the ticks of a decade, the densest first.
-_TICKS = ((1, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1,))
-_MOST_TICKS = 6
-# From here on numbers are long, so that they need more room.
-_LONG = 1000
 _TOGETHER = ("task", "pair", "architecture", "precision", "learner")
 _MOST_PANELS = 12
 _SPECTRA = {
@@ -49,6 +39,7 @@ class RatioGapPlane(
         "over seeds (n = {n}).{note}"
     )
     by = ("optimizer", "split")
+    shows: ClassVar = {"update_ratio": "ratio {}", "gap_pp": "gap {} pp"}
 
     def select(self, ratio_gap: pd.DataFrame, *, study: StudyFacts) -> Selection:
         both = ratio_gap.dropna(subset=["update_ratio", "gap_pp"])
@@ -77,39 +68,20 @@ class RatioGapPlane(
                     look = looks.get(row["optimizer"], Mark(style.QUIET, "D"))
                     hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
                     axes.plot(*(row[name] for name in place), **hollow)
-            _ticks(axes)
+            axes.set_xscale("log")
+            plots.decades(axes.xaxis)
         handles = plots.keys_of("optimizer", looks, study)
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
         plots.legend(figure, handles, ncols=1, loc="outside right center")
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
-        [row] = rows.to_dict("records")
-        gap = estimate(row["gap_pp"], row["low_pp"], row["high_pp"], signed=True)
-        return f"ratio {number(row['update_ratio'], 2)}, gap {gap} pp"
-
 
 def _papers(keys: Mapping[str, Any], study: StudyFacts) -> list[dict[str, Any]]:
     """The paper's points, where its table is of this condition."""
-    points = [row for row in map(load().ratio_gap, in_paper("optimizer")) if row]
+    points = load().table("ratio_gap")
     same = ("architecture", "precision", "split")
     return [row for row in points if plots.papers(keys, study, {name: row[name] for name in same})]
-
-
-def _ticks(axes: Axes) -> None:
-    """A logarithmic axis with a few plain numbers."""
-    axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    within: list[float] = []
-    for digits in _TICKS if high < _LONG else _TICKS[-1:]:
-        ticks = [digit * 10.0**power for power in range(-4, 6) for digit in digits]
-        within = [tick for tick in ticks if low <= tick <= high]
-        if len(within) <= _MOST_TICKS:
-            break
-    axes.set_xticks(within)
-    axes.xaxis.set_major_formatter(plots.PLAIN)
-    axes.xaxis.set_minor_locator(NullLocator())
 
 
 class _Profile(Figure):
@@ -118,13 +90,13 @@ class _Profile(Figure):
     quantities: ClassVar[tuple[str, ...]] = ()
     layout: ClassVar[Mapping[str, Any]] = {}
     by = ("optimizer", "split")
+    shows: ClassVar = {"value": "{}"}
 
     def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
         """Some quantities along one learner of one network, all optimizers and splits.
 
-        The learner is the one that the paper measures with, where it ran; then the network and
-        task with most panels. Of more panels than a page holds those of the paper's optimizers
-        are drawn.
+        The learner is the one that the paper measures with, where it ran. Of more panels than a
+        page holds those of the paper's optimizers are drawn.
         """
         rows = plain(profile[profile["quantity"].isin(self.quantities)])
         rows = rows[rows["value"].notna()]
@@ -172,19 +144,9 @@ class PastSpectra(
                 values = _by_seed(rows, quantity)
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
         axes.set(xscale="log", yscale="log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(plots.PLAIN)
-        axes.xaxis.set_minor_locator(NullLocator())
+        plots.decades(axes.xaxis)
         plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        told = []
-        for name in _SPECTRA:
-            values = _by_seed(rows, name)
-            shares = values.iloc[0], values.iloc[0] ** 2 / (values**2).sum()
-            told.append(" (energy ".join(number(share.mean(), 2) for share in shares) + ")")
-        return "first values " + " and ".join(told)
 
 
 class PastTurns(
@@ -212,9 +174,6 @@ class PastTurns(
             axes.plot(values.mean(axis=1), color=look.color, linewidth=1.5)
         axes.set(ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"mean {number(rows['value'].mean(), 2)}"
 
 
 class PastMap(
@@ -249,11 +208,6 @@ class PastMap(
         figure.supxlabel("from unit", fontsize=style.FONT_PT)
         figure.supylabel("to unit", fontsize=style.FONT_PT)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        squares = np.sort(rows["value"].to_numpy(float) ** 2)[::-1]
-        share = squares[: -(-len(squares) // 10)].sum() / squares.sum()
-        return f"{number(100 * share, 0)} % of the squared norm in the largest tenth"
 
 
 def _by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:

@@ -1,7 +1,5 @@
 """What figures share: the condition that is drawn, plots by facet, intervals, keys and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -9,21 +7,23 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from orla.catalogue import Mark
 from orla.reports import style
 from orla.reports.figures.base import Selection
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 
 R = TypeVar("R")
 C = TypeVar("C")
 Share = Literal["all", "row", "column", "plot"]
+_SHARED = {"column": "col", "plot": "none"}  # as Matplotlib has it
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
@@ -32,13 +32,6 @@ PAPERS = {"color": style.RING, "marker": "D", "markerfacecolor": "white", "lines
 _DOT = {"markeredgecolor": style.INK, "markeredgewidth": 0.4}
 # Characters of titles that fit beside each other over a whole page.
 _TITLES = 88
-
-
-def where(frame: pd.DataFrame, **keys: Any) -> pd.DataFrame:
-    """The rows that have these values in these columns."""
-    for name, value in keys.items():
-        frame = frame[frame[name] == value]
-    return frame
 
 
 def most(
@@ -51,15 +44,11 @@ def most(
     """The condition in which some columns have most values together, the first of several.
 
     Args:
-        frame: results with the key columns.
-        study: says what stands first, and the title.
+        frame, study: results with the key columns; what stands first, and titles.
         over: the columns whose values are counted.
         beside: key columns that neither count nor set conditions apart, as the split of a figure
             that draws all splits.
         keys: all columns that set conditions apart.
-
-    Returns:
-        Its rows in declared order, with its title and keys.
     """
     by = [key for key in keys if key in frame and key not in {*over, *beside}]
     conditions = study.arrange(frame[[*by, *over]].drop_duplicates())
@@ -84,63 +73,50 @@ def facets(
     ylabel: str = "",
     wrap: int = 4,
     width_in: float | None = None,
-    cells: Collection[tuple[R, C]] | None = None,
 ) -> tuple[Canvas, dict[Any, Axes]]:
     """A plot for each column (and row); a few columns abreast, further ones below.
 
     Args:
         columns, rows: what stands for each, and its title; a long one is broken at a comma.
-        row_in: height of a row of plots (inches), or of each.
-        around_in: height of all around them.
-        x, y: which plots share this axis.
+        row_in, around_in: heights of a row of plots, or of each, and of all around them (inches).
+        x, y: which plots share this axis: all, those beside or above each other, or none ("plot").
         xlabel, ylabel: under the lowest plots, and at the left of all.
         wrap: columns abreast.
         width_in: of the figure; by default one column of text for one plot, else two.
-        cells: the (row, column) with data, by default all; a line of plots without is left out.
 
     Returns:
         The figure, and its plots by column, or by (row, column) where there are rows.
     """
-    names, lines = list(columns), []
+    names, lines = list(columns), list(rows or [None])
+    across = min(len(names), wrap)
+    places = [(row, names[at : at + wrap]) for at in range(0, len(names), wrap) for row in lines]
+    heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for row, _ in places]
     alone = len(names) == 1 and not rows
-    for at in range(0, len(names), wrap):
-        block = names[at : at + wrap]
-        some = [r for r in rows or [None] if cells is None or any((r, c) in cells for c in block)]
-        lines += [(block, row, row == some[0], row == some[-1]) for row in some]
-    heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for _, row, _, _ in lines]
     width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
-    abreast = min(len(names), wrap)
     figure, grid = plt.subplots(
-        len(lines),
-        abreast,
+        len(places),
+        across,
         figsize=(width_in, around_in + sum(heights)),
         height_ratios=heights,
         squeeze=False,
         layout="constrained",
+        sharex=_SHARED.get(x, x),
+        sharey=_SHARED.get(y, y),
     )
     plots: dict[Any, Axes] = {}
-    first: dict[Any, Axes] = {}
-    for (block, row, top, bottom), line in zip(lines, grid, strict=True):
+    for (row, block), line in zip(places, grid, strict=True):
         for axes in line[len(block) :]:
             axes.remove()
         if rows:
             _row_title(line[len(block) - 1], rows[row])
         for column, axes in zip(block, line, strict=False):
             plots[(row, column) if rows else column] = axes
-            groups = {"all": (), "row": (row,), "column": ("", column), "plot": ("", row, column)}
-            for axis, share in (("x", x), ("y", y)):
-                other = first.setdefault((axis, groups[share]), axes)
-                if other is not axes:
-                    getattr(axes, f"share{axis}")(other)
-            lowest = bottom and (x != "all" or names.index(column) + wrap >= len(names))
-            axes.set_title(_broken(columns[column], _TITLES // abreast) if top else "")
-            axes.set_ylabel(ylabel if len(lines) == 1 and axes is line[0] else "")
+            last = x != "all" or names.index(column) + wrap >= len(names)
+            lowest = last and row == lines[-1]
+            axes.set_title(_broken(columns[column], _TITLES // across) if row == lines[0] else "")
             axes.set_xlabel(xlabel if lowest else "")
             axes.tick_params("x", which="both", labelbottom=x in ("row", "plot") or lowest)
-            left = y in ("column", "plot") or axes is line[0]
-            axes.tick_params("y", which="both", labelleft=left)
-    if ylabel and len(lines) > 1:
-        figure.supylabel(ylabel, fontsize=style.FONT_PT)
+    figure.supylabel(ylabel, fontsize=style.FONT_PT)
     return figure, plots
 
 
@@ -149,10 +125,7 @@ def panels(
 ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
     """`facets` by the values of one key column of the rows, or of two; each plot with its rows."""
     kinds = [kind for kind in (line, column) if kind]
-    cells = set(rows[kinds].itertuples(index=False, name=None)) if line else None
-    figure, plots = facets(
-        *(study.names(rows, kind) for kind in kinds[::-1]), cells=cells, **layout
-    )
+    figure, plots = facets(*(study.names(rows, kind) for kind in kinds[::-1]), **layout)
     each = []
     for values, axes in plots.items():
         keys = zip(kinds, values if line else [values], strict=True)
@@ -193,6 +166,13 @@ def _broken(title: str, fits: int) -> str:
     return title.replace(", ", ",\n", 1) if long else title
 
 
+def decades(axis: Axis, most: int = 5) -> None:
+    """A few plain numbers on a logarithmic axis, no ticks between them."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=most))
+    axis.set_major_formatter(PLAIN)
+    axis.set_minor_locator(NullLocator())
+
+
 def row_labels(axes: Axes, labels: Collection[str]) -> None:
     """A name at the left for each row of a plot, from the top."""
     axes.set_yticks(range(len(labels)), labels)
@@ -223,13 +203,9 @@ def bars(
     """Dots with their intervals, none where an end is missing.
 
     Args:
-        axes: takes them.
-        rows: what the columns are of.
-        x, y: where they are; columns, or numbers.
-        ends: low and high, of y, or of x if across; columns, or numbers.
-        look: colour and marker.
-        across: whether intervals lie.
-        **more: of `Axes.errorbar`.
+        axes, rows: takes them; what the columns are of.
+        x, y, ends: places, and low and high of y, or of x if across; columns, or numbers.
+        look, across, **more: colour and marker; whether intervals lie; of `Axes.errorbar`.
     """
     x, y, low, high = (
         np.atleast_1d(np.asarray(rows[given] if isinstance(given, str) else given, float))

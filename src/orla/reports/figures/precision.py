@@ -1,8 +1,7 @@
 """Gaps by precision: how far numeric configurations move them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
+from typing import ClassVar
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,10 +10,8 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import where
-from orla.reports.numbers import span
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.study.keys import FORMATS
 
 _HOLLOW = {"markerfacecolor": "white"}
@@ -31,6 +28,7 @@ class ScalingBci(
         "at rates of its own. Grey: the margin of {margin}. n = {n}.{note}"
     )
     by = ("format", "optimizer")
+    shows: ClassVar = {"gap_pp": "{} pp"}
 
     def select(self, numerics: pd.DataFrame, *, study: StudyFacts) -> Selection:
         over = ("precision", "optimizer")
@@ -71,11 +69,6 @@ class ScalingBci(
         theirs = plots.key("the paper's", **plots.PAPERS, markersize=3)
         plots.legend(figure, handles + [theirs] * selection.more["paper"])
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        own = rows["rates_of"] == rows["precision"]
-        at = (span(rows.loc[some, "gap_pp"], signed=True) for some in (~own, own))
-        return "{} pp at rates carried over, {} pp at own rates".format(*at)
 
 
 def _bar(axes: Axes, x: float, gaps: Collection[float], color: str) -> None:

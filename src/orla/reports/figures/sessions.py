@@ -1,6 +1,6 @@
 """How well a decoder fitted on one session reads the other, by the steps that it reads."""
 
-from __future__ import annotations
+from typing import ClassVar
 
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
@@ -8,9 +8,8 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import span
 from orla.reports.sessions import DECODED, drifts
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 
 # Pairs that are drawn, the first ones.
 MOST = 6
@@ -33,6 +32,7 @@ class DriftReport(
         "Grey line: a decoder of shuffled time (chance). {more}"
     )
     by = ("pair", "measure")
+    shows: ClassVar = {"value": "{}"}
 
     def select(self, drift_report: pd.DataFrame, *, study: StudyFacts) -> Selection:
         pairs = drift_report[["task", "pair"]].drop_duplicates()
@@ -57,9 +57,9 @@ class DriftReport(
             wrap=3,
         )
         for key in names:
-            mine = plots.where(selection.rows, task=key[0], pair=key[1])
+            mine = where(selection.rows, task=key[0], pair=key[1])
             for measure, words in DECODED.items():
-                rows = plots.where(mine, measure=measure)
+                rows = where(mine, measure=measure)
                 x, y = rows["at"].astype(float), rows["value"]
                 bars = [y - rows["low"], rows["high"] - y]
                 axes[key].errorbar(x, y, yerr=bars, label=words, markersize=3, **_LOOKS[measure])
@@ -70,6 +70,3 @@ class DriftReport(
         handles, labels = next(iter(axes.values())).get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        return span(rows["value"], lambda value: f"{value:.2f}")

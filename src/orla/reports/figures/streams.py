@@ -1,6 +1,6 @@
 """Accuracy over time on tabular streams."""
 
-from __future__ import annotations
+from typing import ClassVar
 
 import pandas as pd
 from matplotlib.figure import Figure as Canvas
@@ -9,7 +9,6 @@ from matplotlib.ticker import MaxNLocator
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import number
 from orla.reports.study import StudyFacts
 from orla.reports.tables.streams import PEERS, model
 
@@ -28,6 +27,7 @@ class AccuracyOverTime(
         "Grey: the windows by which a network's learning rate is chosen."
     )
     by = ("task", "model")
+    shows: ClassVar = {"accuracy": "{} %"}
 
     def select(self, profile: pd.DataFrame, peers: pd.DataFrame, *, study: StudyFacts) -> Selection:
         networks = profile[profile["quantity"] == "accuracy"]
@@ -70,6 +70,3 @@ class AccuracyOverTime(
         ]
         plots.legend(figure, handles, ncols=2)
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        return f"{number(rows['accuracy'].mean())} % on average"

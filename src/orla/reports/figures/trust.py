@@ -1,9 +1,7 @@
 """How far to trust a result: power, worlds with a known answer, every choice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,10 +11,9 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.figures.plots import where
 from orla.reports.multiverse import CHOICES, of_what, optimizers, specifications, varied
-from orla.reports.numbers import MISSING, count, interval, is_missing, number, span
-from orla.reports.study import StudyFacts
+from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.trust import sample
 
 # Colour and hatch of each answer: they differ in grey too.
@@ -37,6 +34,7 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
         "registered number of pairs or seeds and the scatter (sd) that was seen. Dashes: 80 %."
     )
     by = ("registration",)
+    shows: ClassVar = {"supported": "power {}", "n_80": "80 % at n {}"}
 
     def select(self, power: pd.DataFrame, *, study: StudyFacts) -> Selection:
         return Selection(power)
@@ -54,12 +52,6 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
             axes.plot(rows["true_gap"], 100 * rows["supported"], **line)
         axes.set(ylim=(-4, 104), yticks=[0, 20, 40, 60, 80, 100])
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        best = rows.loc[rows["supported"].idxmax()]
-        power, n = number(100 * best["supported"], 0), count(best["n_80"])
-        gap = f"{best['true_gap']:+.3g} {best['scale']}"
-        return f"{sample(best)}, at most {power} %, at {gap}, 80 % at n {n}"
 
 
 def _gap(gap: float) -> str:
@@ -124,6 +116,7 @@ class Multiverse(
         "gap is made with."
     )
     by = ("optimizer",)
+    shows: ClassVar = {"gap": "{}"}
 
     def select(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> Selection:
         rows = specifications(multiverse, study)
@@ -151,11 +144,6 @@ class Multiverse(
                 _choices(axes, gaps, choices, look.color)
         next(iter(axes_of.values())).set_ylabel("Gap (pp; R² and MSE:\nhundredths)")
         return figure
-
-    def seen(self, rows: pd.DataFrame) -> str:
-        above, below = (rows["low"] > 0).sum(), (rows["high"] < 0).sum()
-        gaps = span(rows["gap"], signed=True)
-        return f"{gaps} over {len(rows)} choices, {above} wholly above zero and {below} below"
 
 
 def _choices(axes: Axes, rows: pd.DataFrame, choices: Mapping[str, list[str]], color: Any) -> None:

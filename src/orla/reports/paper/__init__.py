@@ -18,14 +18,13 @@ One file holds one table or figure of the paper:
 Rows use the names of our results: columns task, architecture, learner, optimizer, precision, split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
+import pandas as pd
 import yaml
 
 from orla.errors import OrlaError
@@ -39,27 +38,6 @@ _PREFERENCE = {
 }
 _RECOVERIES = ("headtohead", "text", "heldout", "lstm_structure")
 _GAPS = ("precision_best", "text")
-
-
-class Number(NamedTuple):
-    """One number of the paper.
-
-    Attributes:
-        value: the number, in percent or percentage points, or None where the paper only has words.
-        text: the paper's words, where it gives no single number.
-        configuration: machine and precision, a key of "configurations" in paper.yaml.
-        place: section, table or figure of the paper.
-        low, high: its 95 % interval, or None where it prints none.
-        learning_rate: the rate it calls best, or None.
-    """
-
-    value: float | None
-    text: str | None
-    configuration: str
-    place: str
-    low: float | None = None
-    high: float | None = None
-    learning_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,13 +55,6 @@ class Paper:
     def table(self, name: str) -> list[dict[str, Any]]:
         """The rows of a table or figure, one a condition; what the paper lacks is absent.
 
-        Args:
-            name: the table's file, such as "heldout" (see ``tables``).
-
-        Returns:
-            Mappings with the columns of our results, the numbers (unit in the name), ``quote``
-            and ``place``.
-
         Raises:
             OrlaError: there is no such table.
         """
@@ -99,6 +70,12 @@ class Paper:
         """Names of the tasks that rows are about, as a study of ours has them."""
         rows = (row for name in self.tables for row in self.table(name))
         return {one["task"] for row in rows for one in stand_ins(row) if one.get("task")}
+
+    @cached_property
+    def learners(self) -> set[str]:
+        """Those that the paper has a number of."""
+        rows = (row for name in self.tables for row in self.table(name))
+        return {row["learner"] for row in rows if row.get("learner")}
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -129,30 +106,21 @@ class Paper:
         """The range of the LARS gap over adapt horizons: low_pp, high_pp, horizons_steps."""
         return next(row for row in self.table("horizon_gap") if row["optimizer"] == "lars")
 
-    def recovery(
-        self, learner: str, optimizer: str, precision: str, split: str, architecture: str = "rnn"
-    ) -> Number | None:
-        """The paper's held-out recovery (percent) of a condition, or None where it has none.
+    @cached_property
+    def recoveries(self) -> pd.DataFrame:
+        """The held-out recoveries on recordings (percent); see `_preferred`.
 
         The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.
         """
-        rows = (row for name in _RECOVERIES for row in self.table(name))
-        rows = [row for row in rows if learner in (row.get("learner"), row.get("beside"))]
-        wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}
-        return _preferred(rows, "recovery", "percent", precision, wanted)
+        rows = [row for name in _RECOVERIES for row in self.table(name)]
+        rows += [row | {"learner": row["beside"]} for row in rows if "beside" in row]
+        return _preferred(rows, "recovery", "percent", "learner")
 
-    def gap(
-        self, optimizer: str, precision: str, split: str, architecture: str = "rnn"
-    ) -> Number | None:
-        """The paper's gap (pp, full RTRL minus d=0) of an optimizer, or None."""
-        wanted = {"architecture": architecture, "optimizer": optimizer, "split": split}
+    @cached_property
+    def gaps(self) -> pd.DataFrame:
+        """The gaps on recordings (pp, full RTRL minus d=0); see `_preferred`."""
         rows = [row for name in _GAPS for row in self.table(name)]
-        return _preferred(rows, "gap", "pp", precision, wanted)
-
-    def ratio_gap(self, optimizer: str) -> dict[str, Any] | None:
-        """The row of the paper's ratio table (RNN, float64, 80/20): update_ratio, gap_pp."""
-        rows = self.table("ratio_gap")
-        return next((row for row in rows if row["optimizer"] == optimizer), None)
+        return _preferred(rows, "gap", "pp").drop(columns="paper_learning_rate")
 
 
 def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -182,20 +150,24 @@ def _present(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _preferred(
-    rows: list[dict[str, Any]], name: str, unit: str, precision: str, wanted: dict[str, str]
-) -> Number | None:
-    wanted = {"task": "recordings"} | wanted
-    names = {f"{name}_{unit}", f"{name}_text"}
-    rows = [row for row in rows if wanted.items() <= row.items() and names & row.keys()]
-    for configuration in _PREFERENCE.get(precision, ()):
-        for row in rows:
-            if row.get("configuration") == configuration:
-                columns = (f"low_{unit}", f"high_{unit}", "learning_rate")
-                number, text = row.get(f"{name}_{unit}"), row.get(f"{name}_text")
-                more = (row.get(column) for column in columns)
-                return Number(number, text, configuration, row["place"], *more)
-    return None
+def _preferred(rows: list[dict[str, Any]], name: str, unit: str, *more: str) -> pd.DataFrame:
+    """One number a condition: the first by `_PREFERENCE`, in the column paper_NAME_UNIT.
+
+    Beside it its words, its interval, the rate that the paper calls best, the configuration that it
+    was measured with, and its place; what the paper does not print is missing.
+    """
+    keys = [*more, "optimizer", "architecture", "split"]
+    columns = {f"{name}_{unit}": f"paper_{name}_{unit}", f"{name}_text": "paper_text"}
+    columns |= {f"{end}_{unit}": f"paper_{end}" for end in ("low", "high")}
+    columns |= {n: f"paper_{n}" for n in ("configuration", "place", "learning_rate")}
+    frame = pd.DataFrame(rows).reindex(columns=["task", *keys, *columns])
+    frame = frame[(frame["task"] == "recordings") & frame[list(columns)[:2]].notna().any(axis=1)]
+    tables = []
+    for precision, order in _PREFERENCE.items():
+        table = frame[frame["configuration"].isin(order)].dropna(subset=keys)
+        table = table.sort_values("configuration", key=lambda c: c.map(order.index), kind="stable")
+        tables.append(table.drop_duplicates(keys).assign(precision=precision))
+    return pd.concat(tables)[[*keys, "precision", *columns]].rename(columns=columns)
 
 
 @cache

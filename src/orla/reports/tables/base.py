@@ -1,7 +1,5 @@
 """The base class of tables: a declaration of rows, panels, cells and notes, which `build` reads."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,6 +8,7 @@ import pandas as pd
 from orla.catalogue import Part
 from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
+from orla.reports.paper_rows import full_learner
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel, TableDocument
 from orla.reports.tables.shared import mark_notes, twin, without_blank
@@ -26,16 +25,12 @@ class Contents(NamedTuple):
 class Table(Part):
     """A table of the report, by default a panel a condition and a line a row of a result.
 
-    Its class statement names it, its title (label) and chapter. It gives `says` and `cells`, and
-    what else is not usual.
-
-    declares:
-        needs: the results that `build` is given, in that order.
-        paper: the table of the paper whose rows it shows, run or not.
+    Its class statement names it, its title (label) and chapter, the results that it `needs`, and
+    the table of the paper whose rows it shows. What is not usual it overrides.
 
     Attributes:
-        says: the caption.
-        papers: what the caption adds in a study that reproduces the paper.
+        says, papers: the caption, and what it adds in a study that reproduces the paper. Fields:
+            {main}, the main comparison; {full}, the paper's full learner; {rates_of}.
         cells: the columns.
         optional: headers or groups of columns that are left out where no line has a number there.
         by: what sets panels apart beside the condition, such as learner.
@@ -75,8 +70,10 @@ class Table(Part):
         return self.cells
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        """The caption, where it depends on the rows."""
-        return self.says + (self.papers if study.reproduces else "")
+        """The caption: `says`, with its fields filled in."""
+        says = self.says + (self.papers if study.reproduces else "")
+        main, full = study.words(study.main), study.called("learner", full_learner())
+        return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """What stands under the table: by default what its marks mean."""
@@ -84,7 +81,7 @@ class Table(Part):
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin."""
-        return twin(contents.records, contents.rows, study)
+        return twin(contents.records, contents.rows.iloc[:0], study)
 
     def ran(self, contents: Contents, study: StudyFacts) -> bool:
         """Whether the page shows the table."""

@@ -1,7 +1,5 @@
 """Tables of learners, optimizers, networks and tasks: each beside the paper's, and their cost."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -9,35 +7,28 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from orla.reports.alignment import against_exact, ordered, references
+from orla.reports.alignment import against_exact, references
 from orla.reports.beside import LAST, VS_RTRL, ByPapersRow, Measure, errors, measured
 from orla.reports.cells import Row, called, cell, counted, ends, value
-from orla.reports.comparison import ADAPTS, Mean
+from orla.reports.comparison import Mean
 from orla.reports.numbers import MISSING, memory, number, powers, rate
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.results.estimands import ESTIMANDS
 from orla.study.keys import SETTING
 
 _PARTS = "adapt", "heldout"
 _RECOVERY = Measure("recovery_adapt_percent", "recovery_heldout_percent")
-_CHANGE = Measure(
-    "adapt_change_percent", "heldout_change_percent", on_heldout=True, change=True, lower=True
-)
 # The least rate of the only grid that the paper prints, Appendix A.
 _COARSE = 3e-4
 _LAST: Mapping[str, str] = {"last": "Last tenth"}
 
 
 class HeadToHead(
-    ByPapersRow,
-    name="headtohead",
-    label="Head to head",
-    chapter="breadth",
-    order=10,
+    ByPapersRow, name="headtohead", label="Head to head", chapter="breadth", order=10,
     paper="headtohead",
-):
+):  # fmt: skip
     """Every row of the paper's comparison of learners across tasks."""
 
     measures: ClassVar = {
@@ -52,13 +43,9 @@ class HeadToHead(
 
 
 class Optimizers(
-    ByPapersRow,
-    name="optimizers",
-    label="Optimizers of immediate derivatives",
-    chapter="breadth",
-    order=20,
-    paper="optimizers",
-):
+    ByPapersRow, name="optimizers", label="Optimizers of immediate derivatives", chapter="breadth",
+    order=20, paper="optimizers",
+):  # fmt: skip
     """Recovery by optimizer, ours and the paper's."""
 
     measures: ClassVar = {
@@ -79,13 +66,9 @@ class Optimizers(
 
 
 class DecayGrid(
-    ByPapersRow,
-    name="decay_grid",
-    label="Decay of the trace",
-    chapter="breadth",
-    order=30,
+    ByPapersRow, name="decay_grid", label="Decay of the trace", chapter="breadth", order=30,
     paper="decay_grid",
-):
+):  # fmt: skip
     """Recovery by decay and optimizer, ours and the paper's."""
 
     measures: ClassVar = {
@@ -99,11 +82,10 @@ class DecayGrid(
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
         keys = load().document["decay_grid"]["hundred"]
-        counts = (models[list(keys)] == pd.Series(keys)).all(axis=1)
-        chosen = {part: models[ESTIMANDS[part].selected].astype(bool) for part in _PARTS}
+        hundreds = where(models, **keys)
         recovered = {}
         for part in _PARTS:
-            hundred = models[counts & chosen[part]].set_index(at)
+            hundred = hundreds[hundreds[ESTIMANDS[part].selected].astype(bool)].set_index(at)
             reached = hundred.reindex(pd.MultiIndex.from_frame(models[at]))
             frozen = models[f"frozen_{part}_error"]
             gain = frozen - reached[f"{part}_error"].to_numpy(float)
@@ -113,28 +95,17 @@ class DecayGrid(
 
 
 class Architectures(
-    ByPapersRow,
-    name="architectures",
-    label="Architectures on sine",
-    chapter="breadth",
-    order=40,
+    ByPapersRow, name="architectures", label="Architectures on sine", chapter="breadth", order=40,
     paper="architectures",
-):
+):  # fmt: skip
     """Recovery by network, ours and the paper's."""
 
-    measures: ClassVar = {"recovery_vs_rtrl_percent": VS_RTRL, "recovery_text": _CHANGE}
+    measures: ClassVar = {"recovery_vs_rtrl_percent": VS_RTRL}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
     remarks = (
         "LeWM: ours is a small transformer with weights of its own; the paper's row is of "
         "pretrained weights, which this study does not have.",
-        ADAPTS,
     )
-
-    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        """The models, with by how much the error differs from the frozen network's (%)."""
-        errors = {part: models[f"{part}_error"] / models[f"frozen_{part}_error"] for part in _PARTS}
-        changes = {f"{part}_change_percent": 100.0 * (e - 1) for part, e in errors.items()}
-        return models.assign(**changes)
 
 
 class Multilayer(
@@ -179,13 +150,9 @@ class Horizon(
 
 
 class Windows(
-    ByPapersRow,
-    name="tbptt",
-    label="Windows of truncated backpropagation",
-    chapter="breadth",
-    order=70,
-    paper="windows",
-):
+    ByPapersRow, name="tbptt", label="Windows of truncated backpropagation", chapter="breadth",
+    order=70, paper="windows",
+):  # fmt: skip
     """Errors by window, ours and the paper's."""
 
     measures = errors(5)
@@ -207,13 +174,9 @@ def _short(text: str) -> str:
 
 
 class Learners(
-    Table,
-    name="learners",
-    label="Learners' gradients and what they cost",
-    chapter="breadth",
-    order=10,
-    needs=("learners",),
-):
+    Table, name="learners", label="Learners' gradients and what they cost", chapter="breadth",
+    order=10, needs=("learners",),
+):  # fmt: skip
     """A panel a network and driver, a row a learner that watched: agreement, exactness, cost."""
 
     layout: ClassVar = {"size": "scriptsize"}
@@ -243,7 +206,7 @@ class Learners(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(against_exact(rows, study), "learner", "optimizer"):
             by_name = group.set_index("observer", drop=False)
-            lines = by_name.loc[ordered(group["observer"], study)].to_dict("records")
+            lines = by_name.loc[study.ordered("learner", group["observer"])].to_dict("records")
             yield title, [row | _declared(study, row["observer"]) for row in lines]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:

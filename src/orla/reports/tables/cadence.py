@@ -1,82 +1,30 @@
 """Structure of the past gradient and update ratios at two cadences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from orla.reports import paper_rows
 from orla.reports.beside import BesidePaper
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import Beside, Mean, mean_of, mean_text, seeds
 from orla.reports.numbers import MISSING, is_missing, number
 from orla.reports.paper import load
-from orla.reports.paper_rows import (
-    like,
-    notes_on_pairs,
-    pairs_as_rows,
-    papers_first,
-    papers_structure,
-    plain,
-)
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column
 from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
-
-class _Measure(NamedTuple):
-    """A measure of both cadences, and how it is written."""
-
-    column: str
-    header: str
-    digits: int = 2
-    scale: float = 1.0
-
-    def by_seed(self, rows: pd.DataFrame) -> pd.Series:
-        """The finite values."""
-        values = rows.get(self.column, np.nan)
-        values = pd.Series(values, index=rows.index, dtype=float).set_axis(rows["seed"])
-        return values[np.isfinite(values)] * self.scale
-
-    @property
-    def cell(self) -> Cell:
-        """Both means, over the mean of their difference by network."""
-        return Cell(Column(self.header, "r"), self.text, lambda line: line.row[self.column] or ())
-
-    def text(self, line: Line) -> str:
-        """Both means in one line, their difference in the next."""
-        if (numbers := line.row[self.column]) is None:
-            return MISSING
-        *sides, apart = (one.ours or Mean(np.nan) for one in numbers)
-        means = " / ".join(number(one.value, self.digits) for one in sides)
-        return means + (
-            "" if is_missing(apart.value) else f"\n{mean_text(apart, self.digits, True)}"
-        )
-
-    def numbers(self, sides: list[pd.DataFrame]) -> list[Beside] | None:
-        """Both means and their difference; None where it was measured at neither cadence."""
-        values = [self.by_seed(side) for side in sides]
-        if not any(map(len, values)):
-            return None
-        keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
-        lost = (int(side["diverged"].sum()) for side in sides)
-        means = [mean if mean.n else None for mean in map(mean_of, values, lost)]
-        apart = mean_of((values[1] - values[0]).dropna())
-        numbers = [Beside(k, self.column, mean) for k, mean in zip(keys, means, strict=True)]
-        return [*numbers, Beside(keys[1], f"{self.column}_window_minus_step", apart)]
-
-
-_MEASURES = (
-    _Measure("top1_past", "top1"),
-    _Measure("energy1_past", "energy"),
-    _Measure("whh_share", "W_hh (%)", 1, 100.0),
-    _Measure("update_ratio", "‖ΔW_hh‖/‖ΔW_out‖"),
-)
-_NORMS = _Measure("weight_ratio", "norms")
+# Measure -> the column's head, digits, and what it is multiplied by.
+_MEASURES = {
+    "top1_past": ("top1", 2, 1.0),
+    "energy1_past": ("energy", 2, 1.0),
+    "whh_share": ("W_hh (%)", 1, 100.0),
+    "update_ratio": ("‖ΔW_hh‖/‖ΔW_out‖", 2, 1.0),
+}
 _NULLS = {
     "counts": "Null of the ratio by counts: the root of the numbers of W_hh over those of W_out, "
     "of the paper's network on its task. An optimizer that moves every number about alike "
@@ -85,21 +33,31 @@ _NULLS = {
 }
 
 
+def _both(measure: str, header: str, digits: int) -> Cell:
+    """Both cadences' means, over the mean of their difference by network."""
+
+    def text(line: Line) -> str:
+        if not (numbers := line.row[measure]):
+            return MISSING
+        *sides, apart = (one.ours or Mean(np.nan) for one in numbers)
+        means = " / ".join(number(one.value, digits) for one in sides)
+        below = "" if is_missing(apart.value) else f"\n{mean_text(apart, digits, True)}"
+        return means + below
+
+    return Cell(Column(header, "r"), text, lambda line: line.row[measure])
+
+
 class CadenceStructure(
-    BesidePaper,
-    name="cadence",
-    label="Structure and update ratio at two cadences",
-    chapter="mechanism",
-    order=30,
-    needs=("heldout",),
-):
+    BesidePaper, name="cadence", label="Structure and update ratio at two cadences",
+    chapter="mechanism", order=30, needs=("heldout",),
+):  # fmt: skip
     """The same gradient per step and once a window: whether structure and ratio differ."""
 
     cells = (
         called("optimizer"),
         value("Gradient", "gradient", str, align="l"),
         cell("n", lambda line: seeds(line.row["seeds"])),
-        *(measure.cell for measure in _MEASURES),
+        *(_both(measure, header, digits) for measure, (header, digits, _) in _MEASURES.items()),
         *(value(name, name, str, "Null of ratio") for name in _NULLS),
     )
     optional = ("norms",)
@@ -124,43 +82,63 @@ class CadenceStructure(
         )
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in papers_first(study, study.groups(pairs_as_rows(plain(rows)))):
-            null, lines = number(_null(study, keys), 2), []
-            for optimizer in study.present(group, "optimizer"):
-                at = group[group["optimizer"] == optimizer]
-                for gradient, learners in self.gradients(study).items():
-                    names = {"optimizer": optimizer, "gradient": gradient, "counts": null}
-                    if line := _line([at[at["learner"] == name] for name in learners]):
-                        lines.append(names | line)
+        groups = study.groups(paper_rows.pairs_as_rows(paper_rows.plain(rows)))
+        for title, keys, group in paper_rows.papers_first(study, groups):
+            lines = [
+                {"optimizer": optimizer, "gradient": gradient, "counts": _null(study, keys)} | line
+                for optimizer in study.present(group, "optimizer")
+                for gradient, learners in self.gradients(study).items()
+                for at in [group[group["optimizer"] == optimizer]]
+                if (line := _line([at[at["learner"] == name] for name in learners]))
+            ]
             if lines:
                 yield title, lines
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        nulls = [row[-len(_NULLS) :] for panel in contents.panels for row in panel.rows]
-        shown = [any(cell != MISSING for cell in column) for column in zip(*nulls, strict=True)]
-        notes = [note for note, some in zip(_NULLS.values(), shown, strict=False) if some]
-        return notes + notes_on_pairs(record["pair"] for record in contents.records)
+        lines = [row for panel in contents.panels for row in panel.rows]
+        shown = [any(row[at] != MISSING for row in lines) for at in (-2, -1)]
+        notes = [note for note, some in zip(_NULLS.values(), shown, strict=True) if some]
+        pairs = (record["pair"] for record in contents.records)
+        return notes + paper_rows.notes_on_pairs(pairs)
 
     def ran(self, contents: Contents, study: StudyFacts) -> bool:
         return bool(contents.panels)
 
 
+def _by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
+    """The finite values."""
+    values = rows.set_index("seed").reindex(columns=[column])[column].astype(float)
+    return values[np.isfinite(values)] * scale
+
+
 def _line(sides: list[pd.DataFrame]) -> dict[str, Any]:
     """A line of both cadences; {} where nothing was measured at both."""
-    if not any(all(len(measure.by_seed(side)) for side in sides) for measure in _MEASURES):
+    by_seed = {
+        column: [_by_seed(side, column, scale) for side in sides]
+        for column, (_, _, scale) in _MEASURES.items()
+    }
+    if not any(all(map(len, values)) for values in by_seed.values()):
         return {}
+    line: dict[str, Any] = dict.fromkeys(_MEASURES, ())
+    keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
+    losses = [int(side["diverged"].sum()) for side in sides]
+    for column, values in by_seed.items():
+        if any(map(len, values)):
+            means = [mean if mean.n else None for mean in map(mean_of, values, losses)]
+            apart = Beside(
+                keys[1], f"{column}_window_minus_step", mean_of((values[1] - values[0]).dropna())
+            )
+            line[column] = [Beside(k, column, mean) for k, mean in zip(keys, means, strict=True)]
+            line[column].append(apart)
     n = len(np.intersect1d(*(side["seed"] for side in sides)))
-    lost = sum(int(side["diverged"].sum()) for side in sides)
-    return {
-        "seeds": Mean(0.0, n=n, diverged=lost),
-        "norms": mean_text(mean_of(_NORMS.by_seed(sides[0])), 2),
-    } | {measure.column: measure.numbers(sides) for measure in _MEASURES}
+    norms = mean_text(mean_of(_by_seed(sides[0], "weight_ratio")), 2)
+    return line | {"seeds": Mean(0.0, n=n, diverged=sum(losses)), "norms": norms}
 
 
-def _null(study: StudyFacts, keys: Row) -> float | None:
-    """√(|W_hh|/|W_out|) of the paper's network on its task; None of any other."""
-    row = papers_structure()[0]
-    if study.paper(keys) is None or not like(study, keys["architecture"], row):
-        return None
+def _null(study: StudyFacts, keys: Row) -> str:
+    """√(|W_hh|/|W_out|) of the paper's network on its task; missing for any other."""
+    row = paper_rows.papers_structure()[0]
+    if study.paper(keys) is None or not paper_rows.like(study, keys["architecture"], row):
+        return MISSING
     sizes = {name: n for row in load().table("text") for name, n in row.items()}
-    return float(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]))
+    return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)

@@ -1,9 +1,6 @@
 """Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -11,23 +8,11 @@ import pandas as pd
 from orla.reports.cells import Line, Row, called, cell, counted, ends, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
-from orla.reports.paper import Number
+from orla.reports.paper import load
 from orla.reports.runs import runs
-from orla.reports.study import StudyFacts, in_paper
+from orla.reports.study import StudyFacts
+from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import (
-    BOOTSTRAP,
-    EDGE,
-    FEW,
-    FEW_UPDATES,
-    is_true,
-    lost_seeds,
-    mark_notes,
-    paper_gap,
-    paper_record,
-    paper_text,
-    with_paper_rows,
-)
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
@@ -39,7 +24,7 @@ def _recovery(line: Line) -> str:
     row = line.row
     if not row["run"]:
         return NOT_RUN
-    if is_missing(row["recovery_percent"]) and lost_seeds(row):
+    if is_missing(row["recovery_percent"]) and shared.lost_seeds(row):
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
@@ -48,21 +33,10 @@ def _recovery(line: Line) -> str:
     return text if has_meaning(row) else NO_MEANING
 
 
-def _papers_recovery(study: StudyFacts, row: Row) -> Number | None:
-    paper = study.paper(row)
-    keys = ("learner", "optimizer", "precision", "split", "architecture")
-    return paper.recovery(*(row[key] for key in keys)) if paper else None
-
-
 class Heldout(
-    Table,
-    name="heldout",
-    label="Held-out recovery",
-    chapter="drift",
-    order=10,
-    needs=("conditions", "heldout", "baselines"),
-    paper="recoveries",
-):
+    Table, name="heldout", label="Held-out recovery", chapter="drift", order=10,
+    needs=("conditions", "heldout", "baselines"), paper="recoveries",
+):  # fmt: skip
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
 
     says = (
@@ -78,14 +52,17 @@ class Heldout(
         called("optimizer"),
         cell(
             "Rate",
-            lambda o: rate(o.row["learning_rate"]) + (EDGE if is_true(o.row, "edge") else ""),
+            lambda o: (
+                rate(o.row["learning_rate"])
+                + (shared.EDGE if shared.is_true(o.row, "edge") else "")
+            ),
         ),
         counted(),
         cell("Recovery (%)", _recovery, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
-        cell("Held-out", lambda line: paper_text(line.row["paper"]), "The paper"),
-        cell("Rate", lambda line: rate(_rate(line.row)), "The paper"),
+        cell("Held-out", lambda o: shared.paper_text(o.row, "recovery_percent"), "The paper"),
+        value("Rate", "paper_learning_rate", rate, "The paper"),
     )
     optional = ("paper", "The paper")
 
@@ -103,40 +80,28 @@ class Heldout(
         keys = [column for column in conditions if column in heldout and column in KEYS]
         columns = {name: how for name, how in columns.items() if name not in conditions}
         means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
-        papers = product(in_paper("learner"), in_paper("optimizer"))
         named = baselines["baseline"].map(BASELINES)
         more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
         refitted = baselines.drop(columns="baseline").assign(
             learner=_REFITTED, optimizer=named, **more
         )
         rows = conditions.merge(means, how="left", on=keys)
-        return with_paper_rows(
-            pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows,
-            study,
-            [{"learner": learner, "optimizer": optimizer} for learner, optimizer in papers],
-            _papers_recovery,
-        )
+        rows = pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows
+        return shared.with_paper_rows(rows, study, load().recoveries)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(rows, "learner"):
             updates = group["updates"].dropna().astype(int).max()
-            few = FEW if updates < FEW_UPDATES else ""
+            few = shared.FEW if updates < shared.FEW_UPDATES else ""
             words = "" if is_missing(updates) else f" ({updates:,} updates{few})"
             yield title + words, group.to_dict("records")
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        return paper_record("recovery_percent", row) | {"paper_learning_rate": _rate(row)}
-
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return [
-            *mark_notes(contents.panels),
+            *shared.mark_notes(contents.panels),
             *guard_notes([], contents.panels),
             *(_errors(run) for run in runs(needed[1], study)),
         ]
-
-
-def _rate(row: Row) -> float | None:
-    return getattr(row["paper"], "learning_rate", None)
 
 
 def _errors(run: Any) -> str:
@@ -147,74 +112,49 @@ def _errors(run: Any) -> str:
     )
 
 
-def _papers_ratio(study: StudyFacts, row: Row) -> dict[str, Any]:
-    """The row of the paper's ratio table, which is of one condition only; {} for others."""
-    paper = study.paper(row, study.main)
-    there = (paper.ratio_gap(row["optimizer"]) if paper else None) or {}
-    same = ("architecture", "precision", "split")
-    return there if all(row[key] == there.get(key) for key in same) else {}
-
-
-def _papers_gap(study: StudyFacts, row: Row) -> Number | None:
-    """The gap of that row, of another condition the one that the paper prints elsewhere."""
-    if not (there := _papers_ratio(study, row)):
-        return paper_gap(study, row)
-    return Number(there["gap_pp"], there.get("gap_text"), there["configuration"], there["place"])
-
-
-def _papers_gap_text(line: Line) -> str:
-    digits = 0 if _papers_ratio(line.study, line.row) else 1
-    return paper_text(line.row["paper"], digits, signed=True)
+def _papers_gap(line: Line) -> str:
+    digits = 1 if is_missing(line.row["paper_update_ratio"]) else 0
+    return shared.paper_text(line.row, "gap_pp", digits, signed=True)
 
 
 class RatioGap(
-    Table,
-    name="ratio_gap",
-    label="Update-magnitude ratio and gap",
-    chapter="ratio",
-    order=10,
-    needs=("ratio_gap", "ratio_gap_order"),
-    paper="ratio_gap",
-):
+    Table, name="ratio_gap", label="Update-magnitude ratio and gap", chapter="ratio", order=10,
+    needs=("ratio_gap", "ratio_gap_order"), paper="ratio_gap",
+):  # fmt: skip
     """Update-magnitude ratio and gap by optimizer, ours and the paper's."""
 
     cells = (
         called("optimizer"),
         ends("ours", *(f"update_ratio{e}" for e in ("", "_low", "_high")), group=_RATIOS, digits=2),
-        cell(
-            "paper",
-            lambda line: number(_papers_ratio(line.study, line.row).get("update_ratio"), 2),
-            _RATIOS,
-        ),
+        value("paper", "paper_update_ratio", group=_RATIOS, digits=2),
         ends("ours", "gap_pp", "low_pp", "high_pp", group="Gap (pp)", signed=True),
-        cell("paper", _papers_gap_text, "Gap (pp)"),
+        cell("paper", _papers_gap, "Gap (pp)"),
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
 
-    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            f"Mean over updates of {_RATIOS} under the comparison's first learner, and the "
-            f"held-out recovery gap of {study.words(study.main)}, each at its best rate. "
-            f"Brackets: {BOOTSTRAP}; n: seeds."
-        )
+    says = (
+        f"Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out "
+        f"recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."
+    )
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        papers = [{"optimizer": optimizer} for optimizer in in_paper("optimizer")]
-        return with_paper_rows(ratios, study, papers, _papers_gap)
-
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        ratio = {"paper_update_ratio": _papers_ratio(study, row).get("update_ratio")}
-        return paper_record("gap_pp", row | ratio)
+        """Beside the paper's table of ratios, and its other gaps elsewhere."""
+        by = ["optimizer", "architecture", "precision", "split"]
+        named = ["update_ratio", "gap_pp", "configuration", "place", "text"]
+        table = pd.DataFrame(load().table("ratio_gap")).rename(columns={"gap_text": "text"})
+        table = table[[*by, *named]].rename(columns={name: f"paper_{name}" for name in named})
+        papers = pd.concat([table, load().gaps]).drop_duplicates(by)
+        return shared.with_paper_rows(ratios, study, papers, study.main)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]
-        if any(record["paper_update_ratio"] is not None for record in contents.records):
+        if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
             notes.append(
                 "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
                 "Table 3."
             )
-        return notes + mark_notes(contents.panels)
+        return notes + shared.mark_notes(contents.panels)
 
 
 def _order_note(study: StudyFacts, row: Row, order: pd.DataFrame) -> str:

@@ -1,7 +1,5 @@
 """What a step of each network costs, by NeuroBench's definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -14,13 +12,9 @@ from orla.study.keys import DEFAULTS
 
 
 class FootprintsTable(
-    Table,
-    name="footprints",
-    label="What a step of each network costs",
-    chapter="breadth",
-    order=70,
-    needs=("footprints",),
-):
+    Table, name="footprints", label="What a step of each network costs", chapter="breadth",
+    order=70, needs=("footprints",),
+):  # fmt: skip
     """A panel a task and split, a line a network."""
 
     says = (

@@ -1,7 +1,5 @@
 """Tables of gaps between learners: each of them, two by two, and over pairs of sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
@@ -20,33 +18,21 @@ from orla.reports.estimates import (
     recovery_lines,
 )
 from orla.reports.numbers import MISSING, count, interval, is_missing, number
-from orla.reports.paper import Number
+from orla.reports.paper import load
 from orla.reports.square import recoveries, square
-from orla.reports.study import StudyFacts, in_paper
+from orla.reports.study import StudyFacts
+from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import (
-    lost_seeds,
-    mark_notes,
-    paper_gap,
-    paper_record,
-    paper_text,
-    with_paper_rows,
-)
 from orla.reports.words import NOT_RUN
-
-
-def _papers(study: StudyFacts, row: Row) -> Number | None:
-    same = row["comparison"] == study.main and row["estimand"] == PAPERS_ESTIMAND
-    return paper_gap(study, row) if same else None
 
 
 def _papers_gap(line: Line) -> str:
     """The paper's number over its interval, or its words in two lines."""
-    there = line.row["cells"].get(line.study.main, {}).get("paper")
-    text = paper_text(there, signed=True)
-    if there is None or there.text:
+    there = line.row["cells"].get(line.study.main, {})
+    text = shared.paper_text(there, "gap_pp", signed=True)
+    if not is_missing(there.get("paper_text")):
         return text.replace(" ", "\n", 1)
-    return f"{text}\n{interval(there.low, there.high)}".rstrip("\n")
+    return f"{text}\n{interval(there.get('paper_low'), there.get('paper_high'))}".rstrip("\n")
 
 
 def _seeds(line: Line) -> str:
@@ -77,14 +63,9 @@ def by_comparison(rows: list[Row]) -> list[Row]:
 
 
 class BciGap(
-    Table,
-    name="bci_gap",
-    label="Gaps between learners",
-    chapter="drift",
-    order=20,
-    needs=("estimates",),
-    paper="gaps",
-):
+    Table, name="bci_gap", label="Gaps between learners", chapter="drift", order=20,
+    needs=("estimates",), paper="gaps",
+):  # fmt: skip
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
     layout: ClassVar = {"kept": 2, "widest": 7}
@@ -103,12 +84,11 @@ class BciGap(
         )
 
     def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        main = {"comparison": study.main, "estimand": PAPERS_ESTIMAND}
-        papers = [{**main, "optimizer": name} for name in in_paper("optimizer")]
-        return with_paper_rows(estimates, study, papers, _papers)
+        papers = load().gaps.assign(comparison=study.main, estimand=PAPERS_ESTIMAND)
+        return shared.with_paper_rows(estimates, study, papers, study.main)
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        beside = rows["paper"].notna().any()
+        beside = rows["paper_place"].notna().any()
         cells = [called("optimizer"), cell("n", _seeds)]
         for name in self.comparisons(rows, study):
             # "full − immediate, per step" is a group of columns and a header.
@@ -127,26 +107,11 @@ class BciGap(
             words = f": {ESTIMANDS.get(estimand, estimand)}" if several else ""
             yield title + words, group.to_dict("records")
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        return paper_record("gap_pp", row)
-
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        diverged = dict.fromkeys(
-            _diverged(study, title, row)
-            for _, title, group in by_estimand(contents.rows, study)
-            for line in by_comparison(group.to_dict("records"))
-            for row in line["cells"].values()
-            if lost_seeds(row)
-        )
+        lost = sum(shared.lost_seeds(row) > 0 for row in contents.records)
+        diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
         guards = guard_notes(contents.records, contents.panels)
-        return [*diverged, *guards, *mark_notes(contents.panels)]
-
-
-def _diverged(study: StudyFacts, title: str, row: Row) -> str:
-    lost = lost_seeds(row)
-    seeds = "1 seed is" if lost == 1 else f"{lost} seeds are"
-    optimizer, comparison = (study.called(kind, row[kind]) for kind in ("optimizer", "comparison"))
-    return f"{optimizer}, {title}, {comparison}: {seeds} left out (diverged)."
+        return [diverged] * bool(lost) + [*guards, *shared.mark_notes(contents.panels)]
 
 
 _GROUPS = ("Gradient: full − immediate (pp)", "Cadence: per window − per step (pp)")
@@ -154,17 +119,10 @@ _HEADERS = ("per step", "per window", "immediate gradient", "full gradient")
 
 
 class TwoByTwo(
-    Table,
-    name="two_by_two",
-    label="Gradient and cadence, two by two",
-    chapter="cadence",
-    order=10,
-    needs=("estimates",),
-):
-    """Recovery of two gradients at two cadences, and their four differences, by optimizer.
-
-    Of settings with one of the differences, which are no two by two, nothing is shown.
-    """
+    Table, name="two_by_two", label="Gradient and cadence, two by two", chapter="cadence",
+    order=10, needs=("estimates",),
+):  # fmt: skip
+    """Recovery of two gradients at two cadences, and their four differences, by optimizer."""
 
     says = (
         "Recovery of the held-out error (%) of two gradients at two cadences, and what each "
@@ -219,7 +177,7 @@ class TwoByTwo(
 
 
 def _sizes(line: Line) -> str:
-    lost = lost_seeds(line.row)
+    lost = shared.lost_seeds(line.row)
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
     return sizes + (f"\n({lost} div.)" if lost else "")
 
@@ -242,17 +200,10 @@ _MIXED = ends("", "mixed_gap_pp", "mixed_low_pp", "mixed_high_pp", n="", signed=
 
 
 class OverPairs(
-    Table,
-    name="over_pairs",
-    label="Gaps over pairs of sessions",
-    chapter="by_pair",
-    order=10,
+    Table, name="over_pairs", label="Gaps over pairs of sessions", chapter="by_pair", order=10,
     needs=("over_pairs",),
-):
-    """Each gap's mean over pairs, its intervals, and the interval for a new pair.
-
-    A gap of one pair alone is not shown: it has none of these.
-    """
+):  # fmt: skip
+    """Each gap's mean over pairs, its intervals, and the interval for a new pair."""
 
     says = (
         "Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean "

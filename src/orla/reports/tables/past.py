@@ -1,6 +1,4 @@
-"""Tables of the past gradient, a line a condition: cosine, structure, and the gap by network."""
-
-from __future__ import annotations
+"""Tables of the past gradient, a line a condition: structure, and the gap by network."""
 
 from functools import cached_property
 from itertools import product
@@ -8,6 +6,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from orla.reports import comparison, paper_rows
 from orla.reports.beside import CELLS, ByCondition
 from orla.reports.cells import (
     Cell,
@@ -20,38 +19,14 @@ from orla.reports.cells import (
     mean_seeds,
     network,
     value,
-)
-from orla.reports.comparison import (
-    NO_ANSWER,
-    RECOVERY,
-    Beside,
-    Mean,
-    by_condition,
-    mean_of_condition,
-    mean_text,
-    means_by_keys,
-    printed,
-    seeds,
-)
-from orla.reports.numbers import MISSING, count
+)  # fmt: skip
+from orla.reports.numbers import count
 from orla.reports.paper import load
-from orla.reports.paper_rows import (
-    EPISODE,
-    drifting,
-    full_learner,
-    in_text,
-    kind_of,
-    notes_on_pretraining,
-    over_pairs,
-    papers_structure,
-    plain,
-)
+from orla.reports.paper_rows import EPISODE, full_learner, papers_structure, plain
 from orla.reports.study import StudyFacts
-from orla.reports.table import Column
 from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
-_EXACT, _WINDOWS, _LAST = "past_cosine", "window_cosine", "window_cosine_last"
 _TOP1 = "top1_past"
 # Shares of the first singular value, and readings of the windows' gradients: what begins and ends
 # their measures, and our words.
@@ -61,115 +36,20 @@ _SHARE = "Share on W_hh (%)"
 _PERCENT = {"digits": 1, "scale": 100.0}
 
 
-def _compared(line: Line) -> str:
-    """Which of ours is compared: by windows, where the paper measured it so."""
-    return _WINDOWS if line.paper and "window" in line.paper else _EXACT
-
-
-def _cosine(header: str, measure: str) -> Cell:
-    def number(line: Line) -> Beside:
-        paper = printed(line.paper, "cosine") if measure == _compared(line) else None
-        return Beside(line.row, measure, line.mean(measure), paper)
-
-    def text(line: Line) -> str:
-        means = [line.mean(measure)]
-        if measure == _WINDOWS and (last := line.mean(_LAST)):
-            means.append(last)
-        return "\n".join(mean_text(mean, 3, signed=True) for mean in means)
-
-    def numbers(line: Line) -> list[Beside]:
-        last = [Beside(line.row, _LAST, line.mean(_LAST))] if measure == _WINDOWS else []
-        return [number(line), *last]
-
-    return Cell(Column(header, "r", "Ours"), text, numbers)
-
-
-def _papers_cosine(line: Line) -> str:
-    paper, measure = printed(line.paper, "cosine"), _compared(line)
-    if paper is None:
-        return MISSING
-    said = Beside(line.row, measure, line.mean(measure), paper).said
-    judged = "" if said == NO_ANSWER else f": {said}"
-    how = "by windows" if measure == _WINDOWS else "exact"
-    return f"{paper.text(3, signed=True, ends=True)}\n{how}{judged}"
-
-
-def _cosine_seeds(line: Line) -> str:
-    means = (line.mean(measure) for measure in (_compared(line), _EXACT, _WINDOWS))
-    return seeds(next(filter(None, means), None))
-
-
-class PastCosines(
-    ByCondition,
-    name="cosine",
-    label="Cosine of the immediate and the past gradient",
-    chapter="mechanism",
-    order=10,
-    needs=("measured",),
-    paper="cosine",
-):
-    """The cosine along a stream that drifts, exact and by windows, beside the paper's nine cells.
-
-    What the paper measured by windows is compared with ours by windows, the rest with ours per
-    step.
-    """
-
-    panel_by = EPISODE
-    cells = (
-        network(),
-        called("optimizer"),
-        cell("n", _cosine_seeds),
-        _cosine("exact, per step", _EXACT),
-        _cosine("by windows", _WINDOWS),
-        cell("The paper", _papers_cosine),
-    )
-    remarks = ("Under the paper's number: which of ours it is compared with.",)
-
-    says = (
-        "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
-        "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-        "backpropagation through a window, g_imm summed over it, along {full} where it ran; "
-        "below it, of the window's last loss alone. "
-        "±: half of the 95 % t interval over seeds; n: seeds."
-    )
-
-    @cached_property
-    def papers_rows(self) -> list[dict[str, Any]]:
-        """The paper's rows, one that stands for several tasks and sizes as one a cell."""
-        return [
-            {**row, "task": task, "hidden": size}
-            for row in super().papers_rows
-            for task in row["task"].split(" and ")
-            for size in (row["hidden"] if isinstance(row["hidden"], list) else [row["hidden"]])
-        ]
-
-    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = drifting(plain(by_condition(means_by_keys(over_pairs(measured))))).to_dict("records")
-        means: dict[tuple[str, ...], dict[str, Mean]] = {}
-        for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
-            how = study.declaration("learner", row["learner"]).get("exactness")
-            exact = how == "exact" and study.stride(row["learner"]) == 1
-            for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
-                keys = tuple("" if name == "learner" else row[name] for name in KEYS)
-                means.setdefault(keys, {}).setdefault(measure, row["means"][measure])
-        return by_condition(means)
-
-
 def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """The conditions of the paper's full learner with a structure, and each network's kind."""
-    rows = plain(by_condition(means_by_keys(over_pairs(measured))))
-    rows = rows[(rows["learner"] == full_learner()) & rows["means"].map(lambda m: _TOP1 in m)]
-    return rows.assign(kind=rows["architecture"].map(lambda name: kind_of(study, name)))
+    rows = paper_rows.having(paper_rows.over_pairs(measured), _TOP1)
+    rows = rows[rows["learner"] == full_learner()]
+    return rows.assign(kind=rows["architecture"].map(lambda name: paper_rows.kind_of(study, name)))
 
 
 def _concentration(header: str, top1: str, **how: Any) -> Cell:
     """A share of G_past's or G_imm's first singular value, beside the paper's."""
 
-    def number(line: Line) -> Beside:
+    def number(line: Line) -> comparison.Beside:
         share, reading = line.row["reading"]
-        measure, paper = top1.replace("top1", share) + reading, printed(line.paper, top1)
-        return Beside(line.row, measure, line.mean(measure), paper)
+        measure, paper = top1.replace("top1", share) + reading, comparison.printed(line.paper, top1)
+        return comparison.Beside(line.row, measure, line.mean(measure), paper)
 
     return beside(header, number, "First singular value", **how)
 
@@ -200,7 +80,7 @@ class _OfReadings(ByCondition):
     )
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = notes_on_pretraining(contents.records, study)
+        more = paper_rows.notes_on_pretraining(contents.records, study)
         return [*more, *super().notes(contents, study, *needed)]
 
     def lines(self, rows: list[Row]) -> list[Row]:
@@ -214,14 +94,9 @@ class _OfReadings(ByCondition):
 
 
 class Structure(
-    _OfReadings,
-    name="structure",
-    label="Structure of the past gradient",
-    chapter="mechanism",
-    order=20,
-    needs=("measured",),
-    paper="structure",
-):
+    _OfReadings, name="structure", label="Structure of the past gradient", chapter="mechanism",
+    order=20, needs=("measured",), paper="structure",
+):  # fmt: skip
     """Concentration of G_past and G_imm, and where the first direction of G_past lies.
 
     Networks of the kind that the paper measures here; the others have a table of their own.
@@ -258,7 +133,7 @@ class Structure(
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         """The rows of the paper's table, and the sine that its text adds."""
-        return papers_structure() + in_text(_TOP1, "whh_share_percent", split="shift")
+        return papers_structure() + paper_rows.in_text(_TOP1, "whh_share_percent", split="shift")
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = _structures(measured, study)
@@ -266,20 +141,22 @@ class Structure(
 
 
 class LSTMCrossArchitecture(
-    _OfReadings,
-    name="lstm_cross_architecture",
-    label="Structure of the past gradient in other networks",
-    chapter="mechanism",
-    order=70,
-    needs=("measured",),
-    paper="lstm_structure",
-):
+    _OfReadings, name="lstm_cross_architecture",
+    label="Structure of the past gradient in other networks", chapter="mechanism", order=70,
+    needs=("measured",), paper="lstm_structure",
+):  # fmt: skip
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     cells = (
         *_OfReadings.concentration,
         _once(
-            mean("Held-out recovery (%)", RECOVERY, "recovery_percent", digits=1, ending="_percent")
+            mean(
+                "Held-out recovery (%)",
+                comparison.RECOVERY,
+                "recovery_percent",
+                digits=1,
+                ending="_percent",
+            )
         ),
     )
 
@@ -292,10 +169,10 @@ class LSTMCrossArchitecture(
     def papers_rows(self) -> list[dict[str, Any]]:
         """The rows of the paper's table, and the one that its text adds of another network."""
         rows = super().papers_rows
-        return rows + in_text(_TOP1, "recovery_percent", split=rows[0]["split"])
+        return rows + paper_rows.in_text(_TOP1, "recovery_percent", split=rows[0]["split"])
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = drifting(_structures(measured, study))
+        rows = paper_rows.drifting(_structures(measured, study))
         return rows[rows["kind"] != papers_structure()[0]["architecture"]]
 
 
@@ -306,23 +183,18 @@ _LEARNERS = ("learner_full", "learner_immediate")
 def _recovery(header: str, side: str) -> Cell:
     """The recovery of one of the paper's two learners."""
 
-    def number(line: Line) -> Beside:
+    def number(line: Line) -> comparison.Beside:
         keys = {**line.row, "learner": load().table("capacity")[0][side]}
-        paper = printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
-        return Beside(keys, RECOVERY, line.mean(side), paper)
+        paper = comparison.printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
+        return comparison.Beside(keys, comparison.RECOVERY, line.mean(side), paper)
 
     return beside(header, number, "Held-out recovery (%)", digits=1)
 
 
 class Capacity(
-    ByCondition,
-    name="capacity",
-    label="Gap by network and its size",
-    chapter="mechanism",
-    order=80,
-    needs=("gaps", "measured"),
-    paper="capacity",
-):
+    ByCondition, name="capacity", label="Gap by network and its size", chapter="mechanism",
+    order=80, needs=("gaps", "measured"), paper="capacity",
+):  # fmt: skip
     """Recoveries and the gap of the paper's two learners with its optimizer, a line a network."""
 
     panel_by = EPISODE
@@ -353,16 +225,18 @@ class Capacity(
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))
         columns = ["gap_pp", "t95_low_pp", "t95_high_pp", "n_seeds", "n_diverged"]
-        means = [{"gap_pp": Mean(*row)} for row in rows[columns].itertuples(index=False)]
+        means = [{"gap_pp": comparison.Mean(*row)} for row in rows[columns].itertuples(index=False)]
         return rows[list(KEYS)].assign(means=means)
 
     def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions, with the recoveries of both learners among their means."""
         rows = super().rows(*needed, study=study)
-        measured = means_by_keys(needed[-1])
+        measured = comparison.means_by_keys(needed[-1])
         for row in rows.to_dict("records"):
             for side in _LEARNERS:
                 keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
                 means = measured.get(keys, {})
-                row["means"][side] = mean_of_condition({"means": means}, RECOVERY)
+                row["means"][side] = comparison.mean_of_condition(
+                    {"means": means}, comparison.RECOVERY
+                )
         return rows

@@ -1,19 +1,19 @@
 """Tables of numeric configurations: gaps at rates carried over, at each one's own, and flips."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 
 import pandas as pd
 
 from orla.reports.cells import Row, called, cell, value
+from orla.reports.estimates import OVER_SEEDS
 from orla.reports.numbers import count, estimate, rate, span
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
-from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import twin
+from orla.reports.tables.base import Table
 from orla.study.keys import FORMATS
+
+_RANGE = f"Range: smallest to largest gap. Brackets: {OVER_SEEDS}; n: seeds."
 
 
 class PrecisionGrid(
@@ -23,8 +23,9 @@ class PrecisionGrid(
     """A panel a condition and optimizer: a line a precision, their range, and the paper's."""
 
     says = (
-        "both learners at the rates that {} chose. Flips: learners, of the two, for which a "
-        "precision chooses another rate"
+        "Gap of held-out recovery, {main}, by precision: both learners at the rates that "
+        "{rates_of} chose. Flips: learners, of the two, for which a precision chooses another "
+        f"rate. {_RANGE}"
     )
     empty = False
     layout: ClassVar = {"size": "scriptsize"}
@@ -36,13 +37,6 @@ class PrecisionGrid(
         cell("Gap (pp)", lambda line: _gap(line.row)),
         value("n", "n_seeds", count),
     )
-
-    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            f"Gap of held-out recovery, {study.words(study.main)}, by precision: "
-            f"{self.says.format(study.rates_of)}. Range: smallest to largest gap. Brackets: 95 % t "
-            "interval over seeds of one pair; n: seeds."
-        )
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = numerics[numerics["choice"] == "rolling"].convert_dtypes()
@@ -84,7 +78,10 @@ class PrecisionLocalBest(
 ):  # fmt: skip
     """The same at the rates that each precision chooses itself."""
 
-    says = "both learners at the rates that each precision chose itself"
+    says = (
+        "Gap of held-out recovery, {main}, by precision: both learners at the rates that each "
+        f"precision chose itself. {_RANGE}"
+    )
     cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
 
     def at(self, rows: pd.DataFrame, study: StudyFacts) -> pd.Series | str:
@@ -118,9 +115,6 @@ class PrecisionFlips(
         for title, keys, group in study.groups(rows, "choice", without="precision"):
             by = study.arrange(group).groupby("optimizer", sort=False)
             yield title, [keys | {"optimizer": name} | _flips(one, study) for name, one in by]
-
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        return twin(contents.records, contents.rows.iloc[:0], study)
 
 
 def _flips(rows: pd.DataFrame, study: StudyFacts) -> Row:

@@ -1,7 +1,5 @@
 """Tables of learning rates: what their choice adds, where models diverge, what recovery is of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -12,20 +10,16 @@ from orla.reports.numbers import MISSING, count, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.study import PAPERS, StudyFacts
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import BOOTSTRAP, twin
+from orla.reports.tables.shared import BOOTSTRAP
 
 _OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
 _MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
 
 
 class SelectionPrice(
-    Table,
-    name="selection_price",
-    label="The price of selecting on the test part",
-    chapter="rates",
-    order=10,
-    needs=("selection_price",),
-):
+    Table, name="selection_price", label="The price of selecting on the test part",
+    chapter="rates", order=10, needs=("selection_price",),
+):  # fmt: skip
     """What selecting the rate on the held-out part would add to each recovery."""
 
     says = (
@@ -56,17 +50,10 @@ class SelectionPrice(
 
 
 class Divergence(
-    Table,
-    name="divergence",
-    label="Where models diverge",
-    chapter="rates",
-    order=20,
+    Table, name="divergence", label="Where models diverge", chapter="rates", order=20,
     needs=("lr_curves",),
-):
-    """Of every rate that was tried, not of the selected one: a row an optimizer.
-
-    Only networks, tasks and learners of which some model diverged.
-    """
+):  # fmt: skip
+    """Of every rate that was tried, a row an optimizer; where some model diverged."""
 
     says = (
         "Models that diverged at any rate that was tried: their error was no number or above "
@@ -98,9 +85,6 @@ class Divergence(
                 by_optimizer = study.arrange(group).groupby("optimizer", sort=False)
                 yield title, [{**keys, "optimizer": o, **_summed_up(g)} for o, g in by_optimizer]
 
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        return twin(contents.records, contents.rows.iloc[:0], study)
-
 
 def _summed_up(rows: pd.DataFrame) -> dict[str, Any]:
     lost = rows["diverged"].astype(bool)
@@ -120,14 +104,9 @@ def _summed_up(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 class AdaptWindow(
-    Table,
-    name="adapt_window",
-    label="Recovery over the adapt part, by definition",
-    chapter="rates",
-    order=20,
-    needs=("lr_curves",),
-    paper="optimizers",
-):
+    Table, name="adapt_window", label="Recovery over the adapt part, by definition",
+    chapter="rates", order=20, needs=("lr_curves",), paper="optimizers",
+):  # fmt: skip
     """What the paper's adapt-window recoveries would be under each reading of its words."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -160,8 +139,24 @@ class AdaptWindow(
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
 
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        return twin(contents.records, contents.rows.iloc[:0], study)
+
+class HorizonGaps(
+    Table, name="horizon_gaps", label="Gap by adapt horizon", chapter="horizon", order=10,
+    needs=("horizon_gaps",),
+):  # fmt: skip
+    """The gap of the main comparison, had the models stopped adapting earlier."""
+
+    cells = (
+        called("optimizer"),
+        value("Steps", "horizon_steps", "{:,.0f}".format),
+        ends("Gap (pp)", "gap_pp", "low_pp", "high_pp", signed=True),
+        value("n", "n_seeds", count),
+    )
+    says = (
+        f"Gap of {{main}} by the steps adapted to. Brackets: {BOOTSTRAP}; n: seeds. Seeds that "
+        "share a stream share the step at which adaptation stops, so these intervals do not hold "
+        "the variation between horizons."
+    )
 
 
 def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:

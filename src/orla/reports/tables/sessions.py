@@ -1,68 +1,42 @@
 """The sessions of each pair, and how far they drift apart."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Line, Row, cell
-from orla.reports.numbers import MISSING, is_missing, number
-from orla.reports.sessions import MOST_TOLD, Drift, drifts, sentences
+from orla.reports.cells import Cell, Line, Row, cell, value
+from orla.reports.numbers import number
+from orla.reports.sessions import MOST_TOLD, drifts, sentences
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
 
 
-def _of(line: Line) -> Drift:
-    return line.row["drift"]
+def _within(header: str, measure: str) -> Cell:
+    """A measure between the sessions over the same within A."""
+    places = (measure, f"{measure}_within")
+    return cell(
+        header,
+        lambda line: "{}\n({})".format(*(number(line.row["drift"].value(p), 2) for p in places)),
+        "Inputs",
+    )
 
 
-def _sessions(line: Line) -> str:
-    drift = _of(line)
-    names = {"a": drift.a, "b": drift.b}
-    return "\n".join(f"{n} ({drift.value('seconds', side):.0f} s)" for side, n in names.items())
+def _decoded(header: str, measure: str) -> Cell:
+    """A score with its interval, at the lags that decode A best; one without lags by itself."""
 
-
-def _within_a(line: Line) -> str:
-    return number(_of(line).value("within_a", _of(line).best), 2)
-
-
-def _inputs(line: Line) -> str:
-    drift = _of(line)
-    return f"{number(drift.value('inputs', 'a'), 0)} {drift.words('inputs', 'a')}"
-
-
-def _within(measure: str) -> Callable[[Line], str]:
     def text(line: Line) -> str:
-        drift = _of(line)
-        return f"{number(drift.value(measure), 2)}\n({number(drift.value(f'{measure}_within'), 2)})"
+        drift = line.row["drift"]
+        at = drift.best if drift.best in drift.rows.get(measure, {}) else ""
+        return drift.told(measure, at).replace(" [", "\n[")
 
-    return text
-
-
-def _decoded(measure: str) -> Callable[[Line], str]:
-    return lambda line: _of(line).told(measure, _of(line).best).replace(" [", "\n[")
-
-
-def _made(line: Line) -> str:
-    told = _of(line).told("made") if "made" in _of(line).rows else MISSING
-    return told.replace(" [", "\n[")
-
-
-def _ceiling(line: Line) -> str:
-    value = _of(line).value("ceiling")
-    return MISSING if is_missing(value) else f"{value:.0f}"
+    return cell(header, text, "Decoder")
 
 
 class DriftReport(
-    Table,
-    name="drift_report",
-    label="The sessions and their drift",
-    chapter="sessions",
-    order=10,
+    Table, name="drift_report", label="The sessions and their drift", chapter="sessions", order=10,
     needs=("drift_report",),
-):
+):  # fmt: skip
     """What each pair of sessions holds, and how far a decoder fitted on A is good for B."""
 
     says = (
@@ -78,28 +52,38 @@ class DriftReport(
     empty = False
     layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (
-        cell(
-            "Pair",
-            lambda line: _of(line).pair or line.study.called("task", _of(line).task),
-            align="l",
-        ),
-        cell("Sessions", _sessions, align="l"),
-        cell("Inputs", _inputs),
-        cell("Shift (SD)", _within("inputs_moved"), "Inputs"),
-        cell("Tuning r", _within("tuning"), "Inputs"),
-        cell("Within A", _within_a, "Decoder"),
-        cell("Within B", _decoded("within_b"), "Decoder"),
-        cell("A to B", _decoded("a_to_b"), "Decoder"),
-        cell("Lost", _decoded("loss"), "Decoder"),
-        cell("By us", _made, "Decoder"),
-        cell("Ceiling\n(%)", _ceiling, "Decoder"),
+        value("Pair", "name", str, align="l"),
+        value("Sessions", "sessions", str, align="l"),
+        value("Inputs", "inputs", str),
+        _within("Shift (SD)", "inputs_moved"),
+        _within("Tuning r", "tuning"),
+        value("Within A", "within_a", digits=2, group="Decoder"),
+        _decoded("Within B", "within_b"),
+        _decoded("A to B", "a_to_b"),
+        _decoded("Lost", "loss"),
+        _decoded("By us", "made"),
+        value("Ceiling\n(%)", "ceiling", digits=0, group="Decoder"),
     )
     optional = ("By us",)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         """One panel of all pairs."""
-        if found := [{"drift": drift} for drift in drifts(rows)]:
-            yield "", found
+        lines = [
+            {
+                "drift": drift,
+                "name": drift.pair or study.called("task", drift.task),
+                "sessions": "\n".join(
+                    f"{name} ({drift.value('seconds', side):.0f} s)"
+                    for side, name in zip("ab", (drift.a, drift.b), strict=True)
+                ),
+                "inputs": f"{number(drift.value('inputs', 'a'), 0)} {drift.words('inputs', 'a')}",
+                "within_a": drift.value("within_a", drift.best),
+                "ceiling": drift.value("ceiling"),
+            }
+            for drift in drifts(rows)
+        ]
+        if lines:
+            yield "", lines
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         """A pair, with every measure as a column; the result has them a row each."""
@@ -117,8 +101,7 @@ class DriftReport(
         told, lines = list(drifts(needed[0])), sentences(needed[0])
         for drift in told if len(told) <= MOST_TOLD else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
-                measures = ("recording", "about", "kept")
-                words = [drift.words(measure, side) for measure in measures]
+                words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
                 lines += [f"{name}: {said}" for said in words if said]
             if said := drift.words("correspondence"):
                 lines.append(f"{drift.pair}: {said}.")

@@ -1,15 +1,12 @@
 """Functions of all tables: cells with the paper's numbers, panels, marks, the .csv twin."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from orla.reports.numbers import MISSING, is_missing, number
-from orla.reports.paper import Number
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel
 from orla.study.keys import DEFAULTS
@@ -30,34 +27,16 @@ _MARK_NOTES = {
 }
 
 
-def paper_text(there: Number | None, digits: int = 1, signed: bool = False) -> str:
-    """A number of the paper, or its words, with the mark of the run it comes from."""
-    if there is None:
+def paper_text(row: Mapping[str, Any], name: str, digits: int = 1, signed: bool = False) -> str:
+    """The paper's number of a row, or its words, with the mark of the run it comes from."""
+    if is_missing(row.get("paper_place")):
         return MISSING
-    mark = _CONFIGURATION_MARKS.get(there.configuration, "")
-    return (there.text or number(there.value, digits, signed)) + mark
-
-
-def paper_record(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of `with_paper_rows` for the .csv twin: its number of the paper, interval and place."""
-    fields = {f"paper_{name}": "value", "paper_text": "text", "paper_low": "low"}
-    fields |= {f"paper_{field}": field for field in ("high", "configuration", "place")}
-    there = {column: getattr(row["paper"], field, None) for column, field in fields.items()}
-    return {column: value for column, value in row.items() if column != "paper"} | there
-
-
-def paper_gap(study: StudyFacts, row: Mapping[str, Any]) -> Number | None:
-    """The paper's gap for a row's condition; None where its numbers do not apply."""
-    paper = study.paper(row, study.main)
-    keys = ("optimizer", "precision", "split", "architecture")
-    return paper.gap(*(row[key] for key in keys)) if paper else None
+    words, mark = row["paper_text"], _CONFIGURATION_MARKS.get(row["paper_configuration"], "")
+    return (number(row[f"paper_{name}"], digits, signed) if is_missing(words) else words) + mark
 
 
 def with_paper_rows(
-    frame: pd.DataFrame,
-    study: StudyFacts,
-    candidates: Iterable[Mapping[str, str]],
-    number_of: Callable[[StudyFacts, Mapping[str, Any]], Number | None],
+    frame: pd.DataFrame, study: StudyFacts, papers: pd.DataFrame, comparison: str | None = None
 ) -> pd.DataFrame:
     """The results with the paper's number of each row, and the rows of the paper that were not run.
 
@@ -65,46 +44,28 @@ def with_paper_rows(
     but the keys are missing, and "run" is False.
 
     Args:
-        frame: results with key columns.
-        study: names, comparisons and data of the study.
-        candidates: what the paper has in its rows: learner, optimizer, comparison.
-        number_of: the paper's number for a row's keys, None where it has none.
+        frame, study: results with key columns, and names of the study.
+        papers: such as `Paper.gaps`, which may have further keys.
+        comparison: that the paper's numbers are of.
     """
-    rows = frame.assign(run=True)
-    papers = [
-        keys | dict(more)
-        for keys in _crossed(frame)
-        for more in candidates
-        if number_of(study, keys | dict(more)) is not None
-    ]
-    if papers:
-        wanted = pd.DataFrame(papers).drop_duplicates()
-        by = list(wanted.columns)
-        missing = wanted.merge(frame[by].drop_duplicates(), how="left", on=by, indicator="from")
-        missing = missing[missing["from"] == "left_only"].drop(columns="from")
-        # Whole numbers and flags stay what they are beside rows that have none.
-        exact = rows.select_dtypes(["integer", "bool"])
-        rows = rows.astype({column: exact[column].convert_dtypes().dtype for column in exact})
-        missing = missing.assign(run=False).astype({"run": "boolean"})
-        rows = pd.concat([rows, missing], ignore_index=True)
-    return rows.assign(paper=[number_of(study, row) for row in rows.to_dict("records")])
-
-
-def _crossed(frame: pd.DataFrame) -> Iterator[dict[str, str]]:
-    """Keys of every network, precision and split of the frame, for each pair of its tasks."""
-    kinds = ("architecture", "precision", "split")
-    for task, pair in frame[["task", "pair"]].drop_duplicates().itertuples(index=False):
-        for values in product(*(frame[kind].unique() for kind in kinds)):
-            yield {"task": task, "pair": pair, **dict(zip(kinds, values, strict=True)), **DEFAULTS}
+    papers = papers[papers["architecture"].isin(frame["architecture"])]
+    for kind in ("precision", "split"):
+        papers = papers[papers[kind].isin(frame[kind])]
+    papers = frame[["task", "pair"]].drop_duplicates().merge(papers, how="cross").assign(**DEFAULTS)
+    fits = (study.paper(row, comparison) is not None for row in papers.to_dict("records"))
+    papers = papers[np.fromiter(fits, bool, len(papers))]
+    by = [column for column in papers if not column.startswith("paper_")]
+    # Whole numbers and flags stay what they are beside rows that have none.
+    exact = frame.assign(run=True).select_dtypes(["integer", "bool"]).convert_dtypes().dtypes
+    rows = frame.assign(run=True).astype(exact).merge(papers, how="left", on=by)
+    lacking = papers.merge(frame[by], how="left_anti", on=by)
+    return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
 
 
 def without_blank(
     columns: list[Column], panels: list[Panel], optional: Collection[str]
 ) -> dict[str, list[Column] | list[Panel]]:
-    """Columns and panels of a table, less the optional columns where none has a number.
-
-    ``optional`` are headers and groups of columns.
-    """
+    """Columns and panels, less the columns of these headers and groups where none has a number."""
     drop = {i for i, column in enumerate(columns) if {column.header, column.group} & {*optional}}
     if any(row[i] != MISSING for panel in panels for row in panel.rows for i in drop):
         drop = set()
@@ -139,8 +100,7 @@ def mark_notes(panels: list[Panel]) -> list[str]:
 
 def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """The .csv twin: unrounded rows and the data set; `frame` serves where there are no rows."""
-    blank = frame.drop(columns="paper", errors="ignore")
-    data = pd.DataFrame.from_records(records) if records else blank
+    data = pd.DataFrame.from_records(records) if records else frame
     kinds = {c: frame[c].dtype for c in data if c in frame}
     data = data.astype(kinds)
     simulated = study.simulates(data["task"]) if "task" in data else study.simulated

@@ -1,7 +1,5 @@
 """Tabular streams: networks beside River's models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
@@ -37,13 +35,9 @@ def model(row: Row, study: StudyFacts) -> str:
 
 
 class Streaming(
-    Table,
-    name="streaming",
-    label="Tabular streams",
-    chapter="streams",
-    order=10,
+    Table, name="streaming", label="Tabular streams", chapter="streams", order=10,
     needs=("measured", "peers", "speed"),
-):
+):  # fmt: skip
     """A panel a stream, a row a model: prequential accuracy, time and memory."""
 
     says = (
@@ -64,12 +58,7 @@ class Streaming(
     )
 
     def rows(
-        self,
-        measured: pd.DataFrame,
-        peers: pd.DataFrame,
-        speed: pd.DataFrame,
-        *,
-        study: StudyFacts,
+        self, measured: pd.DataFrame, peers: pd.DataFrame, speed: pd.DataFrame, *, study: StudyFacts
     ) -> pd.DataFrame:
         networks = measured[measured["measure"] == MEASURE].drop(columns="measure")
         networks = networks[networks["task"].isin(peers["task"])].assign(peer=None)

@@ -1,7 +1,5 @@
 """Tables of verdicts and how far to trust them: known answers, power, and every choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -28,13 +26,9 @@ def _wrong(line: Line) -> str:
 
 
 class TruthControls(
-    Table,
-    name="truth_controls",
-    label="Verdicts in worlds with a known answer",
-    chapter="trust",
-    order=10,
-    needs=("truth_controls",),
-):
+    Table, name="truth_controls", label="Verdicts in worlds with a known answer", chapter="trust",
+    order=10, needs=("truth_controls",),
+):  # fmt: skip
     """How many made-up studies of each world got the right, the wrong and no verdict."""
 
     says = (
@@ -62,13 +56,9 @@ class TruthControls(
 
 
 class Power(
-    Table,
-    name="power",
-    label="Power of each registration",
-    chapter="trust",
-    order=20,
+    Table, name="power", label="Power of each registration", chapter="trust", order=20,
     needs=("power",),
-):
+):  # fmt: skip
     """Power against the true gap at the scatter that was seen, and what 80 % would take."""
 
     says = (
@@ -97,14 +87,9 @@ def sample(row: Row) -> str:
 
 
 class Verdict(
-    Table,
-    name="verdict",
-    label="Verdicts",
-    chapter="verdicts",
-    order=10,
-    needs=("verdicts",),
+    Table, name="verdict", label="Verdicts", chapter="verdicts", order=10, needs=("verdicts",),
     paper="claims",
-):
+):  # fmt: skip
     """Every registration's verdict, with the paper's figure for the claim it tests."""
 
     cells = (
@@ -114,9 +99,7 @@ class Verdict(
             align=r"p{0.212\linewidth}",
         ),
         cell(
-            "Verdict",
-            lambda line: outcome_words(line.row, line.study),
-            align=r"p{0.145\linewidth}",
+            "Verdict", lambda line: outcome_words(line.row, line.study), align=r"p{0.145\linewidth}"
         ),
         cell("Estimate", lambda o: verdict_estimate(o.row), align=r"p{0.21\linewidth}"),
         value("Threshold", "threshold", threshold, align=r"p{0.115\linewidth}"),
@@ -156,13 +139,9 @@ class Verdict(
 
 
 class Multiverse(
-    Table,
-    name="multiverse",
-    label="The gap under every choice",
-    chapter="choices",
-    order=10,
+    Table, name="multiverse", label="The gap under every choice", chapter="choices", order=10,
     needs=("multiverse",),
-):
+):  # fmt: skip
     """The gap under each specification, from the least to the greatest, by optimizer."""
 
     layout: ClassVar = {"size": "scriptsize"}

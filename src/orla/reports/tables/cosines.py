@@ -1,0 +1,170 @@
+"""Tables of the past gradient beside the immediate one: their cosine, and their coordinates."""
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from orla.reports import paper_rows
+from orla.reports.beside import CELLS, ByCondition
+from orla.reports.cells import called, mean, mean_seeds, network, value
+from orla.reports.comparison import Mean, by_condition, means_by_keys
+from orla.reports.paper_rows import EPISODE, full_learner, plain
+from orla.reports.study import StudyFacts
+from orla.study.keys import KEYS
+from orla.study.plan import STATIONARY
+
+_EXACT, _WINDOWS, _LAST = "past_cosine", "window_cosine", "window_cosine_last"
+_COSINE = {"digits": 3, "signed": True}
+
+
+class PastCosines(
+    ByCondition, name="cosine", label="Cosine of the immediate and the past gradient",
+    chapter="mechanism", order=10, needs=("measured",), paper="cosine",
+):  # fmt: skip
+    """The cosine along a stream that drifts, exact and by windows, beside the paper's nine cells.
+
+    What the paper measured by windows stands beside ours by windows, the rest beside ours per step.
+    """
+
+    panel_by = EPISODE
+    says = (
+        "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
+        "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
+        "backpropagation through a window, g_imm summed over it, along {full} where it ran; at "
+        f"their ends: of the window's last loss alone. {CELLS} n: seeds."
+    )
+    cells = (
+        network(),
+        called("optimizer"),
+        mean_seeds(_EXACT, _WINDOWS),
+        mean("exact, per step", _EXACT, **_COSINE),
+        mean("by windows", _WINDOWS, **_COSINE),
+        mean("at their ends", _LAST, **_COSINE),
+    )
+
+    @cached_property
+    def papers_rows(self) -> list[dict[str, Any]]:
+        """The paper's rows, one that stands for several tasks and sizes as one a cell; its cosine
+        under the name of ours."""
+        return [
+            {name.replace("cosine", measure): given for name, given in row.items()}
+            | {"task": task, "hidden": size}
+            for row in super().papers_rows
+            for measure in [_WINDOWS if "window" in row else _EXACT]
+            for task in row["task"].split(" and ")
+            for size in (row["hidden"] if isinstance(row["hidden"], list) else [row["hidden"]])
+        ]
+
+    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The conditions with either cosine, whichever learner drives: the paper's comes first."""
+        rows = by_condition(means_by_keys(paper_rows.over_pairs(measured)))
+        rows = paper_rows.drifting(plain(rows)).to_dict("records")
+        means: dict[tuple[str, ...], dict[str, Mean]] = {}
+        for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
+            how = study.declaration("learner", row["learner"]).get("exactness")
+            exact = how == "exact" and study.stride(row["learner"]) == 1
+            for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
+                keys = tuple("" if name == "learner" else row[name] for name in KEYS)
+                means.setdefault(keys, {}).setdefault(measure, row["means"][measure])
+        return by_condition(means)
+
+
+class Decorrelation(
+    ByCondition, name="decorrelation", label="Cosine by the autocorrelation of the input",
+    chapter="mechanism", order=60, needs=("measured",), paper="input_correlation",
+):  # fmt: skip
+    """A row an autocorrelation and network: copies of AR(1) noise that does not change."""
+
+    panel_by = ("learner", "optimizer", "precision")
+    given = ("rho",)
+    cells = (
+        value("ρ", "rho", "{:g}".format),
+        network(),
+        mean_seeds(_LAST, _WINDOWS),
+        mean("at windows' ends", _LAST, "cosine", **_COSINE),
+        mean("of whole windows", _WINDOWS, **_COSINE),
+    )
+    remarks = ("The paper measures it at the end of a window: of the last step's loss alone.",)
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        return (
+            f"Copies of AR(1) noise {self.papers_rows[0]['delay_steps']} steps before, without a "
+            "shift: mean over windows of cos(g_imm, g_past), of a window's last loss and of all of "
+            "its losses, g_full by backpropagation through the window, by the autocorrelation ρ of "
+            f"the input. {CELLS}"
+        )
+
+    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """Conditions of tasks that copy their input after as many steps as the paper's."""
+        rows = paper_rows.having(measured, _LAST, _WINDOWS)
+        delay = self.papers_rows[0]["delay_steps"]
+        tasks = {name: study.options("task", name) for name in rows["task"]}
+        rhos = {name: o.get("rho") for name, o in tasks.items() if o.get("delay") == delay}
+        rows = rows.assign(rho=rows["task"].map(rhos).astype(float))
+        rows = rows[(rows["split"] == STATIONARY) & rows["rho"].notna()]
+        return rows.sort_values("rho", kind="stable")
+
+
+# Our measure: the paper's name of it, the column's head, and digits.
+_METRICS = {
+    "dominance": ("median of |g_past| / |g_imm|", "ratio", 2),
+    "past_wins_share": ("share with |g_past| > |g_imm|", "larger", 3),
+    "past_sign_sd": ("sd of sign(g_past)", "sd of mean", 3),
+    "past_sign_sd_coordinates": ("sd of sign(g_past)", "mean sd", 3),
+    "sign_differs_share": (
+        "share with sign(g_full) other than sign(g_imm)", "signs differ", 3
+    ),
+}  # fmt: skip
+
+
+class Substrate(
+    ByCondition, name="substrate", chapter="mechanism", order=90, needs=("measured",),
+    label="Size and sign of the past gradient, coordinate by coordinate", paper="dominance",
+):  # fmt: skip
+    """Coordinates of the recurrent weights, a line a network and optimizer of the paper's."""
+
+    panel_by = EPISODE
+    given = ("task", "optimizer")
+    layout: ClassVar = {"size": "scriptsize", "kept": 2, "widest": 6}
+    cells = (
+        network(),
+        called("optimizer"),
+        mean_seeds(*_METRICS),
+        *(
+            mean(header, measure, digits=digits, ending=f"_{measure}")
+            for measure, (_, header, digits) in _METRICS.items()
+        ),
+    )
+    says = (
+        "Coordinates of the recurrent weights, over windows: g_past and g_imm under {full}. Median "
+        "of the ratio of their sizes; share in which the past is larger; sd over windows of the "
+        "mean sign of g_past, and mean over coordinates of the sd of its sign; share in which the "
+        f"signs of g_full and g_imm differ. {CELLS}"
+    )
+    remarks = (
+        "The paper does not say over what it takes the sd of the sign: both readings "
+        "stand beside its one number.",
+    )
+
+    @cached_property
+    def papers_rows(self) -> list[dict[str, Any]]:
+        """A row a network and optimizer, its numbers and their ends under our measures' names."""
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in super().papers_rows:
+            if "architecture" not in row:  # a ratio of two networks' numbers
+                continue
+            one = rows.setdefault((row["architecture"], row["optimizer"]), dict(row))
+            for measure, (metric, _, _) in _METRICS.items():
+                if metric == row["metric"]:
+                    ends = {f"{end}_{measure}": row.get(end) for end in ("low", "high")}
+                    one |= {measure: row["value"], **ends}
+        return list(rows.values())
+
+    def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = paper_rows.drifting(paper_rows.having(measured, *_METRICS))
+        return rows[rows["learner"] == full_learner()]
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
+        """Of the conditions that the paper has."""
+        return super().panels(rows[rows["paper"].notna()], study)
