@@ -65,7 +65,7 @@ def test_constant_values_have_an_interval_of_no_width():
 
 def test_one_value_has_no_interval():
     interval = mean_interval([4.0])
-    assert interval.estimate == 4.0 and interval.method == "none"
+    assert interval.estimate == 4.0
     assert np.isnan([interval.low, interval.high]).all()
 
 
@@ -88,7 +88,6 @@ def test_bad_input_is_one_clear_line(call, words):
 def test_spearman_rho_and_bca_interval():
     interval = spearman(SPEAR_X, SPEAR_Y)
     assert interval.estimate == pytest.approx(0.8699639, abs=1e-7)
-    assert interval.method == "BCa"
     reference = stats.bootstrap(
         (SPEAR_X, SPEAR_Y),
         lambda a, b: stats.spearmanr(a, b).statistic,
@@ -123,15 +122,14 @@ def test_a_constant_side_orders_nothing():
 
 
 def test_three_pairs_have_an_interval_and_two_have_none():
-    assert spearman([1, 2, 3], [1, 3, 2]).method != "none"
-    assert spearman([1, 2], [2, 1]).method == "none"
+    assert np.isfinite(spearman([1, 2, 3], [1, 3, 2])).all()
+    assert np.isnan(spearman([1, 2], [2, 1])[1:]).all()
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_perfect_order_has_a_finite_interval(sign):
     interval = spearman(np.arange(8), sign * np.arange(8) ** 3)
     assert interval.estimate == pytest.approx(sign)
-    assert interval.method == "percentile"
     assert np.isfinite([interval.low, interval.high]).all()
 
 

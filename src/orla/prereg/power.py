@@ -125,7 +125,7 @@ def scatter(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> f
     [reading] = registration.readings
     if reading.result not in tables:
         return np.nan
-    row = rows.one_row(tables[reading.result], reading.where, registration.name, reading.result)
+    row = rows.one_row(tables[reading.result], reading, registration.name)
     if row is None:
         return np.nan
     n, error = row[reading.columns["n"]], row[reading.columns["standard_error"]]

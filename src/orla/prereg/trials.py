@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from scipy import stats
 
 from orla import catalogue
 from orla.architectures.base import Architecture
@@ -20,24 +19,12 @@ from orla.engine.loop import loop_of
 from orla.engine.network import network_of
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
-from orla.prereg import judge
-from orla.prereg.registration import (
-    PAIR,
-    QUANTITIES,
-    QUANTITY_PAIRS,
-    RESULT,
-    SEED,
-    Registration,
-    quantity_ways,
-    ways,
-)
-from orla.prereg.rows import LEARNERS
+from orla.prereg.registration import PAIR, QUANTITIES, QUANTITY_PAIRS, RESULT, SEED
 from orla.results import base, frames, guards
 from orla.results.grids import NEEDED
-from orla.results.scales import SCALES
 from orla.study import scores
 from orla.study.batches import initial_parameters, moments
-from orla.study.keys import DEFAULTS, KEYS
+from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import run_of
 from orla.study.simulated import simulated_streams
@@ -232,100 +219,6 @@ def guards_met() -> list[int]:
     ]
     denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
     return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
-
-
-def judged(registration: Registration) -> Any:
-    """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
-    rule = registration.rule
-    grid = list(product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0)))
-    found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
-    found.append(judge.holm([0.001, 0.02, 0.03, 0.6]))
-    plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
-    error = abs(rule.value) / 30 or 0.1
-    means = rule.gaps(5 * error)
-    cases = [(float(mean), {}) for mean in means[::2]]
-    cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
-    for mean, change in cases:
-        tables = _rows(plain, mean, error, **change)
-        [verdict] = judge.judge([plain], tables, bindings={plain.name: plain.binds})
-        found.append([verdict["outcome"], str(verdict["n"])])
-    return found
-
-
-def _changes(registration: Registration) -> list[dict[str, Any]]:
-    most, failing = registration.max_diverged, registration.max_failing
-    changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
-    changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
-    changes += [{"alpha": registration.alpha / 2}, {"number": registration.pairs + 1}]
-    return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
-
-
-def _rows(
-    registration: Registration,
-    gap: float,
-    error: float,
-    *,
-    recovery: float = 30.0,
-    diverged: int = 0,
-    failing: int = 0,
-    seeds: int | None = None,
-    number: int | None = None,
-    alpha: float | None = None,
-    outlier: float = 0.0,
-    guard: str = "",
-    has_meaning: bool = True,
-) -> dict[str, pd.DataFrame]:
-    """Tables with one row of the registration, and one a pair.
-
-    `outlier`: by how many errors the first pair lies above the mean.
-    """
-    [reading] = registration.readings
-    by_pairs, seeds = registration.unit == PAIR, seeds or registration.seeds
-    number = number or registration.pairs
-    n = number if by_pairs else seeds - diverged
-    dof = max(n - 1, 1)
-    half = stats.t.ppf(1 - registration.alpha, dof) * error
-    row: dict[str, Any] = {**DEFAULTS, **reading.where, "unit": registration.unit}
-    row |= {"scale": registration.scale, "alpha": alpha or registration.alpha, "guards": guard}
-    row |= dict.fromkeys(("n_without_meaning",), 0)
-    values = {"estimate": gap, "standard_error": error, "dof": dof}
-    values |= {"low": gap - half, "high": gap + half}
-    row |= {reading.columns[role]: value for role, value in values.items()}
-    row |= {"n_pairs": number if by_pairs else 1, "n_seeds": seeds - diverged}
-    row[reading.columns["n"]] = n
-    row |= {"n_diverged": diverged, "n_failing": failing if by_pairs else 0}
-    row |= {"has_meaning": has_meaning}
-    formed = quantity_ways()
-    if not registration.quantity:
-        formed = ways(SCALES[registration.scale], PAIR)
-        row |= {SCALES[registration.scale].count.format(SEED): seeds - diverged}
-    for shift, names in enumerate(formed.values()):
-        other = gap + 2 * error * shift
-        ends = (other, other - half, other + half)
-        row |= dict(zip(names, ends, strict=True))
-    learners = registration.minus or ("", "")
-    row |= dict(zip(("learner_full", "learner_immediate"), learners, strict=True))
-    row |= {f"{name}_low_percent": recovery for name in LEARNERS.values()}
-    above = outlier * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
-    if registration.quantity:
-        names = [f"pair-{i}" for i in range(number)]
-        values = {"pair": names, "value": gap + above}
-        each = pd.DataFrame({"quantity": registration.quantity, **values})
-        return {reading.result: pd.DataFrame([row]), QUANTITY_PAIRS: each}
-    if not by_pairs:
-        return {reading.result: pd.DataFrame([{**row, "pair": registration.pair}])}
-    counts = ("n_seeds", SCALES[registration.scale].count.format(SEED))
-    each = [
-        {
-            **row,
-            **{"pair": f"pair-{i}", "n_diverged": diverged if i == 0 else 0},
-            **dict.fromkeys(counts, seeds - (diverged if i == 0 else 0)),
-            "guards": "few updates" if i < failing else "",
-            reading.columns["estimate"]: gap + above[i],
-        }
-        for i in range(number)
-    ]
-    return {reading.result: pd.DataFrame([row]), RESULT[SEED]: pd.DataFrame(each)}
 
 
 def peer(name: str) -> np.ndarray:

@@ -141,13 +141,6 @@ def seen_errors(sd: float, n: int, alpha: float) -> tuple[float, np.ndarray, np.
     return error, errors, stats.t.ppf(1 - alpha, n - 1) * errors
 
 
-def p_above(distance: float, error: float, dof: float) -> float:
-    """One-sided p of a mean that is `distance` above what the null hypothesis allows."""
-    if error == 0:
-        return float(distance <= 0)
-    return float(stats.t.sf(distance / error, dof))
-
-
 @lru_cache
 def _estimated(error: float, dof: int) -> np.ndarray:
     at = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
