@@ -7,7 +7,7 @@ import yaml
 from made_claims import BINDS, document, seed_document
 
 from orla.errors import OrlaError
-from orla.prereg import binding, reader
+from orla.prereg import asked, binding, reader
 from orla.study.config import checked, settled
 
 CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
@@ -105,16 +105,16 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
     plan = checked(settled(config))
-    binding.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
+    asked.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
     known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
-        binding.check_answered(plan, known)
+        asked.check_answered(plan, known)
 
 
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
     plan = checked(settled(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
-    binding.check_answered(plan, reader.read(write(given)))
+    asked.check_answered(plan, reader.read(write(given)))
 
 
 def test_binds_are_written_over_older_ones(write):
@@ -172,8 +172,8 @@ def asking(config):
 
 def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
     plan = checked(settled(asking))
-    binding.check_answered(plan, about)
-    paths = binding.sweeps(plan, about)
+    asked.check_answered(plan, about)
+    paths = asked.sweeps(plan, about)
     assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
     before = bound(asking, about)
     for path, value in (
@@ -212,8 +212,8 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
     quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
     config = asking | {"quantities": quantities, "conditions": blocks}
     plan = checked(settled(config))
-    binding.check_answered(plan, known)
-    paths = binding.sweeps(plan, known)
+    asked.check_answered(plan, known)
+    paths = asked.sweeps(plan, known)
     assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
     assert len(paths) == (36 if kind == "quantity" else 12)
     of_seeds = QUANTITY | {"unit": "seed", "at": QUANTITY["at"] | {"pair": "pair-3"}}
@@ -231,7 +231,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
     ):
         with pytest.raises(OrlaError, match=words):
-            binding.check_answered(checked(settled(changed(config, *path, value=value))), known)
+            asked.check_answered(checked(settled(changed(config, *path, value=value))), known)
 
 
 @pytest.mark.parametrize(
@@ -244,4 +244,4 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
 )
 def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
     with pytest.raises(OrlaError, match=words):
-        binding.check_answered(checked(settled(changed(asking, *path, value=value))), about)
+        asked.check_answered(checked(settled(changed(asking, *path, value=value))), about)

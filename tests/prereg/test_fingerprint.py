@@ -13,7 +13,7 @@ from orla.__main__ import main
 from orla.learners.immediate import Immediate
 from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
-from orla.prereg import binding, fingerprint, judge, means, reader, trials
+from orla.prereg import asked, binding, fingerprint, judge, means, reader, trials
 from orla.prereg.lock import Locked
 from orla.prereg.rules.equivalent_within import EquivalentWithin
 from orla.results import guards
@@ -39,7 +39,7 @@ def default(tmp_path_factory):
     known = reader.read(path)
 
     def parts(*names):
-        found = fingerprint.parts(plan, binding.read_conditions(plan, known), known)
+        found = fingerprint.parts(plan, asked.read_conditions(plan, known), known)
         return fingerprint.fingerprint({n: p for n, p in found.items() if not names or n in names})
 
     return known, plan, parts, parts()
@@ -203,7 +203,7 @@ def test_a_study_is_bound_from_the_command_line(default, write, monkeypatch, cap
     assert binds["parts"] == before and binds["results"] == ["results"]
     assert "optimizer adam " + before["optimizer adam"] in capsys.readouterr().out
     assert binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
-    assert binds["syntax_sha256"] == binding.syntax(plan, binding.read_conditions(plan, known))
+    assert binds["syntax_sha256"] == binding.syntax(plan, asked.read_conditions(plan, known))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from made_claims import estimate, gaps, tables, verdicts
 from scipy import stats
 
-from orla.prereg import binding, lock, reader
+from orla.prereg import asked, binding, lock, reader
 from orla.prereg.registration import OTHERS, QUANTITIES, QUANTITY_PAIRS, check_columns
 from orla.results import base
 
@@ -42,8 +42,8 @@ def test_all_are_locked_as_they_are(study):
 @pytest.mark.parametrize(("study", "known"), ALL)
 def test_each_is_about_what_the_study_runs(plans, study, known):
     plan = plans[study]
-    binding.check_answered(plan, known)
-    sweeps = binding.sweeps(plan, known)
+    asked.check_answered(plan, known)
+    sweeps = asked.sweeps(plan, known)
     assert known.binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
     assert known.binds.get("sweeps", []) == sweeps
     check_columns(known, base.columns())

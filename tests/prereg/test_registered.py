@@ -10,7 +10,7 @@ import pytest
 from made_up import CONDITION, settings, with_stable
 from tost import tost_power
 
-from orla.prereg import binding, lock, reader
+from orla.prereg import asked, binding, lock, reader
 from orla.prereg import judge as judging
 from orla.prereg.registration import check_columns
 from orla.results import base
@@ -37,7 +37,7 @@ def test_the_claims_of_the_default_study_fit_its_config():
     claims = [known for known in EVERY if known.tested]
     assert [known.name for known in claims if known.primary] == ["many-arrays-adam-gradient"]
     for known in claims:
-        binding.check_answered(plan, known)
+        asked.check_answered(plan, known)
         assert known.binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
 
 

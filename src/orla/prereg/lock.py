@@ -48,8 +48,7 @@ def read(folder: str | Path) -> dict[str, Line]:
         OrlaError: As in `orla.prereg.chain.parse`.
     """
     path = Path(folder) / LOCK
-    text = _text(path)
-    return {line.file: line for line in chain.parse(text, path)}
+    return {line.file: line for line in chain.parse(_text(path), path)}
 
 
 def write(
@@ -66,25 +65,23 @@ def write(
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
-    text = _text(path)
-    added = []
+    text, added = _text(path), []
+    last = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
-        name, content = _name(folder, file), sha256(file)
-        known = entries.get(name)
-        if known is None:
-            line = Line(name, content, date)
-            if entries and date < (last := list(entries.values())[-1].date):
-                raise OrlaError(
-                    f"{path}: its last line is dated {last}, after today ({date}); set the "
-                    "computer's clock"
-                )
-            text, entries[name] = chain.extended(text, line), line
-            added.append(line)
-        elif known.sha256 != content:
+        line = Line(_name(folder, file), sha256(file), date)
+        known = entries.setdefault(line.file, line)
+        if known.sha256 != line.sha256:
             raise OrlaError(
                 f"{file}: locked on {known.date} with other content and never locked again; undo "
-                f"the change, or say it in {folder / AMENDMENTS} with sha256 {content}"
+                f"the change, or say it in {folder / AMENDMENTS} with sha256 {line.sha256}"
             )
+        if known is line:
+            text = chain.extended(text, line)
+            added.append(line)
+    if added and date < last:
+        raise OrlaError(
+            f"{path}: its last line is dated {last}, after today ({date}); set the computer's clock"
+        )
     if added:
         with atomic(path) as partial:
             partial.write_text(text)
