@@ -113,7 +113,17 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     """
     folder = Path(folder)
     path, entries = folder / LOCK, read(folder)
-    _all_there(folder, entries)
+    present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
+    for file in present:
+        if file.relative_to(folder).as_posix() not in entries:
+            raise OrlaError(
+                f"{file}: not in {path}; add it with: python -m orla prereg lock {file}"
+            )
+    for name, line in entries.items():
+        if folder / name not in present:
+            raise OrlaError(
+                f"{folder / name}: locked on {line.date} but missing; restore it from git"
+            )
     amendments = read_all(folder, entries)
     told = history.compare(path, list(entries.values())) if path.exists() else history.History()
     verified = {}
@@ -129,9 +139,8 @@ def verify(folder: str | Path) -> dict[str, Locked]:
                 f"sha256 {content}, what changed, why, and whether results had been seen, and "
                 "lock that file"
             )
-        verified[file.stem] = Locked(
-            line.file, line.sha256, line.date, content, known, told.of(number)
-        )
+        fields = (line.file, line.sha256, line.date, content, known, told.of(number))
+        verified[file.stem] = Locked(*fields)
     return verified
 
 
@@ -166,18 +175,3 @@ def _name(folder: Path, file: Path) -> str:
             f"{folder / AMENDMENTS}; move it there"
         )
     return file.resolve().relative_to(home).as_posix()
-
-
-def _all_there(folder: Path, entries: dict[str, Line]) -> None:
-    """Refuse a file without a line, and a line without a file."""
-    present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
-    for path in present:
-        if path.relative_to(folder).as_posix() not in entries:
-            raise OrlaError(
-                f"{path}: not in {folder / LOCK}; add it with: python -m orla prereg lock {path}"
-            )
-    for name, line in entries.items():
-        if folder / name not in present:
-            raise OrlaError(
-                f"{folder / name}: locked on {line.date} but missing; restore it from git"
-            )

@@ -33,17 +33,15 @@ def table(
     tables: Mapping[str, pd.DataFrame],
     sd: float | None = None,
 ) -> pd.DataFrame:
-    """Power of each registration against a range of true gaps.
+    """Power of each registration of a study that is tested, a row a true gap, columns `COLUMNS`.
+
+    The number of those that are not primary sets their level, at Holm's first and strictest step.
 
     Args:
-        registrations: Those of one study that are judged by a test: their number sets the level of
-            those that are not primary, at Holm's first and strictest step.
+        registrations: The registrations.
         tables: Result -> its table, from which the scatter is taken. A registration without a row
             there is left out, unless `sd` is given.
         sd: Standard deviation of a unit's gap, in place of the scatter.
-
-    Returns:
-        One row a registration and true gap, columns `COLUMNS`.
     """
     registrations = list(registrations)
     family = sum(not each.primary for each in registrations)

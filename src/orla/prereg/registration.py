@@ -22,11 +22,9 @@ QUANTITIES, QUANTITY_PAIRS = "quantities", "quantity_pairs"
 """The result of a registration about a quantity, and that with its value on each pair."""
 
 FROZEN, WITHOUT_FAILING = "frozen", "without_failing"
-OTHERS = {
-    WITHOUT_FAILING: "without the pairs that fail a guard",
-    "runner_up_lowest": "with one condition at the runner-up of its rates",
-    "runner_up_highest": "with one condition at the runner-up of its rates",
-}
+OTHERS = {WITHOUT_FAILING: "without the pairs that fail a guard"} | dict.fromkeys(
+    ("runner_up_lowest", "runner_up_highest"), "with one condition at the runner-up of its rates"
+)
 """Other ways to form a quantity, in words."""
 
 _ENDS = ("low", "high")
@@ -219,11 +217,7 @@ class Registration:
 
 
 def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
-    """Refuse a registration that names a result or a column that does not exist.
-
-    Args:
-        registration: The registration.
-        columns: Result -> its columns.
+    """Refuse a registration that names a result or a column that is not in `columns`, by result.
 
     Raises:
         OrlaError: Naming the registration, what it names, and the nearest that exists.
@@ -243,12 +237,9 @@ def check_columns(registration: Registration, columns: Mapping[str, Collection[s
 def check_primary(
     place: str, registrations: Iterable[Registration], studies: Iterable[str] | None = None
 ) -> None:
-    """Refuse a study with registrations that are tested and not exactly one primary.
+    """Refuse a study (of `studies`, or any) whose registrations have not exactly one primary.
 
-    Args:
-        place: Where they are from, for an error.
-        registrations: The registrations; those of version 1 have no say.
-        studies: Those that are looked at; all if not given.
+    Those of version 1 have no say; `place` says in an error where all are from.
 
     Raises:
         OrlaError: Naming the study and the registrations.
