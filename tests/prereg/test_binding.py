@@ -53,6 +53,7 @@ def changed(config, *path, value):
         (("networks", "rnn", "hidden"), 32),
         (("grids", "adam", "step"), [0.0001, 0.0003]),
         (("grid_growth",), 2),
+        (("stable_windows",), 3),
         (("pretraining", "window"), 7),
         (("comparisons", "per_step", "minus"), ["tbptt-200-200", "immediate"]),
         (("statistics", "alpha"), 0.01),
@@ -84,6 +85,12 @@ OF_A_HORIZON = {"learners": ["immediate"], "split": "80-20"}
 )
 def test_what_they_do_not_depend_on_is_not(config, known, path, value):
     assert bound(config, known) == bound(changed(config, *path, value=value), known)
+
+
+def test_a_grid_of_one_rate_is_refused(config, known):
+    grids = {"step": [1e-3], "window": [1e-3]}
+    refused = bound(changed(config, "grids", "adam", value=grids), known)["refused"]
+    assert "tried at 1 learning rates; give grids of at least 3" in refused
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):

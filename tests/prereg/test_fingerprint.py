@@ -204,27 +204,3 @@ def test_a_study_is_bound_from_the_command_line(default, write, monkeypatch, cap
     assert "optimizer adam " + before["optimizer adam"] in capsys.readouterr().out
     assert binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
     assert binds["syntax_sha256"] == binding.syntax(plan, asked.read_conditions(plan, known))
-
-
-@pytest.mark.parametrize(
-    ("section", "value"),
-    [
-        ("grids", {"adam": {"step": [1e-4, 3e-4, 1e-3, 3e-3], "window": [1e-3, 3e-3, 1e-2]}}),
-        ("grid_growth", 9),
-        ("stable_windows", 3),
-    ],
-)
-def test_grid_and_growth_are_in_the_record(default, monkeypatch, section, value):
-    known, plan, *_ = default
-    before = binding.bound(plan, known)
-    assert set(before) == {"record_sha256"}
-    monkeypatch.setitem(plan.config, section, value)
-    assert binding.bound(plan, known)["record_sha256"] != before["record_sha256"]
-
-
-def test_a_grid_of_one_rate_is_refused(default, monkeypatch):
-    known, plan, *_ = default
-    grids = plan.config["grids"] | {"adam": {"step": [1e-3], "window": [1e-3]}}
-    monkeypatch.setitem(plan.config, "grids", grids)
-    refused = binding.bound(plan, known)["refused"]
-    assert "tried at 1 learning rates; give grids of at least 3" in refused

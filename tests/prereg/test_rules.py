@@ -7,7 +7,7 @@ import pytest
 from made_claims import document, gaps, tables, verdicts
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
-from tost import power_from_error, tost_power
+from tost import tost_power
 
 from orla.prereg import power, reader
 from orla.prereg.judge import holm
@@ -91,14 +91,6 @@ def test_exact_paired_power_of_the_pass_manual(n, expected):
     assert tost_power(n, -4, 25.4558, 19.2) == pytest.approx(expected, abs=5e-6)
     rule = rules()["equivalent_within"](19.2)
     assert rule.shown(-4, 25.4558, n, 0.05) == pytest.approx(expected, abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("n", "expected"), [(8, 0.28871), (15, 0.69339), (30, 0.94326), (50, 0.99458)]
-)
-def test_exact_two_sample_power_of_the_pass_manual(n, expected):
-    error, dof = 18 * np.sqrt(2 / n), 2 * n - 2
-    assert power_from_error(-4, error, dof, 19.2) == pytest.approx(expected, abs=5e-6)
 
 
 @pytest.mark.parametrize(

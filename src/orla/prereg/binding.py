@@ -21,11 +21,22 @@ from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, sources
 from orla.study.config import checked, settled
-from orla.study.plan import Condition, Plan
+from orla.study.plan import Condition, Plan, parts_of
 from orla.study.seeds import without_locks
 
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
+# What is public of a job, by the names that the record has.
+_RECORD = {
+    "condition": "keys",
+    "networks a pair": "seeds",
+    "learning rates": "learning_rates",
+    "growth of the grid": "growth",
+    "freezing points": "stable_windows",
+} | {
+    n: n
+    for n in ("network", "learner", "optimizer", "start", "interventions", "observers", "probes")
+}
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -70,9 +81,9 @@ def _of_quantity(plan: Plan, name: str) -> dict[str, Any] | None:
 
 def _of(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
     """The record of conditions."""
-    config = plan.config
+    config, jobs = plan.config, map(plan.job, run)
     return {
-        "conditions": [_of_condition(plan, condition) for condition in run],
+        "conditions": [{name: job[key] for name, key in _RECORD.items()} for job in jobs],
         "tasks": {name: _of_task(config["tasks"][name], run) for name in {c.task for c in run}},
         "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
         "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
@@ -84,23 +95,6 @@ def _of_task(task: Mapping[str, Any], run: Sequence[Condition]) -> Mapping[str, 
     names = {c.pair for c in run}
     pairs = {name: pair for name, pair in task.get("pairs", {}).items() if name in names}
     return without_locks({**task, "pairs": pairs} if pairs else task)
-
-
-def _of_condition(plan: Plan, c: Condition) -> dict[str, Any]:
-    return {
-        "condition": c.keys,
-        "networks a pair": c.seeds,
-        "network": plan.spec("architecture", c.architecture),
-        "learner": plan.spec("learner", c.learner),
-        "optimizer": plan.spec("optimizer", c.optimizer),
-        "start": plan.spec("start", c.start),
-        "interventions": [plan.spec("intervention", name) for name in c.interventions],
-        "observers": {name: plan.spec("learner", name) for name in c.observers},
-        "probes": [plan.spec("probe", name) for name in c.probes],
-        "learning rates": plan.grid(c),
-        "growth of the grid": plan.config["grid_growth"],
-        "freezing points": plan.config["stable_windows"],
-    }
 
 
 def behaviour(
@@ -120,7 +114,9 @@ def behaviour(
 
 def syntax(plan: Plan, run: Iterable[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    named = {part for condition in run for part in _parts_of(plan, condition)}
+    run = list(run)
+    named = {part for c in run for part in parts_of(plan.job(c), plan.declared)}
+    named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
     files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
     home = Path(__file__).parents[2]
     known = sources(*_ROOTS, *files)
@@ -128,15 +124,6 @@ def syntax(plan: Plan, run: Iterable[Condition]) -> str:
     paths |= {file.name: file for file in files}
     trees = {name: _tree(path) for name, path in paths.items() if path.suffix == ".py"}
     return hash_of(trees)
-
-
-def _parts_of(plan: Plan, c: Condition) -> list[tuple[str, str]]:
-    kinds = {"task": [c.task], "architecture": [c.architecture], "start": [c.start]}
-    kinds |= {"learner": [c.learner, *c.observers], "optimizer": [c.optimizer]}
-    kinds |= {"probe": c.probes, "intervention": c.interventions}
-    return [
-        (kind, plan.spec(kind, name)["kind"]) for kind, names in kinds.items() for name in names
-    ]
 
 
 def _tree(path: Path) -> str:

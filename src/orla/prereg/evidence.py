@@ -30,14 +30,11 @@ def read(
         registration: The registration.
         tables: Result -> its table.
         binding: What the study binds, as from `binding.bound`, or None.
-        assumed: Column -> value, for columns that a registration of version 1 does not name, such
-            as the task.
+        assumed: Column -> value, for columns that a registration of version 1 does not name.
 
     Raises:
         OrlaError: A result or column is missing, several rows fit, a label or unit is not that of
-            the columns, or a row's numbers disagree: an estimate outside its interval, an interval
-            that is not that of its standard error, a mean over pairs that is not that of their own
-            rows.
+            the columns, or a row's numbers disagree with one another or with those of its pairs.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
     agreement.check(registration)

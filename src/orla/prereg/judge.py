@@ -50,14 +50,13 @@ def verdicts(
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.bound`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance: what is simulated is
             shown in other words.
-        mixed: How the tables' provenance differs; then every verdict is untestable. Empty if it
-            does not.
+        mixed: How the tables' provenance differs; then every verdict is untestable.
         former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
         One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with the registration's
-        own words for the outcome; `lock_sha256` is that of the file as it was locked,
-        `judged_sha256` of the file as it was judged, and `registered_on` the lock's date.
+        own words for the outcome; `lock_sha256` and `judged_sha256` are of the file as it was
+        locked and as it was judged.
 
     Raises:
         OrlaError: As in `evidence.read`; a registration is not locked, or the study's

@@ -68,8 +68,7 @@ def against_gap(
 
     Args:
         registration: The registration.
-        sd: Standard deviation of a unit's gap, in the registration's unit of measurement: of a
-            pair's mean over its seeds, or of a seed's.
+        sd: Standard deviation of a unit's gap, in the registration's unit of measurement.
         family: By how much alpha is divided.
         gaps: True gaps; if not given, those that the rule finds worth a row.
         failing: Pairs that fail a guard.
