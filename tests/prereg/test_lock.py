@@ -248,13 +248,6 @@ def test_only_registrations_of_the_folder_are_locked(locked, tmp_path):
         lock.write(locked.folder, [stranger])
 
 
-def test_the_digest_is_of_the_lock_itself(locked, tmp_path):
-    expected = hashlib.sha256((locked.folder / "LOCK").read_bytes()).hexdigest()
-    assert lock.digest(locked.folder) == expected
-    with pytest.raises(OrlaError, match="missing; lock the registrations"):
-        lock.digest(tmp_path)
-
-
 def test_a_folder_without_a_lock_is_refused_with_the_command_that_makes_one(locked, tmp_path):
     lock.require([locked.folder])
     lock.require([])

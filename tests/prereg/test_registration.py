@@ -118,17 +118,19 @@ def test_yaml_that_could_mean_something_else_is_refused(tmp_path, text, words):
         reader.read(tmp_path / "x.yaml")
 
 
-NEAREST = '"gaps" has no column "{}"; the nearest is "{}"'
+def column(role, wrong, near):
+    words = f'result "gaps" has no column "{wrong}"; the nearest is "{near}"'
+    return ["criteria", 0, "columns", role], wrong, words
 
 
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (["criteria", 0, "columns", "low"], "lo_pp", NEAREST.format("lo_pp", "low_pp")),
-        (["criteria", 0, "columns", "diverged"], "diverged", NEAREST.format("diverged", "n_diverged")),
-        (["criteria", 0, "columns", "unreliable"], "unreliabl", NEAREST.format("unreliabl", "unreliable")),
-        (["criteria", 0, "columns", "n"], "n_seed", NEAREST.format("n_seed", "n_seeds")),
-        (["criteria", 0, "where"], {"optimiser": "x"}, NEAREST.format("optimiser", "optimizer")),
+        column("low", "lo_pp", "low_pp"),
+        column("diverged", "diverged", "n_diverged"),
+        column("unreliable", "unreliabl", "unreliable"),
+        column("n", "n_seed", "n_seeds"),
+        (["criteria", 0, "where"], {"optimiser": "x"}, 'the nearest is "optimizer"'),
         (["manipulation_checks", 1, "where"], {"edg": 1}, 'no column "edg"; the nearest is "edge"'),
         (["manipulation_checks", 0, "column"], "low_percnt", 'the nearest is "low_percent"'),
         (["criteria", 0, "result"], "gap", 'there is no result "gap"; the nearest is "gaps"'),

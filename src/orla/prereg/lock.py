@@ -144,18 +144,6 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     return verified
 
 
-def digest(folder: str | Path) -> str:
-    """SHA-256 of LOCK itself, for a result's provenance.
-
-    Raises:
-        OrlaError: There is no LOCK.
-    """
-    path = Path(folder) / LOCK
-    if not path.is_file():
-        raise OrlaError(f"{path}: missing; lock the registrations with: python -m orla prereg lock")
-    return sha256(path)
-
-
 def _text(path: Path) -> str:
     """The text of LOCK; "" where there is none."""
     if not os.path.lexists(path):
