@@ -367,15 +367,6 @@ def test_an_untestable_member_still_counts_in_the_family(write):
     assert found[1].p_holm == pytest.approx(2 * found[1].p)
 
 
-def test_a_falsified_claim_is_corrected_too(write):
-    known = family(write, *[2.25] * 15)
-    bindings = dict.fromkeys((each.name for each in known), BINDS)
-    shifted = tables(gaps(0.75))
-    alone = judge(known[:2], shifted, bindings)[1]
-    together = judge(known, shifted, bindings)[1]
-    assert (alone.outcome, together.outcome) == ("falsified", "inconclusive")
-
-
 DAY = datetime.date(2026, 11, 22)
 
 

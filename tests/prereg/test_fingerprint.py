@@ -176,17 +176,12 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
     ("study", "words"),
     [
         ({"record_sha256": "c" * 64}, "the config that its conditions depend on is not the one"),
-        ({"parts": PARTS | {"guards": "3" * 16}}, "guards does not behave as registered (333"),
-        (
-            {"parts": {"judge": "2" * 16}},
-            "guards does not behave as registered (none",
-        ),
+        ({"parts": {"judge": "2" * 16}}, "guards does not behave as registered (none"),
         ({"parts": PARTS | {"loop": "3" * 16}}, "loop does not behave as registered (333"),
-        ({"uncommitted": True}, "its results were made by uncommitted code"),
         ({"refused": "tried at 1 learning rates"}, "tried at 1 learning rates"),
     ],
 )
-def test_another_record_behaviour_or_uncommitted_code_is_untestable_by_name(judged, study, words):
+def test_another_record_or_behaviour_is_untestable_by_name(judged, study, words):
     assert judged().outcome == judged(syntax_sha256="c" * 64).outcome == "supported"
     verdict = judged(**study)
     assert verdict.outcome == "untestable" and words in verdict.reason
