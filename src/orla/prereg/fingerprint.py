@@ -122,7 +122,7 @@ def parts(
     for peer in peers_read(plan, conditions, registration):
         found[f"River's {peer}"] = partial(trials.peer, peer)
     return found | {
-        "guards": partial(trials.guards_met),
+        "guards": partial(rehearsal.guards_met),
         "judge": partial(rehearsal.judged, registration),
     }
 

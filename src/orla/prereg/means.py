@@ -6,17 +6,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import rows
-from orla.prereg.registration import (
-    COUNTS,
-    FROZEN,
-    PAIR,
-    QUANTITY_PAIRS,
-    RESULT,
-    SEED,
-    WITHOUT_FAILING,
-    Reading,
-    Registration,
-)
+from orla.prereg.registration import COUNTS, QUANTITY_PAIRS, RESULT, SEED, SOUND, Registration
 from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, show
 from orla.prereg.rules.base import Estimate
 from orla.results.scales import PP, SCALES
@@ -26,6 +16,7 @@ LEAST_RECOVERY = 20.0
 """Recovery in %, over the better of the frozen network and the best constant, that the lower 95 %
 end of each learner of `must_recover` must reach."""
 
+_FROZEN = "frozen"
 _ROLES = ("estimate", "standard_error", "dof", "low", "high")
 _VAGUE = (
     "recovery has no meaning, because the frozen network is about as good as the reference, or "
@@ -52,18 +43,17 @@ def read(registration: Registration, row: Row, tables: Tables, obstacles: list[s
         what = registration.quantity or reading.columns["estimate"]
         obstacles.append(f"{what} has no finite t interval")
     elif not obstacles:
-        _check_numbers(registration, reading, estimate, n or 0, pairs)
+        _check_numbers(registration, estimate, n or 0, pairs)
     if obstacles:
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
-    others = _others(registration, reading, row, n or 0, pairs)
-    left_out = {} if pairs is None else _left_out(registration, reading, pairs)
+    others = _others(registration, row, n or 0, pairs)
+    left_out = {} if pairs is None else _left_out(registration, pairs)
     return Evidence(reading, estimate, n or 0, others, left_out, notes=_notes(registration, row))
 
 
-def _left_out(
-    registration: Registration, reading: Reading, pairs: pd.DataFrame
-) -> dict[str, Estimate]:
+def _left_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
     """The estimate without each pair in turn, where there are three."""
+    [reading] = registration.readings
     values = pairs.set_index("pair")[reading.columns["estimate"]].astype(float)
     values = values[np.isfinite(values)]
     if len(values) < 3:
@@ -158,7 +148,7 @@ def _seeds(registration: Registration, row: Row, place: str) -> list[str]:
 def _pairs(registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
     problems, scale = [], SCALES[registration.scale]
-    column = scale.count.format(PAIR)
+    column = registration.readings[0].columns["n"]
     if n is None:
         problems.append(f"{column} is {row[column]}, no count")
     if len(pairs) != registration.pairs:
@@ -182,13 +172,10 @@ def _pairs(registration: Registration, row: Row, pairs: pd.DataFrame, n: int | N
 
 
 def _check_numbers(
-    registration: Registration,
-    reading: Reading,
-    estimate: Estimate,
-    n: int,
-    pairs: pd.DataFrame | None,
+    registration: Registration, estimate: Estimate, n: int, pairs: pd.DataFrame | None
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
+    [reading] = registration.readings
     place = f"registration {registration.name}: {reading.result}"
     what = registration.quantity or reading.columns["estimate"]
     if not estimate.low <= estimate.mean <= estimate.high:
@@ -219,21 +206,22 @@ def _check_numbers(
 
 
 def _others(
-    registration: Registration, reading: Reading, row: Row, n: int, pairs: pd.DataFrame | None
+    registration: Registration, row: Row, n: int, pairs: pd.DataFrame | None
 ) -> dict[str, Estimate]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
+    [reading] = registration.readings
     units = dict.fromkeys(reading.ways, n)
     if registration.quantity:
-        units[WITHOUT_FAILING] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
+        units[SOUND] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
     elif pairs is None:
-        units[FROZEN] = registration.seeds
+        units[_FROZEN] = registration.seeds
     else:
         of_pairs = {way: pairs.get(formed.columns[0]) for way, formed in reading.ways.items()}
-        of_pairs[WITHOUT_FAILING] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
+        of_pairs[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
         units = {way: int(np.isfinite(gaps).sum()) for way, gaps in of_pairs.items()}
-    skipped = {WITHOUT_FAILING: not _failing(registration, row)}
+    skipped = {SOUND: not _failing(registration, row)}
     if not registration.quantity:
-        skipped[FROZEN] = not row["n_diverged"]
+        skipped[_FROZEN] = not row["n_diverged"]
     others: dict[str, Estimate] = {}
     for way, formed in reading.ways.items():
         mean, low, high = map(row.number, formed.columns)

@@ -21,8 +21,8 @@ RESULT = {PAIR: "over_pairs", SEED: "estimates"}
 QUANTITIES, QUANTITY_PAIRS = "quantities", "quantity_pairs"
 """The result of a registration about a quantity, and that with its value on each pair."""
 
-FROZEN, WITHOUT_FAILING = "frozen", "without_failing"
-OTHERS = {WITHOUT_FAILING: "without the pairs that fail a guard"} | dict.fromkeys(
+SOUND = "without_failing"
+OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
     ("runner_up_lowest", "runner_up_highest"), "with one condition at the runner-up of its rates"
 )
 """Other ways to form a quantity, in words."""
@@ -47,9 +47,8 @@ class Way(NamedTuple):
 class Reading:
     """One row of one result, and the rule that its estimate is judged by.
 
-    `columns` holds what is read by its role: estimate, low, high, n, and further ones. `scale` is
-    the estimate's unit of measurement, `interval` what its interval is of, `ways` by its name each
-    other way in which the estimate is formed.
+    `columns` holds what is read by its role: estimate, low, high, n, and further ones. `interval`
+    says what its interval is of, `ways` by its name each other way to form the estimate.
     """
 
     result: str
@@ -90,8 +89,7 @@ class Registration:
     Attributes:
         name, folder: its file's name without the suffix, and the folder that the file lies in.
         criteria: what is judged in version 1.
-        rule, scale: of later versions the claim about the mean gap or the quantity, and its unit
-            of measurement.
+        rule, scale: of later versions the claim, and its unit of measurement.
         seen: what had been seen when it was written, in words.
         conditions: key -> value or values, of the rows that it is about.
         seeds: networks a pair, those that diverged included; of version 1, units.
@@ -190,12 +188,13 @@ class Registration:
         ways = {
             way: Way(OTHERS.get(way, f"with {words}"), columns[way])
             for way, words in WAYS.items()
-            if way and not (way == WITHOUT_FAILING and unit == SEED)
+            if way and not (way == SOUND and unit == SEED)
         }
         roles = dict(zip(("estimate", *_ENDS), columns[""], strict=True))
         roles |= {name: scale.column(name) for name in ("standard_error", "dof")}
+        roles["n"] = scale.count.format(unit)
         where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
-        return self._reading(RESULT[unit], where, roles | {"n": scale.count.format(unit)}, ways)
+        return self._reading(RESULT[unit], where, roles, ways)
 
     def _reading(self, result: str, where: Any, columns: Any, ways: Any) -> Reading:
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
@@ -217,10 +216,10 @@ class Registration:
 
 
 def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
-    """Refuse a registration that names a result or a column that is not in `columns`, by result.
+    """Refuse (OrlaError) a registration that names a result or column that is not among `columns`.
 
-    Raises:
-        OrlaError: Naming the registration, what it names, and the nearest that exists.
+    Args:
+        columns: Result -> its columns.
     """
     place = f"registration {registration.name}"
     for result, names in registration.reads:
@@ -237,12 +236,9 @@ def check_columns(registration: Registration, columns: Mapping[str, Collection[s
 def check_primary(
     place: str, registrations: Iterable[Registration], studies: Iterable[str] | None = None
 ) -> None:
-    """Refuse a study (of `studies`, or any) whose registrations have not exactly one primary.
+    """Refuse (OrlaError) a study, of `studies` or any, without exactly one primary registration.
 
-    Those of version 1 have no say; `place` says in an error where all are from.
-
-    Raises:
-        OrlaError: Naming the study and the registrations.
+    Those of version 1 have no say; `place` says in the error where all are from.
     """
     tested = [each for each in registrations if each.tested]
     named = {study for each in tested for study in each.studies}

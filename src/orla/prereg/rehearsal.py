@@ -1,4 +1,4 @@
-"""A trial of the judge: verdicts on made-up rows around every bound of a registration."""
+"""Trials of guards and judge: verdicts on made-up rows around every bound of a registration."""
 
 from __future__ import annotations
 
@@ -13,8 +13,20 @@ from scipy import stats
 from orla.prereg import judge
 from orla.prereg.registration import QUANTITY_PAIRS, RESULT, SEED, Registration
 from orla.prereg.rows import LEARNERS
+from orla.results import guards
 from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
+
+
+def guards_met() -> list[int]:
+    """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
+    grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
+    found = [
+        len(guards.reasons([guards.Tried("x", updates, rates, 0.1, edge)], error, 1.0).split(": "))
+        for updates, rates, edge, error in grid
+    ]
+    denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
+    return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
 
 
 def judged(registration: Registration) -> Any:

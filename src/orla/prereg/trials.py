@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from orla.engine.network import network_of
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.prereg.registration import PAIR, QUANTITIES, QUANTITY_PAIRS, RESULT, SEED
-from orla.results import base, frames, guards
+from orla.results import base, frames
 from orla.results.grids import NEEDED
 from orla.study import scores
 from orla.study.batches import initial_parameters, moments
@@ -64,13 +63,12 @@ def _stream(steps: int, phase: float = 0.0) -> Stream:
 
 
 def _episode(phase: float = 0.0) -> Episode:
-    steps = 6 * _WINDOW
     return Episode(
-        adapt=_stream(steps, phase + 1),
+        adapt=_stream(6 * _WINDOW, phase + 1),
         heldout=_stream(2 * _WINDOW, phase + 2),
         selection_cut=4 * _WINDOW,
         n_out=_OUTPUTS,
-        pretraining=_stream(steps, phase),
+        pretraining=_stream(6 * _WINDOW, phase),
         reference=_stream(2 * _WINDOW, phase + 3),
         window=_WINDOW,
     )
@@ -80,6 +78,16 @@ def _made(network: Mapping[str, Any]) -> Architecture:
     return network_of(network, _INPUTS, _OUTPUTS)
 
 
+def _fresh(architecture: Architecture) -> dict[str, torch.Tensor]:
+    """Fresh parameters of some networks."""
+    return initial_parameters(architecture, range(_SEEDS), torch.float64)
+
+
+def _moments(steps: int) -> Any:
+    """A short stream, for each of these networks."""
+    return moments(_stream(steps), np.arange(_SEEDS), torch.float64)
+
+
 def _plain(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
     return {name: p.detach().cpu().numpy() for name, p in params.items()}
 
@@ -87,9 +95,8 @@ def _plain(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
 def outputs(network: Mapping[str, Any]) -> Any:
     """Fresh parameters of a network, and its outputs on a short stream."""
     architecture = _made(network)
-    params = initial_parameters(architecture, range(_SEEDS), torch.float64)
-    stream = moments(_stream(_WINDOW), np.arange(_SEEDS), torch.float64)
-    return _plain(params), outputs_of(architecture, params, None, stream).numpy()
+    params = _fresh(architecture)
+    return _plain(params), outputs_of(architecture, params, None, _moments(_WINDOW)).numpy()
 
 
 def started(start: Any, network: Mapping[str, Any]) -> Any:
@@ -106,9 +113,8 @@ def pretrained(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     steps = 2 * max(200, few.window) + 50
     share = {"validation_fraction": max(few.validation_fraction, 0.3)}
     loss = catalogue.make("loss", _episode().loss)
-    params, curve = pretrain(
-        _made(network), _stream(steps), range(_SEEDS), replace(few, **share), loss
-    )
+    few = replace(few, **share)
+    params, curve = pretrain(_made(network), _stream(steps), range(_SEEDS), few, loss)
     return _plain(params), curve
 
 
@@ -119,10 +125,8 @@ def adapted(job: Mapping[str, Any]) -> Any:
     loop = loop_of({**job, "optimizer": SGD.part.name}, _INPUTS, _OUTPUTS, loss)
     stride = loop.learner.stride
     steps = stride * (_UPDATES if stride < _WINDOW else 2)
-    params = initial_parameters(loop.learner.architecture, range(_SEEDS), torch.float64)
-    stream = moments(_stream(steps), np.arange(_SEEDS), torch.float64)
     rates = torch.full((_SEEDS,), 0.03 / stride, dtype=torch.float64)
-    run = loop.run(loop.start(params), rates, stream)
+    run = loop.run(loop.start(_fresh(loop.learner.architecture)), rates, _moments(steps))
     return _plain(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
 
 
@@ -145,24 +149,17 @@ def optimized(spec: Any) -> Any:
 
 def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """The tables of two learners on one pair: adapted, the grid grown, rates chosen, scored."""
-    tables, traces = [], []
+    plain = {"optimizer": SGD.part.name, "interventions": [], "probes": [], "observers": {}}
+    sweeps = []
     for name, spec in learners.items():
-        plain = {"optimizer": SGD.part.name, "interventions": [], "probes": [], "observers": {}}
         if isinstance(spec, Mapping):  # windows that fit the small stream
             spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
         small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
-        episode = _episode()
-        networks = initial_parameters(_made(small["network"]), range(_SEEDS), torch.float64)
-        swept = sweep(
-            run_of(small, episode, networks, most=12),
-            learning_rates=[0.1, 0.3],
-            growth=1,
-            stable_windows=min(job["stable_windows"], 2),
-        )
-        tables.append(swept.table)
-        traces.append(swept.traces)
-    return frames.frames(tables, traces)
+        run = run_of(small, _episode(), _fresh(_made(small["network"])), most=12)
+        windows = min(job["stable_windows"], 2)
+        sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
+    return frames.frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 
 def chosen(models: Mapping[str, pd.DataFrame]) -> Any:
@@ -171,9 +168,7 @@ def chosen(models: Mapping[str, pd.DataFrame]) -> Any:
 
 
 def statistics(
-    models: Mapping[str, pd.DataFrame],
-    learners: list[str],
-    statistics: Mapping[str, Any],
+    models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every result that is judged, of two pairs that differ by made-up factors.
 
@@ -209,17 +204,6 @@ def columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) 
     ]
 
 
-def guards_met() -> list[int]:
-    """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
-    grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
-    found = [
-        len(guards.reasons([guards.Tried("x", updates, rates, 0.1, edge)], error, 1.0).split(": "))
-        for updates, rates, edge, error in grid
-    ]
-    denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
-    return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
-
-
 def peer(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
@@ -228,8 +212,7 @@ def peer(name: str) -> np.ndarray:
 
 
 def episodes(task: Mapping[str, Any]) -> Any:
-    """Parts of a task's episodes, and its loss; of recordings, of short simulated sessions; of
-    River's streams, of their first rows."""
+    """A task's episodes: of recordings, of short simulated sessions; of River's, of first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:
         pair, known = next(iter(part.pairs.items()))
