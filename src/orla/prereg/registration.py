@@ -20,7 +20,6 @@ RESULT = {PAIR: "over_pairs", SEED: "estimates"}
 
 QUANTITIES, QUANTITY_PAIRS = "quantities", "quantity_pairs"
 """The result of a registration about a quantity, and that with its value on each pair."""
-
 SOUND = "without_failing"
 OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
     ("runner_up_lowest", "runner_up_highest"), "with one condition at the runner-up of its rates"
