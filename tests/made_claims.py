@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from orla.prereg import judge
+from orla.prereg.registration import OTHERS
 
 BINDS = {
     "record_sha256": "a" * 64,
@@ -153,6 +154,29 @@ def gaps(mean, sd=2.0, n=12):
     """Gaps of n pairs with exactly this mean and standard deviation, in pp."""
     drawn = stats.norm.ppf((np.arange(n) + 0.5) / n)
     return mean + sd * (drawn - drawn.mean()) / drawn.std(ddof=1)
+
+
+def quantity_row(mean, sd=0.1, n=5, unit="seed", alpha=0.05, **changes):
+    """A row of quantities over n units."""
+    error = sd / np.sqrt(n)
+    row = {"quantity": "turn", "scale": "", "unit": unit, "alpha": alpha, "guards": ""}
+    row |= {"value": mean, "standard_error": error, "dof": n - 1}
+    for name, tail in (("t90", alpha), ("t95", 0.025)):
+        half = stats.t.ppf(1 - tail, n - 1) * error
+        row |= {f"{name}_low": mean - half, f"{name}_high": mean + half}
+    row |= {"n_pairs": 1 if unit == "seed" else n, "n_seeds": n if unit == "seed" else 3}
+    row |= dict.fromkeys(("n_diverged", "n_failing", "n_without_meaning"), 0)
+    formed = (f"{name}_{way}" for way in OTHERS for name in ("value", "t90_low", "t90_high"))
+    return row | dict.fromkeys(formed, np.nan) | changes
+
+
+def quantity_pairs(row, values=None):
+    """The table of pairs of a row over pairs: with its mean and standard error, or these values."""
+    n = row["dof"] + 1
+    spread = row["standard_error"] * np.sqrt(n)
+    values = gaps(row["value"], spread, n) if values is None else values
+    names = [f"pair-{i}" for i in range(len(values))]
+    return pd.DataFrame({"quantity": row["quantity"], "pair": names, "value": values})
 
 
 def verdicts(registrations, tables, bindings=None):

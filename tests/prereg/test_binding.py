@@ -7,7 +7,7 @@ import yaml
 from made_claims import BINDS, document, seed_document
 
 from orla.errors import OrlaError
-from orla.prereg import binding, reader
+from orla.prereg import asked, binding, reader
 from orla.study.config import checked, settled
 
 CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
@@ -53,6 +53,7 @@ def changed(config, *path, value):
         (("networks", "rnn", "hidden"), 32),
         (("grids", "adam", "step"), [0.0001, 0.0003]),
         (("grid_growth",), 2),
+        (("stable_windows",), 3),
         (("pretraining", "window"), 7),
         (("comparisons", "per_step", "minus"), ["tbptt-200-200", "immediate"]),
         (("statistics", "alpha"), 0.01),
@@ -86,6 +87,12 @@ def test_what_they_do_not_depend_on_is_not(config, known, path, value):
     assert bound(config, known) == bound(changed(config, *path, value=value), known)
 
 
+def test_a_grid_of_one_rate_is_refused(config, known):
+    grids = {"step": [1e-3], "window": [1e-3]}
+    refused = bound(changed(config, "grids", "adam", value=grids), known)["refused"]
+    assert "tried at 1 learning rates; give grids of at least 3" in refused
+
+
 def test_only_registrations_for_the_study_are_bound(config, known, write):
     plan = checked(settled(config))
     other = reader.read(write(document(studies=["odoherty"]), "other"))
@@ -105,16 +112,16 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
     plan = checked(settled(config))
-    binding.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
+    asked.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
     known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
-        binding.check_answered(plan, known)
+        asked.check_answered(plan, known)
 
 
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
     plan = checked(settled(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
-    binding.check_answered(plan, reader.read(write(given)))
+    asked.check_answered(plan, reader.read(write(given)))
 
 
 def test_binds_are_written_over_older_ones(write):
@@ -172,8 +179,8 @@ def asking(config):
 
 def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
     plan = checked(settled(asking))
-    binding.check_answered(plan, about)
-    paths = binding.sweeps(plan, about)
+    asked.check_answered(plan, about)
+    paths = asked.sweeps(plan, about)
     assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
     before = bound(asking, about)
     for path, value in (
@@ -212,8 +219,8 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
     quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
     config = asking | {"quantities": quantities, "conditions": blocks}
     plan = checked(settled(config))
-    binding.check_answered(plan, known)
-    paths = binding.sweeps(plan, known)
+    asked.check_answered(plan, known)
+    paths = asked.sweeps(plan, known)
     assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
     assert len(paths) == (36 if kind == "quantity" else 12)
     of_seeds = QUANTITY | {"unit": "seed", "at": QUANTITY["at"] | {"pair": "pair-3"}}
@@ -231,7 +238,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
     ):
         with pytest.raises(OrlaError, match=words):
-            binding.check_answered(checked(settled(changed(config, *path, value=value))), known)
+            asked.check_answered(checked(settled(changed(config, *path, value=value))), known)
 
 
 @pytest.mark.parametrize(
@@ -244,4 +251,4 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
 )
 def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
     with pytest.raises(OrlaError, match=words):
-        binding.check_answered(checked(settled(changed(asking, *path, value=value))), about)
+        asked.check_answered(checked(settled(changed(asking, *path, value=value))), about)

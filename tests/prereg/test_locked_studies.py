@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_claims import estimate, gaps, tables, verdicts
-from scipy import stats
+from made_claims import estimate, gaps, quantity_pairs, quantity_row, tables, verdicts
 
-from orla.prereg import binding, lock, reader
-from orla.prereg.registration import OTHERS, QUANTITIES, QUANTITY_PAIRS, check_columns
+from orla.prereg import asked, binding, lock, reader
+from orla.prereg.registration import QUANTITIES, QUANTITY_PAIRS, check_columns
+from orla.prereg.rows import LEARNERS
 from orla.results import base
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +42,8 @@ def test_all_are_locked_as_they_are(study):
 @pytest.mark.parametrize(("study", "known"), ALL)
 def test_each_is_about_what_the_study_runs(plans, study, known):
     plan = plans[study]
-    binding.check_answered(plan, known)
-    sweeps = binding.sweeps(plan, known)
+    asked.check_answered(plan, known)
+    sweeps = asked.sweeps(plan, known)
     assert known.binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
     assert known.binds.get("sweeps", []) == sweeps
     check_columns(known, base.columns())
@@ -63,56 +63,26 @@ def test_every_quantity_is_registered_or_checks_one_or_is_to_be(plans, study):
     assert set(named) == read | checked | later
 
 
-def row(known, value, scatter, **changes):
-    n = known.pairs if known.unit == "pair" else known.seeds
-    error = scatter / np.sqrt(n)
-    half, wide = (stats.t.ppf(1 - a, n - 1) * error for a in (known.alpha, 0.025))
-    return {
-        "quantity": known.quantity,
-        "scale": known.scale,
-        "unit": known.unit,
-        "alpha": known.alpha,
-        "value": value,
-        "standard_error": error,
-        "dof": n - 1,
-        "t90_low": value - half,
-        "t90_high": value + half,
-        "t95_low": value - wide,
-        "t95_high": value + wide,
-        "n_pairs": known.pairs,
-        "n_seeds": known.seeds,
-        "n_diverged": 0,
-        "n_failing": 0,
-        "n_without_meaning": 0,
-        "guards": "",
-        **{f"{name}_{way}": np.nan for way in OTHERS for name in ("value", "t90_low", "t90_high")},
-    } | changes
-
-
-def by_pair(known, value, scatter):
-    """The quantity on each pair, with this mean and scatter."""
-    spread = np.linspace(-1, 1, known.pairs) if known.pairs > 1 else np.zeros(1)
-    values = value + scatter * spread / (spread.std(ddof=1) if known.pairs > 1 else 1)
-    names = [f"pair-{i}" for i in range(known.pairs)]
-    return pd.DataFrame({"quantity": known.quantity, "pair": names, "value": values})
-
-
 def judged(known, value, scatter, moved=60.0, seeds=None, diverged=0):
     """The verdict on a mean over units; quantities that it checks lie at `moved`."""
-    seeds = seeds or known.seeds
+    seeds, by_pairs = seeds or known.seeds, known.unit == "pair"
     binds = {k: v for k, v in known.binds.items() if k != "sweeps"}
     if known.quantity:
-        rows = [row(known, value, scatter, n_seeds=seeds, n_diverged=diverged)]
-        rows += [row(known, moved, 1.0, quantity=c.where["quantity"][0]) for c in known.checks]
-        found = {QUANTITIES: pd.DataFrame(rows), QUANTITY_PAIRS: by_pair(known, value, scatter)}
+        n, shared = known.pairs if by_pairs else known.seeds, {"scale": known.scale}
+        shared |= {"n_pairs": known.pairs, "n_seeds": known.seeds}
+
+        def row(mean, sd, **changes):
+            return quantity_row(mean, sd, n, known.unit, known.alpha, **shared | changes)
+
+        own = {"quantity": known.quantity, "n_seeds": seeds, "n_diverged": diverged}
+        rows = [row(value, scatter, **own)]
+        rows += [row(moved, 1.0, quantity=c.where["quantity"][0]) for c in known.checks]
+        found = {QUANTITIES: pd.DataFrame(rows), QUANTITY_PAIRS: quantity_pairs(rows[0])}
     else:
-        full, immediate = known.minus
-        learners = {"learner_full": full, "learner_immediate": immediate}
-        key = known.readings[0].where | learners
+        key = known.readings[0].where | dict(zip(LEARNERS, known.minus, strict=True))
         size = 150 if known.scale == "variance" else 1  # made-up tables have both scales
-        n = known.pairs if known.unit == "pair" else seeds - diverged
-        values = gaps(size * value, size * scatter, n)
-        if known.unit == "pair":
+        values = gaps(size * value, size * scatter, known.pairs if by_pairs else seeds - diverged)
+        if by_pairs:
             found = tables(values, seeds, diverged, **key)
         else:
             found = {"estimates": pd.DataFrame([estimate(values, seeds, diverged, **key)])}

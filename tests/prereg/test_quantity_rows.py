@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_claims import BINDS, document, gaps, tables
+from made_claims import quantity_pairs as by_pair
+from made_claims import quantity_row as row
 from made_claims import verdicts as judge
 from scipy import stats
 
@@ -23,28 +25,6 @@ def about(unit="seed", **changes):
     given["sample"] = {"seeds": 5 if unit == "seed" else 3} | pairs
     given["exclusions"] = {"max_diverged": 0} | ({"max_failing": 2} if pairs else {})
     return given | changes
-
-
-def row(mean, sd=0.1, n=5, unit="seed", alpha=0.05, **changes):
-    error = sd / np.sqrt(n)
-    half = stats.t.ppf(1 - alpha, n - 1) * error
-    values = {"value": mean, "standard_error": error, "dof": n - 1}
-    values |= {"t90_low": mean - half, "t90_high": mean + half}
-    counts = {"n_pairs": 1 if unit == "seed" else n, "n_seeds": n if unit == "seed" else 3}
-    counts |= {"n_diverged": 0, "n_failing": 0, "n_without_meaning": 0}
-    counts |= {"guards": "", "alpha": alpha}
-    names = [f"{name}_{way}" for way in OTHERS for name in ("value", "t90_low", "t90_high")]
-    given = {"quantity": "turn", "scale": "", "unit": unit} | values | counts
-    return given | dict.fromkeys(names, np.nan) | changes
-
-
-def by_pair(row, values=None):
-    """The table of pairs of a row over pairs: with its mean and standard error, or these values."""
-    n = row["dof"] + 1
-    spread = row["standard_error"] * np.sqrt(n)
-    values = gaps(row["value"], spread, n) if values is None else values
-    names = [f"pair-{i}" for i in range(len(values))]
-    return pd.DataFrame({"quantity": row["quantity"], "pair": names, "value": values})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Reading registrations of version 2, and the mistakes that are named."""
+"""Reading registrations of version 3, and the mistakes that are named; what may not be locked."""
 
 import pytest
 from made_claims import document, seed_document
@@ -102,14 +102,6 @@ def test_a_wide_margin_needs_a_reason(write):
     agreement.check_lockable(reader.read(write(document(**wide, margin_reason="It is."))))
     agreement.check_lockable(reader.read(write(document(claim={"equivalent_within": 5}))))
     agreement.check_lockable(reader.read(write(document(claim={"more_than": 40}))))
-
-
-def test_nothing_is_locked_that_binds_nothing(write):
-    given = document()
-    del given["binds"]
-    with pytest.raises(OrlaError, match="binds neither config nor behaviour; run: python -m"):
-        agreement.check_lockable(reader.read(write(given)))
-    agreement.check_lockable(reader.read(write(document(), "bound")))
 
 
 @pytest.mark.parametrize(

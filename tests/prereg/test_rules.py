@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from made_claims import document, gaps, tables, verdicts
 from scipy import stats
-from tost import power_from_error, tost_power
+from statsmodels.stats.weightstats import ttost_paired
+from tost import tost_power
 
 from orla.prereg import power, reader
 from orla.prereg.judge import holm
 from orla.prereg.region import Region
 from orla.prereg.rules import base
 from orla.prereg.rules.base import Estimate, rules
-from orla.statistics.equivalence import tost_paired
+from orla.statistics.equivalence import p_above
 
 WITHIN, MORE, LESS = (
     rules()[name](value)
@@ -28,7 +29,9 @@ def estimate(values):
 @pytest.mark.parametrize("mean", [-12.0, -3.0, 0.0, 2.0, 9.0, 11.0])
 def test_the_p_values_are_those_of_other_programs(mean):
     values = np.random.default_rng(5).normal(mean, 4, 12)
-    assert WITHIN.p_values(estimate(values))[0] == pytest.approx(tost_paired(values, -3, 3).p)
+    assert WITHIN.p_values(estimate(values))[0] == pytest.approx(
+        ttost_paired(values, values * 0, -3, 3)[0]
+    )
     for rule, sides in ((MORE, ("greater", "less")), (LESS, ("less", "greater"))):
         assert rule.p_values(estimate(values)) == pytest.approx(
             [stats.ttest_1samp(values, rule.value, alternative=side).pvalue for side in sides]
@@ -91,14 +94,6 @@ def test_exact_paired_power_of_the_pass_manual(n, expected):
 
 
 @pytest.mark.parametrize(
-    ("n", "expected"), [(8, 0.28871), (15, 0.69339), (30, 0.94326), (50, 0.99458)]
-)
-def test_exact_two_sample_power_of_the_pass_manual(n, expected):
-    error, dof = 18 * np.sqrt(2 / n), 2 * n - 2
-    assert power_from_error(-4, error, dof, 19.2) == pytest.approx(expected, abs=5e-6)
-
-
-@pytest.mark.parametrize(
     ("rule", "gap"),
     [(WITHIN, 4.5), (WITHIN, -4.5), (WITHIN, 0.0), (MORE, 12.0), (MORE, 8.5), (LESS, -1.5)],
 )
@@ -132,10 +127,10 @@ def test_a_new_kind_of_claim_is_one_class(write, monkeypatch):
         def tests(self, mean, error, dof):
             low, high = self.value
             above, below = (
-                base.p_above(mean - low, error, dof),
-                base.p_above(high - mean, error, dof),
+                p_above(mean - low, error, dof),
+                p_above(high - mean, error, dof),
             )
-            outside = base.p_above(max(low - mean, mean - high), error, dof)
+            outside = p_above(max(low - mean, mean - high), error, dof)
             return max(above, below), outside
 
         def shown(self, gap, sd, n, alpha):

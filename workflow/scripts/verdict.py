@@ -4,6 +4,7 @@ from pathlib import Path
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.files import sha256
 from orla.jobs import job
 from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect, merge
@@ -16,11 +17,11 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     folders = [Path(path).parent for path in snakemake.input.locks]
     # A registration that differs from its lock is refused.
     locks = {name: locked for folder in folders for name, locked in lock.verify(folder).items()}
-    registered = {folder: reader.read_all(folder) for folder in folders}
+    registered = [each for folder in folders for each in reader.read_all(folder)]
     tables = {path: read_table(path) for path in snakemake.input.tables}
     by_name = {Path(path).stem: table for path, table in tables.items()}
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
-    digests = " ".join(map(lock.digest, folders))
+    digests = " ".join(map(sha256, snakemake.input.locks))
     for path, source in given.items():
         if not source.get("inputs"):
             raise OrlaError(f"{path}: names no file that it was made from; make it by the workflow")
@@ -35,12 +36,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
         source = merge.merged(given, allow_mixed=True)
-    tested = [
-        each
-        for several in registered.values()
-        for each in several
-        if each.tested and params.study in each.studies
-    ]
+    tested = [each for each in registered if each.tested and params.study in each.studies]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
     plan = checked(snakemake.config)
     catalogue.use_plugins(plan.config.get("plugins", []))
@@ -55,7 +51,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))
     verdicts = judge.verdicts(
-        [each for several in registered.values() for each in several],
+        registered,
         by_name,
         locks,
         params.assumed,

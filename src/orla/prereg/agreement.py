@@ -1,12 +1,10 @@
 """What a registration must agree with: labels, units and natural ranges of the columns it reads."""
 
 import re
-from collections.abc import Iterable
 
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.prereg.region import Region
 from orla.prereg.registration import PAIR, RESULT, Registration
 
 ALPHA = 0.05
@@ -16,17 +14,15 @@ WIDE = {"pp": 5.0, "variance": 0.033}
 """Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
 
 # The interval of a rank correlation is of no mean.
-_OF_RANKS = {
-    "spearman": "95 % bootstrap interval (seeds resampled jointly, both means formed anew)"
+_OF_RANKS = "95 % bootstrap interval (seeds resampled jointly, both means formed anew)"
+_KINDS = {
+    r"(^|_)t90_": "90 % t interval",
+    r"(^|_)t95_": "95 % t interval",
+    r"(^|_)resampled_90_": "90 % bootstrap interval",
+    r"(^|_)resampled_": "95 % bootstrap interval",
+    r"(^|_)prediction_": "95 % prediction interval",
+    r"(^|_)mixed_": "95 % interval of a mixed model",
 }
-_KINDS = [
-    (r"(^|_)t90_", "90 % t interval"),
-    (r"(^|_)t95_", "95 % t interval"),
-    (r"(^|_)resampled_90_", "90 % bootstrap interval"),
-    (r"(^|_)resampled_", "95 % bootstrap interval"),
-    (r"(^|_)prediction_", "95 % prediction interval"),
-    (r"(^|_)mixed_", "95 % interval of a mixed model"),
-]
 _RANGES = [
     (r"_gap|gap_", -np.inf, np.inf),
     (r"^n_|^updates|ratio|norm|(^|_)error|^sd_|_sd_|delta_star|learning_rate", 0, np.inf),
@@ -38,12 +34,11 @@ _RANGES = [
 
 def label(result: str, column: str, estimate: str = "") -> str:
     """What the interval is of which `column` is an end, such as "90 % t interval over seeds"."""
-    if estimate in _OF_RANKS:
-        return _OF_RANKS[estimate]
-    kind = next((text for pattern, text in _KINDS if re.search(pattern, column)), None)
+    if estimate == "spearman":
+        return _OF_RANKS
     plain = "95 % t interval" if result in RESULT.values() else "95 % bootstrap interval"
-    over = "pairs" if result.endswith(RESULT[PAIR]) else "seeds"
-    return f"{kind or plain} over {over}"
+    kind = next((text for pattern, text in _KINDS.items() if re.search(pattern, column)), plain)
+    return f"{kind} over {'pairs' if result == RESULT[PAIR] else 'seeds'}"
 
 
 def natural_range(column: str) -> tuple[float, float]:
@@ -85,12 +80,11 @@ def check_lockable(registration: Registration) -> None:
     """
     check(registration)
     name = f"registration {registration.name}"
-    command = (
-        f"run: python -m orla prereg bind {registration.folder / registration.name}.yaml "
-        "--configfile ..."
-    )
     if registration.tested and not registration.binds:
-        raise OrlaError(f"{name}: binds neither config nor behaviour; {command}")
+        raise OrlaError(
+            f"{name}: binds neither config nor behaviour; run: python -m orla prereg bind "
+            f"{registration.folder / registration.name}.yaml --configfile ..."
+        )
     if registration.tested and registration.rule.margin and not registration.margin_reason:
         value, widest = registration.rule.value, WIDE.get(registration.scale, np.inf)
         if value > widest:
@@ -98,23 +92,17 @@ def check_lockable(registration: Registration) -> None:
                 f"{name}: a margin of {value:g} {registration.scale} is wider than {widest:g}; say "
                 'in "margin_reason" why it says something, or lower it'
             )
-    for what, column, region in _regions(registration):
-        if region is not None and _always(column, region):
+    asked = [
+        (f'manipulation check "{each.name}"', column, each.region)
+        for each in registration.checks
+        for column in each.ends
+    ]
+    asked += [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]
+    for what, column, region in asked:
+        low, high = natural_range(column)
+        inside = np.nextafter(low, np.inf), np.nextafter(high, -np.inf)
+        if region is not None and region.contains(*inside):
             raise OrlaError(
                 f"{name}: {what} is always true: {column} cannot be other than "
                 f"{region.describe()}; name a value that it could miss"
             )
-
-
-def _regions(registration: Registration) -> Iterable[tuple[str, str, Region | None]]:
-    for each in registration.checks:
-        for column in each.ends:
-            yield f'manipulation check "{each.name}"', column, each.region
-    for criterion in registration.criteria:
-        yield "a criterion", criterion.columns["estimate"], criterion.rule.region
-
-
-def _always(column: str, region: Region) -> bool:
-    """Whether a region holds the inside of a column's natural range."""
-    low, high = natural_range(column)
-    return region.contains(np.nextafter(low, np.inf), np.nextafter(high, -np.inf))

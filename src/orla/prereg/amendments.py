@@ -4,7 +4,6 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, sha256
@@ -38,7 +37,8 @@ class Amendment:
     @property
     def saw_something(self) -> bool:
         """Whether any result had been seen."""
-        return saw_something(self.results_seen)
+        seen = self.results_seen
+        return seen if isinstance(seen, bool) else any(each["seen"] != "none" for each in seen)
 
 
 def read(path: Path) -> list[Amendment]:
@@ -62,35 +62,28 @@ def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendm
             it, or is dated before that file was locked or after it was locked itself.
     """
     found: dict[str, list[Amendment]] = {}
-    earlier: set[str] = set()
-    for name, line in entries.items():
-        if name.startswith(f"{AMENDMENTS}/"):
-            path = folder / name
-            if sha256(path, MOST_TEXT) != line.sha256:
+    for number, (name, line) in enumerate(entries.items()):
+        path = folder / name
+        if not name.startswith(f"{AMENDMENTS}/"):
+            continue
+        if sha256(path, MOST_TEXT) != line.sha256:
+            raise OrlaError(
+                f"{path}: differs from its lock; undo the change, and write a further amendment"
+            )
+        for amendment in read(path):
+            amended = amendment.registration
+            if amended not in list(entries)[:number]:
                 raise OrlaError(
-                    f"{path}: differs from its lock; undo the change, and write a further amendment"
+                    f'{path}: amends "{amended}", which is not in {folder / "LOCK"} before it'
                 )
-            for amendment in read(path):
-                _check_place(path, amendment, entries, earlier, line)
-                found.setdefault(amendment.registration, []).append(amendment)
-        earlier.add(name)
+            locked = entries[amended].date
+            if not locked <= day(amendment.date, str(path)) <= line.date:
+                raise OrlaError(
+                    f"{path}: dated {amendment.date}, not between the days on which {amended} and "
+                    f"the amendment were locked ({locked} and {line.date})"
+                )
+            found.setdefault(amended, []).append(amendment)
     return found
-
-
-def _check_place(
-    path: Path, amendment: Amendment, entries: Mapping[str, Line], earlier: set[str], line: Line
-) -> None:
-    if amendment.registration not in earlier:
-        raise OrlaError(
-            f'{path}: amends "{amendment.registration}", which is not in '
-            f"{path.parents[1] / 'LOCK'} before it"
-        )
-    locked = entries[amendment.registration].date
-    if not locked <= day(amendment.date, str(path)) <= line.date:
-        raise OrlaError(
-            f"{path}: dated {amendment.date}, not between the days on which "
-            f"{amendment.registration} and the amendment were locked ({locked} and {line.date})"
-        )
 
 
 def former(folder: Path) -> dict[str, str]:
@@ -107,15 +100,7 @@ def seen_in_words(seen: Seen) -> str:
     if isinstance(seen, bool):
         return "results had been seen" if seen else "no result had been seen"
     return "; ".join(
-        f"{each['data']}: {each['seen']} seen by {each['by']} ({_line(each['statement'])})"
+        f"{each['data']}: {each['seen']} seen by {each['by']} "
+        f"({' '.join(each['statement'].split())})"
         for each in seen
     )
-
-
-def saw_something(seen: Seen) -> bool:
-    """Whether any result had been seen."""
-    return seen if isinstance(seen, bool) else any(each["seen"] != "none" for each in seen)
-
-
-def _line(text: Any) -> str:
-    return " ".join(str(text).split())

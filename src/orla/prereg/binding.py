@@ -8,7 +8,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,34 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import atomic
+from orla.prereg.asked import check_answered, conditions, quantities, read_conditions, run_by
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, sources
-from orla.results.guards import LEAST_RATES
-from orla.schema import nearest
 from orla.study.config import checked, settled
-from orla.study.plan import Condition, Plan
-from orla.study.quantities import Quantity, quantity_of
+from orla.study.plan import Condition, Plan, parts_of
 from orla.study.seeds import without_locks
 
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
+# What is public of a job, by the names that the record has.
+_RECORD = {
+    "condition": "keys",
+    "networks a pair": "seeds",
+    "learning rates": "learning_rates",
+    "growth of the grid": "growth",
+    "freezing points": "stable_windows",
+} | {
+    n: n
+    for n in ("network", "learner", "optimizer", "start", "interventions", "observers", "probes")
+}
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def bound_by(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
+    """What the plan's study binds of each registration that is for it, by name."""
+    study = plan.config["name"]
+    return {each.name: bound(plan, each) for each in registrations if study in each.studies}
 
 
 def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
@@ -41,70 +57,44 @@ def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
     Returns:
         `record_sha256`, and `refused`, why the study does not answer the registration as it says.
     """
-    record = {"study": record_of(plan, registration)}
-    record["checks"] = {
-        name: _quantity_record(plan, each) if (each := _quantity(plan, name)) else None
-        for name in registration.checked
-    }
+    if registration.quantity:
+        study = _of_quantity(plan, registration.quantity) or {}
+    else:
+        comparison = plan.config["comparisons"].get(registration.comparison, {}).get("minus")
+        study = _of(plan, conditions(plan, registration)) | {"comparison": comparison}
+    checks = {name: _of_quantity(plan, name) for name in registration.checked}
+    text = json.dumps(settled({"study": study, "checks": checks}), sort_keys=True)
+    record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
         check_answered(plan, registration)
     except OrlaError as error:
-        return {"record_sha256": _digest(record), "refused": str(error)}
-    return {"record_sha256": _digest(record)}
+        record["refused"] = str(error)
+    return record
 
 
-def record_of(plan: Plan, registration: Registration) -> dict[str, Any]:
-    """The public record of all that a registration's results depend on, code apart."""
-    config, about = plan.config, _quantity(plan, registration.quantity)
-    if registration.quantity:
-        return _quantity_record(plan, about) if about else {}
-    comparison = config["comparisons"].get(registration.comparison, {}).get("minus")
-    return _records(plan, conditions(plan, registration)) | {"comparison": comparison}
+def _of_quantity(plan: Plan, name: str) -> dict[str, Any] | None:
+    """The record of a quantity; None where the config has none of this name."""
+    for about in quantities(plan, [name]):
+        return _of(plan, run_by(plan, about)) | {"quantity": plan.config["quantities"][name]}
+    return None
 
 
-def _quantity_record(plan: Plan, about: Quantity) -> dict[str, Any]:
-    record = _records(plan, _conditions(plan, about))
-    return record | {"quantity": plan.config["quantities"][about.name]}
-
-
-def _records(plan: Plan, run: Iterable[Condition]) -> dict[str, Any]:
-    run, config = list(run), plan.config
+def _of(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+    """The record of conditions."""
+    config, jobs = plan.config, map(plan.job, run)
     return {
-        "conditions": [_record(plan, condition) for condition in run],
-        "tasks": {name: _task(config["tasks"][name], run) for name in {c.task for c in run}},
+        "conditions": [{name: job[key] for name, key in _RECORD.items()} for job in jobs],
+        "tasks": {name: _of_task(config["tasks"][name], run) for name in {c.task for c in run}},
         "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
         "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
     }
 
 
-def _task(task: Mapping[str, Any], run: Iterable[Condition]) -> Mapping[str, Any]:
+def _of_task(task: Mapping[str, Any], run: Sequence[Condition]) -> Mapping[str, Any]:
     """A task with the pairs that conditions are run on, without seeds that follow from a lock."""
     names = {c.pair for c in run}
     pairs = {name: pair for name, pair in task.get("pairs", {}).items() if name in names}
     return without_locks({**task, "pairs": pairs} if pairs else task)
-
-
-def _record(plan: Plan, condition: Condition) -> dict[str, Any]:
-    c = condition
-    return {
-        "condition": c.keys,
-        "networks a pair": c.seeds,
-        "network": plan.spec("architecture", c.architecture),
-        "learner": plan.spec("learner", c.learner),
-        "optimizer": plan.spec("optimizer", c.optimizer),
-        "start": plan.spec("start", c.start),
-        "interventions": [plan.spec("intervention", name) for name in c.interventions],
-        "observers": {name: plan.spec("learner", name) for name in c.observers},
-        "probes": [plan.spec("probe", name) for name in c.probes],
-        "learning rates": plan.grid(c),
-        "growth of the grid": plan.config["grid_growth"],
-        "freezing points": plan.config["stable_windows"],
-    }
-
-
-def _digest(record: Any) -> str:
-    text = json.dumps(settled(record), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def behaviour(
@@ -124,7 +114,9 @@ def behaviour(
 
 def syntax(plan: Plan, run: Iterable[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    named = {part for c in run for part in _parts_of(plan, c)}
+    run = list(run)
+    named = {part for c in run for part in parts_of(plan.job(c), plan.declared)}
+    named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
     files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
     home = Path(__file__).parents[2]
     known = sources(*_ROOTS, *files)
@@ -134,143 +126,12 @@ def syntax(plan: Plan, run: Iterable[Condition]) -> str:
     return hash_of(trees)
 
 
-def _parts_of(plan: Plan, condition: Condition) -> list[tuple[str, str]]:
-    c = condition
-    kinds = {"task": [c.task], "architecture": [c.architecture], "start": [c.start]}
-    kinds |= {"learner": [c.learner, *c.observers], "optimizer": [c.optimizer]}
-    kinds |= {"probe": c.probes, "intervention": c.interventions}
-    return [
-        (kind, plan.spec(kind, name)["kind"]) for kind, names in kinds.items() for name in names
-    ]
-
-
 def _tree(path: Path) -> str:
     tree = ast.parse(path.read_bytes())
     for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                body[0] = ast.Pass()
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-def read_conditions(plan: Plan, registration: Registration) -> list[Condition]:
-    """The conditions that a registration compares, and those that its checks read."""
-    quantities = (_quantity(plan, name) for name in registration.checked)
-    checks = (c for about in quantities if about for c in _conditions(plan, about))
-    return list(dict.fromkeys([*conditions(plan, registration), *checks]))
-
-
-def sweeps(plan: Plan, registration: Registration) -> list[str]:
-    """Paths below the results of the conditions of all quantities that a registration reads."""
-    names = [name for name in (registration.quantity, *registration.checked) if name]
-    read = [about for name in names if (about := _quantity(plan, name))]
-    return sorted({condition.path for about in read for condition in _conditions(plan, about)})
-
-
-def bound_by(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
-    """What the plan's study binds of each registration that is for it, by name."""
-    study = plan.config["name"]
-    return {each.name: bound(plan, each) for each in registrations if study in each.studies}
-
-
-def conditions(plan: Plan, registration: Registration) -> list[Condition]:
-    """The conditions of a plan that a registration compares, of all its pairs."""
-    if registration.quantity:
-        about = _quantity(plan, registration.quantity)
-        return _conditions(plan, about) if about else []
-    where = registration.assumed | dict(registration.conditions)
-    wanted = {key: value for key, value in where.items() if key != "estimand"}
-    return [
-        condition
-        for condition in plan.conditions
-        if condition.learner in registration.minus and wanted.items() <= condition.keys.items()
-    ]
-
-
-def _conditions(plan: Plan, about: Quantity) -> list[Condition]:
-    return [
-        condition
-        for condition in plan.conditions
-        if any(term.where.items() <= condition.keys.items() for term in about.terms)
-        and about.pair in ("", condition.pair)
-    ]
-
-
-def check_answered(plan: Plan, registration: Registration) -> None:
-    """Refuse a registration that the study would not answer as it says.
-
-    Raises:
-        OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
-            seeds, or a grid of fewer than three rates.
-    """
-    name, config = f"registration {registration.name}", plan.config
-    if config["name"] not in registration.studies:
-        raise OrlaError(
-            f'{name}: study "{config["name"]}" is not among its studies '
-            f"({', '.join(registration.studies)}); name the config that it is for"
-        )
-    for condition in read_conditions(plan, registration):
-        if len(rates := plan.grid(condition)) < LEAST_RATES:
-            raise OrlaError(
-                f"{name}: {condition.learner} with {condition.optimizer} is tried at {len(rates)} "
-                f"learning rates; give grids of at least {LEAST_RATES}"
-            )
-    for quantity in registration.checked:
-        _check_quantity(plan, registration, quantity)
-    if registration.quantity:
-        _check_quantity(plan, registration, registration.quantity, registration.scale)
-        return
-    minus = config["comparisons"].get(registration.comparison, {}).get("minus")
-    if minus != list(registration.minus):
-        raise OrlaError(
-            f"{name}: the config's comparison {registration.comparison} is {minus}, not "
-            f'{list(registration.minus)}; correct "minus" or "comparison"'
-        )
-    run = conditions(plan, registration)
-    wanted = registration.pairs * 2
-    if len(run) != wanted or {c.seeds for c in run} != {registration.seeds}:
-        texts = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in run})
-        raise OrlaError(
-            f"{name}: the config runs {len(run)} of the {wanted} conditions, two learners on "
-            f"each of {registration.pairs} pairs with {registration.seeds} seeds "
-            f'({"; ".join(texts[:4]) or "none"}); correct "sample" or the config'
-        )
-
-
-def _check_quantity(
-    plan: Plan, registration: Registration, quantity: str, scale: str | None = None
-) -> None:
-    name, about = f"registration {registration.name}", _quantity(plan, quantity)
-    if about is None:
-        raise OrlaError(
-            f'{name}: the config has no quantity "{quantity}"; '
-            f"{nearest(quantity, plan.config.get('quantities', {}))}"
-        )
-    wanted = {"unit": registration.unit} | ({} if scale is None else {"scale": scale})
-    for what, registered in wanted.items():
-        if (has := getattr(about, what)) != registered:
-            raise OrlaError(
-                f'{name}: {what} of {quantity} is "{has}" in the config, not "{registered}"; '
-                f'correct "{what}"'
-            )
-    run = _conditions(plan, about)
-    pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
-    # A seed counts where each of River's models that is read was run on it.
-    fewer = [n for c in run for name, n in plan.peers(c.task).items() if name in columns]
-    seeds = {min([c.seeds, *fewer]) for c in run}
-    if len(pairs) != registration.pairs or seeds != {registration.seeds}:
-        raise OrlaError(
-            f"{name}: the config runs {quantity} on {len(pairs)} pairs with {sorted(seeds)} seeds, "
-            f'not {registration.pairs} with {registration.seeds}; correct "sample" or the config'
-        )
-
-
-def _quantity(plan: Plan, name: str) -> Quantity | None:
-    """A quantity of the config; None where it has none of this name."""
-    entry = plan.config.get("quantities", {}).get(name)
-    return quantity_of(name, entry) if entry else None
 
 
 def write(path: Path, binds: Mapping[str, Any]) -> None:
@@ -296,16 +157,6 @@ def plan_of(files: Iterable[Path]) -> Plan:
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
         _lay_over(config, parse(path) or {})
     return checked(settled(config))
-
-
-def results_folders(registration: Registration) -> list[Path]:
-    """Folders of results of the configs here that a registration is for, by their names."""
-    folders = []
-    for path in (Path("config.yaml"), *sorted(Path("config").glob("*.yaml"))):
-        config = parse(path) if path.is_file() else None
-        if isinstance(config, Mapping) and config.get("name") in registration.studies:
-            folders.append(Path(config.get("pathvars", {}).get("results", "results")))
-    return list(dict.fromkeys(folders))
 
 
 def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:

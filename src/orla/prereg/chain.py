@@ -41,38 +41,32 @@ def parse(text: str, path: Path) -> list[Line]:
             line before, a chain that does not fit, or a line without one after the chain began.
     """
     found: dict[str, Line] = {}
-    before, chained, last = "", False, None
+    before, chained, last = "", False, datetime.date.min
     for number, raw in enumerate(text.splitlines(keepends=True), start=1):
-        match = _LINE.fullmatch(raw.rstrip())
+        place, match = f"{path}: line {number}", _LINE.fullmatch(raw.rstrip())
         if match is None:
             raise OrlaError(
-                f'{path}: line {number} is not "SHA-256 date file chain=SHA-256"; restore it from '
-                "git"
+                f'{place} is not "SHA-256 date file chain=SHA-256"; restore it from git'
             )
-        line = Line(
-            match["file"],
-            match["sha256"],
-            day(match["date"], f"{path}: line {number}, date"),
-        )
+        line = Line(match["file"], match["sha256"], day(match["date"], f"{place}, date"))
         if line.file in found:
-            raise OrlaError(f"{path}: line {number} locks {line.file} again; keep the first line")
-        if last and line.date < last:
+            raise OrlaError(f"{place} locks {line.file} again; keep the first line")
+        if line.date < last:
             raise OrlaError(
-                f"{path}: line {number} is dated {line.date}, before the line above it ({last}); "
-                "restore LOCK from git"
+                f"{place} is dated {line.date}, before the line above it ({last}); restore LOCK "
+                "from git"
             )
         if match["chain"] is None and (chained or line.date > BEGUN):
             raise OrlaError(
-                f"{path}: line {number} has no chain; lock {line.file} with: python -m orla prereg "
-                "lock"
+                f"{place} has no chain; lock {line.file} with: python -m orla prereg lock"
             )
-        if match["chain"] and match["chain"] != _hash(before, line):
+        if match["chain"] not in (None, _hash(before, line)):
             raise OrlaError(
                 f"{path}: the chain is broken at line {number} ({line.file}): this line or one "
                 "above it was changed, added or removed after it was locked; restore LOCK from git"
             )
         found[line.file] = line
-        before, chained, last = before + raw, bool(match["chain"]), line.date
+        before, chained, last = before + raw, match["chain"] is not None, line.date
     return list(found.values())
 
 

@@ -19,74 +19,91 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser("prereg", help="bind, lock and verify registrations")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     binding = commands.add_parser("bind", help="write hashes of config and code into a file")
-    binding.add_argument("file", type=Path, metavar="FILE")
-    binding.add_argument(
-        "--configfile",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="overlays of config.yaml, as snakemake is given them",
-    )
-    binding.set_defaults(run=_bind)
     locking = commands.add_parser("lock", help="add files to LOCK, with today's date")
-    locking.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    locking.set_defaults(run=_lock)
     verifying = commands.add_parser("verify", help="check every registration against its lock")
-    verifying.set_defaults(run=_verify)
     powering = commands.add_parser("power", help="power against the true gap, and units for 80 %%")
-    powering.add_argument("file", type=Path, metavar="FILE")
+    given = {binding: _bind, locking: _lock, verifying: _verify, powering: _power}
+    for command, run in given.items():
+        command.set_defaults(run=run)
+    for command in (binding, powering):
+        command.add_argument("file", type=Path, metavar="FILE")
+    several = {"type": Path, "nargs": "+", "default": []}
+    words = "overlays of config.yaml, as snakemake is given them"
+    binding.add_argument("--configfile", **several, help=words)
+    locking.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    locking.add_argument("--folder", type=Path, help="default: that of the first file")
+    verifying.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
     powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap")
     powering.add_argument(
         "--failing", type=int, default=0, metavar="N", help="pairs that fail a guard; default: 0"
     )
-    powering.set_defaults(run=_power)
     for command, default in ((locking, None), (verifying, "results"), (powering, "results")):
         words = default or "those of the configs that the files are for"
         command.add_argument("--results", type=Path, default=default, help=f"default: {words}")
-    locking.add_argument("--folder", type=Path, help="default: that of the first file")
-    verifying.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
     for command in (locking, verifying):
-        command.add_argument(
-            "--plugins", type=Path, nargs="+", default=[], help="folders of further statistics"
-        )
+        command.add_argument("--plugins", **several, help="folders of further statistics")
 
 
 def _bind(arguments: argparse.Namespace) -> None:
-    from orla.prereg import binding  # imports the study, which the other commands do not need
+    from orla.prereg import asked, binding  # imports the study, which the others do not need
 
     known = _claim(arguments.file)
     plan = binding.plan_of(arguments.configfile)
-    binding.check_answered(plan, known)
+    asked.check_answered(plan, known)
     catalogue.use_plugins(plan.config.get("plugins", []))
-    folders = [Path(plan.config["pathvars"]["results"]), *binding.results_folders(known)]
+    folders = [Path(plan.config["pathvars"]["results"]), *existing.folders(known)]
     binds = binding.bound(plan, known) | binding.behaviour(plan, known)
     binds["results"] = list(dict.fromkeys(map(str, folders)))
-    read = binding.sweeps(plan, known)
+    read = asked.sweeps(plan, known)
     binding.write(arguments.file, binds | ({"sweeps": read} if read else {}))
     for name, value in {**binds.pop("parts", {}), **binds}.items():
         print(f"{name} {value}")
 
 
 def _lock(arguments: argparse.Namespace) -> None:
-    if arguments.folder is None:
+    if (folder := arguments.folder) is None:
         first = arguments.files[0].parent
-        arguments.folder = first.parent if first.name == amendments.AMENDMENTS else first
-    columns, locked = _columns(arguments), lock.read(arguments.folder)
+        folder = first.parent if first.name == amendments.AMENDMENTS else first
+    columns, locked = _columns(arguments), lock.read(folder)
     for path in arguments.files:
         if path.parent.name == amendments.AMENDMENTS:
-            _check_amendment(path, arguments)
+            _check_amendment(path, folder, arguments)
             continue
         known = reader.read(path)
         check_columns(known, columns)
         if path.name not in locked:
             agreement.check_lockable(known)
-            _refuse_seen(known, arguments)
-    check_primary(str(arguments.folder), reader.read_all(arguments.folder))
-    added = lock.write(arguments.folder, arguments.files)
+            if found := _existing(known, arguments):
+                more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+                raise OrlaError(
+                    f"registration {known.name}: {found[0]} exists, which it would read{more}; a "
+                    "registration is locked before its results"
+                )
+    check_primary(str(folder), reader.read_all(folder))
+    added = lock.write(folder, arguments.files)
     for line in added:
         print(f"locked {line.file} {line.sha256} {line.date}")
     if added:
-        print(f"commit {arguments.folder / lock.LOCK} and these files today")
+        print(f"commit {folder / lock.LOCK} and these files today")
+
+
+def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
+    """Refuse an amendment that says that no result was seen where one exists."""
+    for amendment in amendments.read(path):
+        found = _existing(reader.read(folder / amendment.registration), arguments)
+        if found and not amendment.saw_something:
+            raise OrlaError(
+                f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
+                "been seen in results_seen"
+            )
+
+
+def _existing(known: Registration, arguments: argparse.Namespace) -> list[Path]:
+    """Results of a registration: where the command says, where it is bound to, by configs here."""
+    named = [arguments.results] if arguments.results else []
+    named += [*map(Path, known.binds.get("results", ())), *existing.folders(known)]
+    folders = dict.fromkeys(named) or [Path("results")]
+    return [path for folder in folders for path in existing.results(known, folder)]
 
 
 def _verify(arguments: argparse.Namespace) -> None:
@@ -101,23 +118,31 @@ def _verify(arguments: argparse.Namespace) -> None:
         print(f"{line.date} {known.name}{amended} (history: {line.history})")
 
 
+def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """Result -> its columns: all statistics, and the tables in the folder of results."""
+    catalogue.use_plugins(arguments.plugins)
+    return {
+        path.stem: pyarrow.parquet.read_schema(path).names
+        for path in (arguments.results or Path("results")).glob("*.parquet")
+    } | declared()
+
+
 def _power(arguments: argparse.Namespace) -> None:
     from orla.prereg import power  # imports SciPy's distributions
 
-    known = _claim(arguments.file)
-    result = known.readings[0].result
-    path = arguments.results / f"{result}.parquet"
-    tables = {result: pd.read_parquet(path)} if path.is_file() else {}
-    sd = power.scatter(known, tables) if arguments.sd is None else arguments.sd
-    if np.isnan(sd):
-        raise OrlaError(
-            f"{arguments.file}: {path} has no row of it to take the scatter from; give --sd, the "
-            f"standard deviation of a {known.unit}'s gap"
-        )
+    known, sd = _claim(arguments.file), arguments.sd
+    if sd is None:
+        path = arguments.results / f"{known.readings[0].result}.parquet"
+        sd = power.scatter(known, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
+        if np.isnan(sd):
+            raise OrlaError(
+                f"{arguments.file}: {path} has no row of it to take the scatter from; give --sd, "
+                f"the standard deviation of a {known.unit}'s gap"
+            )
     others = [
         each
         for each in reader.read_all(arguments.file.parent)
-        if each.tested and not each.primary and set(each.studies) & set(known.studies)
+        if each.family and set(each.studies) & set(known.studies)
     ]
     family = 1 if known.primary else max(1, len(others))
     found = power.against_gap(known, sd, family, failing=arguments.failing)
@@ -128,11 +153,9 @@ def _power(arguments: argparse.Namespace) -> None:
         f"deviation {sd:.3g} {known.scale}, alpha {first['alpha']:.3g}"
     )
     print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {known.unit + 's for 80 %':>14}")
-    for row in found.to_dict("records"):
-        needed = "never" if np.isnan(row["n_80"]) else f"{row['n_80']:.0f}"
-        print(
-            f"{row['true_gap']:9.3g} {row['supported']:9.3f} {row['falsified']:9.3f} {needed:>14}"
-        )
+    for row in found.itertuples():
+        needed = "never" if np.isnan(row.n_80) else f"{row.n_80:.0f}"
+        print(f"{row.true_gap:9.3g} {row.supported:9.3f} {row.falsified:9.3f} {needed:>14}")
 
 
 def _claim(path: Path) -> Registration:
@@ -140,44 +163,3 @@ def _claim(path: Path) -> Registration:
     if not known.tested:
         raise OrlaError(f"{path}: a registration of version 1; this is for later ones")
     return known
-
-
-def _refuse_seen(known: Registration, arguments: argparse.Namespace) -> None:
-    """Refuse to lock what results exist for already."""
-    if found := _existing(known, arguments):
-        raise OrlaError(
-            f"registration {known.name}: {found[0]} exists, which it would read"
-            f"{f', and {len(found) - 1} more' if len(found) > 1 else ''}; a registration is locked "
-            "before its results"
-        )
-
-
-def _existing(known: Registration, arguments: argparse.Namespace) -> list[Path]:
-    """Results of a registration: where the command says, where it is bound to, by configs here."""
-    from orla.prereg import binding
-
-    named = [arguments.results] if arguments.results else []
-    named += [*map(Path, known.binds.get("results", ())), *binding.results_folders(known)]
-    folders = dict.fromkeys(named) or [Path("results")]
-    return [path for folder in folders for path in existing.results(known, folder)]
-
-
-def _check_amendment(path: Path, arguments: argparse.Namespace) -> None:
-    """Refuse an amendment that says that no result was seen where one exists."""
-    for amendment in amendments.read(path):
-        known = reader.read(arguments.folder / amendment.registration)
-        found = _existing(known, arguments)
-        if found and not amendment.saw_something:
-            raise OrlaError(
-                f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
-                "been seen in results_seen"
-            )
-
-
-def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
-    """Result -> its columns: all statistics, and the tables in the folder of results."""
-    catalogue.use_plugins(arguments.plugins)
-    return {
-        path.stem: pyarrow.parquet.read_schema(path).names
-        for path in (arguments.results or Path("results")).glob("*.parquet")
-    } | declared()

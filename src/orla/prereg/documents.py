@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,10 @@ def load(path: Path, kind: str) -> dict[str, Any]:
 
 def schema(kind: str) -> dict[str, Any]:
     """The JSON schema of a kind of document, with the numbers of every rule in `claim`."""
-    schemas = _schemas()
-    found = {**schemas[kind], "$defs": schemas["$defs"]}
+    schemas = deepcopy(_schemas())
+    found = schemas[kind] | {"$defs": schemas["$defs"]}
     if claim := found["properties"].get("claim"):
-        by_name = {name: dict(rule.schema) for name, rule in rules().items()}
-        found["properties"] = {**found["properties"], "claim": {**claim, "properties": by_name}}
+        claim["properties"] = {name: dict(rule.schema) for name, rule in rules().items()}
     return found
 
 
@@ -102,8 +102,7 @@ def _check_keys(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
     stack, seen = [(root, 0)], 0
     while stack:
         node, depth = stack.pop()
-        seen += 1
-        line = node.start_mark.line + 1
+        seen, line = seen + 1, node.start_mark.line + 1
         if depth > _DEEPEST or seen > _MOST_NODES:
             raise OrlaError(
                 f"{path}: aliases (*) make it endless or huge, at line {line}; write out what they "
@@ -111,21 +110,25 @@ def _check_keys(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
             )
         if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
             raise OrlaError(f"{path}: {node.value} at line {line} is no finite number; give one")
-        if isinstance(node, yaml.SequenceNode):
-            stack += [(each, depth + 1) for each in node.value]
-        elif isinstance(node, yaml.MappingNode):
-            names: set[str] = set()
-            for key, value in node.value:
-                line, name = key.start_mark.line + 1, str(key.value)
-                if key.tag not in (_TEXT, _MERGE):
-                    mend = f'write "{name}"' if isinstance(key, yaml.ScalarNode) else "name it"
-                    raise OrlaError(f"{path}: a key at line {line} is no text; {mend}")
-                if name in names:
-                    raise OrlaError(
-                        f'{path}: "{name}" stands twice, again at line {line}; remove one of them'
-                    )
-                names.add(name)
-                stack.append((value, depth + 1))
+        inner = [] if isinstance(node, yaml.ScalarNode) else node.value
+        if isinstance(node, yaml.MappingNode):
+            _check_mapping(path, node)
+            inner = [value for _, value in inner]
+        stack += [(each, depth + 1) for each in inner]
+
+
+def _check_mapping(path: Path, node: yaml.MappingNode) -> None:
+    names: set[str] = set()
+    for key, _ in node.value:
+        line, name = key.start_mark.line + 1, str(key.value)
+        if key.tag not in (_TEXT, _MERGE):
+            mend = f'write "{name}"' if isinstance(key, yaml.ScalarNode) else "name it"
+            raise OrlaError(f"{path}: a key at line {line} is no text; {mend}")
+        if name in names:
+            raise OrlaError(
+                f'{path}: "{name}" stands twice, again at line {line}; remove one of them'
+            )
+        names.add(name)
 
 
 def _where(text: str) -> str:

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from orla.prereg import agreement, intervals, means, rows
 from orla.prereg.registration import QUANTITIES, Registration, Value, check_columns
-from orla.prereg.rows import Evidence
-
-Tables = Mapping[str, pd.DataFrame]
+from orla.prereg.rows import Evidence, Row, Tables
 
 
 @dataclass(frozen=True)
@@ -34,14 +30,11 @@ def read(
         registration: The registration.
         tables: Result -> its table.
         binding: What the study binds, as from `binding.bound`, or None.
-        assumed: Column -> value, for columns that a registration of version 1 does not name, such
-            as the task.
+        assumed: Column -> value, for columns that a registration of version 1 does not name.
 
     Raises:
         OrlaError: A result or column is missing, several rows fit, a label or unit is not that of
-            the columns, or a row's numbers disagree: an estimate outside its interval, an interval
-            that is not that of its standard error, a mean over pairs that is not that of their own
-            rows.
+            the columns, or a row's numbers disagree with one another or with those of its pairs.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
     agreement.check(registration)
@@ -57,11 +50,11 @@ def read(
     obstacles += _checks(registration, tables, registration.assumed)
     [reading] = registration.readings
     table = tables[reading.result]
-    row = rows.one_row(table, reading.where, registration.name, reading.result)
+    row = rows.one_row(table, reading, registration.name)
     if row is None:
         text = rows.missing(reading.result, reading.where, table)
         return Case(registration, (Evidence(reading),), (text, *obstacles))
-    evidence = means.read(registration, reading, row, tables, obstacles)
+    evidence = means.read(registration, row, tables, obstacles)
     return Case(registration, (evidence,), evidence.obstacles)
 
 
@@ -76,7 +69,8 @@ def _checks(registration: Registration, tables: Tables, assumed: Mapping[str, Va
         table = rows.assuming(tables[check.result], check.where, assumed)
         problems += rows.failures(check, table)
         if registration.tested and check.result == QUANTITIES:
-            for _, row in table[table["quantity"].isin(check.where["quantity"])].iterrows():
+            for _, values in table[table["quantity"].isin(check.where["quantity"])].iterrows():
+                row = Row(registration.name, check.result, values)
                 problems += [
                     f'manipulation check "{check.name}": {text}'
                     for text in means.quantity_problems(registration, row)

@@ -1,6 +1,6 @@
 """Results that a registration would read, and that exist already."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -8,10 +8,21 @@ import pandas as pd
 import pyarrow.parquet
 
 from orla.prereg import rows
+from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.study.keys import KEYS
 
 _PATH = ("architecture", "learner", "optimizer", "split")
+
+
+def folders(registration: Registration) -> list[Path]:
+    """Folders of results of the configs here that a registration is for, by their names."""
+    found = []
+    for path in (Path("config.yaml"), *sorted(Path("config").glob("*.yaml"))):
+        config = parse(path) if path.is_file() else None
+        if isinstance(config, Mapping) and config.get("name") in registration.studies:
+            found.append(Path(config.get("pathvars", {}).get("results", "results")))
+    return list(dict.fromkeys(found))
 
 
 def results(registration: Registration, folder: Path) -> list[Path]:

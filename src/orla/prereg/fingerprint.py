@@ -8,14 +8,14 @@ not.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orla.prereg import trials
+from orla.prereg import rehearsal, trials
 from orla.prereg.registration import Registration
 from orla.programs import compiling
 from orla.study.keys import peer_column
@@ -44,24 +44,21 @@ def fingerprint(
         compiling.configure(compile=compiled)
 
 
-def _answer(part: partial, answers: dict[str, Any]) -> Any:
+def _answer(part: Any, answers: dict[str, Any]) -> Any:
+    if not isinstance(part, partial):
+        return part
     if (key := repr(part)) not in answers:
-        arguments = (
-            _answer(each, answers) if isinstance(each, partial) else each for each in part.args
-        )
-        answers[key] = part.func(*arguments)
+        answers[key] = part.func(*(_answer(each, answers) for each in part.args))
     return answers[key]
 
 
 def digest(value: Any) -> str:
     """Hash of numbers, texts, and arrays, tables, mappings and sequences of these."""
-    found = hashlib.sha256()
-    for text in _texts(value):
-        found.update(text.encode() + b"\n")
-    return found.hexdigest()[:16]
+    lines = "".join(f"{text}\n" for text in _texts(value))
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def _texts(value: Any) -> Any:
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, pd.DataFrame):
         value = {str(name): value[name].to_numpy() for name in value.columns}
     if isinstance(value, Mapping):
@@ -95,45 +92,39 @@ def parts(
     found: dict[str, partial] = {}
     for task in dict.fromkeys(condition.task for condition in conditions):
         found[f"episodes of {task}"] = partial(trials.episodes, plan.spec("task", task))
-    for condition in conditions:
-        job = plan.job(condition)
-        network = trials.small(job["network"])
-        found[f"network {condition.architecture}"] = partial(trials.outputs, network)
+    jobs = [plan.job(condition) for condition in conditions]
+    jobs = [{**job, "network": trials.small(job["network"])} for job in jobs]
+    for condition, job in zip(conditions, jobs, strict=True):
+        architecture, network = condition.architecture, job["network"]
+        found[f"network {architecture}"] = partial(trials.outputs, network)
         if plan.takes_pretrained(condition):
-            settings = plan.pretraining(condition.architecture)
-            found[f"pretraining of {condition.architecture}"] = partial(
-                trials.pretrained, network, settings
-            )
+            settings = plan.pretraining(architecture)
+            found[f"pretraining of {architecture}"] = partial(trials.pretrained, network, settings)
         beside = "".join(
             f", {kind} {' '.join(names)}"
-            for kind, names in (
-                ("observers", condition.observers),
-                ("probes", condition.probes),
-                ("interventions", condition.interventions),
-            )
-            if names
+            for kind in ("observers", "probes", "interventions")
+            if (names := getattr(condition, kind))
         )
-        name = f"learner {condition.learner} of {condition.architecture}{beside}"
-        found[name] = partial(trials.adapted, {**job, "network": network})
+        name = f"learner {condition.learner} of {architecture}{beside}"
+        found[name] = partial(trials.adapted, job)
         found[f"optimizer {condition.optimizer}"] = partial(trials.optimized, job["optimizer"])
         found[f"start {condition.start}"] = partial(trials.started, job["start"], network)
     if conditions:
-        job = plan.job(conditions[0])
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = partial(trials.swept, {**job, "network": trials.small(job["network"])}, specs)
-        settings = plan.config["statistics"]
+        models = partial(trials.swept, jobs[0], specs)
         reads: dict[str, list[str]] = {}
         for name, columns in registration.reads:
             reads.setdefault(name, []).extend(columns)
         found["sweep and choice of the rate"] = partial(trials.chosen, models)
-        tables = partial(trials.statistics, models, learners, settings)
+        tables = partial(trials.statistics, models, learners, plan.config["statistics"])
         found["statistics"] = partial(trials.columns, tables, reads)
     for peer in peers_read(plan, conditions, registration):
         found[f"River's {peer}"] = partial(trials.peer, peer)
-    found["guards"] = partial(trials.guards_met)
-    found["judge"] = partial(trials.judged, registration)
-    return found
+    return found | {
+        "guards": partial(rehearsal.guards_met),
+        "judge": partial(rehearsal.judged, registration),
+    }
 
 
 def peers_read(plan: Plan, conditions: list[Condition], registration: Registration) -> list[str]:

@@ -1,12 +1,12 @@
 """Whether LOCK and the history of git agree."""
 
 import datetime
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from orla.errors import OrlaError
 from orla.prereg.chain import Line
+from orla.provenance.collect import git
 
 GIT, UNCHECKED, UNCOMMITTED = "git", "not checked", "not committed"
 _DAY = datetime.timedelta(days=1)
@@ -42,54 +42,35 @@ def compare(path: Path, lines: list[Line]) -> History:
         OrlaError: A committed version is not the beginning of the present one, or a line is dated
             more than a day before or after the commit that brought it.
     """
-    folder, present = path.resolve().parent, path.read_text()
-    if _git(folder, "rev-parse", "--is-inside-work-tree") != "true":
+    folder, present = path.resolve().parent, path.read_text().rstrip("\n") + "\n"
+    if git(folder, "rev-parse", "--is-inside-work-tree") != "true":
         return History(why="no git work tree")
-    if _git(folder, "rev-parse", "--is-shallow-repository") != "false":
+    if git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return History(why="a shallow clone has no history")
-    log = _git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
+    log = git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
     if not log:
         return History(why=f"{path.name} is in no commit")
     imported = committed = 0
     for commit, seconds, *parents in map(str.split, log.splitlines()):
-        text = _git(folder, "show", f"{commit}:./{path.name}", strip=False)
-        if text is None:  # the commit removed LOCK
+        text = git(folder, "show", f"{commit}:./{path.name}")
+        if not text:  # the commit removed LOCK, or brought an empty one
             continue
         when = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
-        if not present.startswith(text):
+        if not present.startswith(f"{text}\n"):
             raise OrlaError(
                 f"{path}: the version committed on {when} ({commit[:9]}) is not the beginning of "
                 "the present one, so a line was changed or removed; restore it with: git checkout "
                 f"{commit[:9]} -- {path}"
             )
         count = len(text.splitlines())
-        if parents:
-            for line in lines[committed:count]:
-                _check_date(path, line, when)
-        else:
+        if not parents:
             imported = count
+        for line in lines[committed:count] if parents else ():
+            if abs(line.date - when) > _DAY:
+                order = "before" if line.date < when else "after"
+                raise OrlaError(
+                    f"{path}: {line.file} is dated {line.date}, more than a day {order} the commit "
+                    f"that locked it ({when}); commit LOCK on the day of locking"
+                )
         committed = max(committed, count)
     return History(imported, committed)
-
-
-def _check_date(path: Path, line: Line, when: datetime.date) -> None:
-    if abs(line.date - when) > _DAY:
-        order = "before" if line.date < when else "after"
-        raise OrlaError(
-            f"{path}: {line.file} is dated {line.date}, more than a day {order} the commit that "
-            f"locked it ({when}); commit LOCK on the day of locking"
-        )
-
-
-def _git(folder: Path, *arguments: str, strip: bool = True) -> str | None:
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.strip() if strip else found

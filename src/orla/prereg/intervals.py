@@ -1,18 +1,15 @@
 """Intervals that registrations of version 1 read, and every reason not to judge by them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from orla.errors import OrlaError
 from orla.prereg import agreement, rows
 from orla.prereg.registration import RESULT, SEED, Reading, Registration, Value
-from orla.prereg.rows import LEARNERS, Evidence, show
+from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, show
 from orla.prereg.rules.base import Estimate
 
-Tables = Mapping[str, pd.DataFrame]
 _HELDOUT = "heldout"
 
 
@@ -20,24 +17,24 @@ def read(
     reading: Reading, registration: Registration, tables: Tables, assumed: Mapping[str, Value]
 ) -> Evidence:
     """The interval of a criterion of version 1."""
-    name, result, columns = registration.name, reading.result, reading.columns
-    table = rows.assuming(tables[result], reading.where, assumed)
-    row = rows.one_row(table, reading.where, name, result)
+    columns = reading.columns
+    table = rows.assuming(tables[reading.result], reading.where, assumed)
+    row = rows.one_row(table, reading, registration.name)
     if row is None:
-        return Evidence(reading, obstacles=(rows.missing(result, reading.where, table),))
-    roles = ("estimate", "low", "high", "n")
-    mean, low, high, n = (
-        rows.number(row[columns[role]], columns[role], name, result) for role in roles
-    )
-    place = f"registration {name}: {result}"
+        return Evidence(reading, obstacles=(rows.missing(reading.result, reading.where, table),))
+    mean, low, high = (row.number(columns[role]) for role in ("estimate", "low", "high"))
+    what, n = columns["estimate"], row.count(columns["n"])
+    place = f"registration {registration.name}: {reading.result}"
     if low > high:
         raise OrlaError(
             f"{place} has {columns['low']} above {columns['high']}; the two columns are swapped"
         )
-    what, count = columns["estimate"], rows.count(n)
+    provenance = table.attrs.get("provenance", {}).get("config", {}).get("statistics", {})
+    alpha = row.values.get("alpha", provenance.get("alpha", agreement.ALPHA))
     obstacles = [
-        *_units(reading, registration, row, count),
-        *_compared(reading, registration, row, table),
+        *_units(reading, registration, row, n),
+        *row.other_alpha(alpha, agreement.ALPHA),
+        *_compared(registration, row),
     ]
     if not np.isfinite([mean, low, high]).all():
         obstacles.append(f"{what} has no finite {reading.interval}")
@@ -52,12 +49,10 @@ def read(
     if "unreliable" in columns and bool(row[columns["unreliable"]]):
         obstacles.append(f"{what} is unreliable: its denominator is too small")
     estimate = Estimate(mean, low=low, high=high)
-    return Evidence(reading, estimate, count or 0, obstacles=tuple(obstacles))
+    return Evidence(reading, estimate, n or 0, obstacles=tuple(obstacles))
 
 
-def _units(
-    reading: Reading, registration: Registration, row: pd.Series, n: int | None
-) -> list[str]:
+def _units(reading: Reading, registration: Registration, row: Row, n: int | None) -> list[str]:
     """How the sample differs from the one registered in version 1."""
     size, least, column = registration.seeds, registration.least, reading.columns["n"]
     if n is None:
@@ -69,33 +64,24 @@ def _units(
         if n > size:
             problems.append(f"n = {n}, more than the {size} registered, and none is added")
         return problems
-    diverged = rows.count(rows.number(row[column], column, registration.name, ""))
-    if diverged is None:
+    if (diverged := row.count(column)) is None:
         return [*problems, f"{column} is {row[column]}, no count"]
     if n + diverged != size:
         problems.append(f"n = {n} and {diverged} diverged: not the {size} registered")
-    most = registration.max_diverged
-    if diverged > most:
+    if diverged > (most := registration.max_diverged):
         problems.append(f"{diverged} diverged, more than the {most} registered as the most")
     return problems
 
 
-def _compared(
-    reading: Reading, registration: Registration, row: pd.Series, table: pd.DataFrame
-) -> list[str]:
-    """How the row's alpha and learners differ from those registered in version 1."""
-    source: Any = table.attrs.get("provenance", {}).get("config", {}).get("statistics", {})
-    alpha, wanted = row.get("alpha", source.get("alpha", agreement.ALPHA)), agreement.ALPHA
-    problems = [rows.other_alpha(reading.result, alpha, wanted)] if alpha != wanted else []
+def _compared(registration: Registration, row: Row) -> list[str]:
+    """How the row's learners differ from those registered in version 1."""
     learners = registration.conditions.get("learner")
     learners = [learners] if isinstance(learners, str) else learners
-    for column in LEARNERS:
-        if learners and column in row and row[column] not in learners:
-            problems.append(
-                f"{reading.result} compares {row[column]}, and {' and '.join(learners)} are "
-                "registered"
-            )
-    return problems
+    return [
+        f"{row.result} compares {row[column]}, and {' and '.join(learners)} are registered"
+        for column in LEARNERS
+        if learners and column in row.values and row[column] not in learners
+    ]
 
 
 def guards(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
@@ -120,11 +106,8 @@ def guards(registration: Registration, tables: Tables, assumed: Mapping[str, Val
     inside = table[list(LEARNERS)].isin(learners)
     both = len(learners) > 1
     table = table[inside.all(axis=1) if both else inside.any(axis=1)]
-    each = [
-        (f"{row['optimizer']}, {row['comparison']}", rows.guards(row["guards"]))
-        for row in table.to_dict("records")
-    ]
+    each = [Row(registration.name, result, values) for _, values in table.iterrows()]
     if both:
-        return [f"{row}: {text}" for row, texts in each for text in texts]
-    shared = [set(texts) for _, texts in each]
+        return [f"{r['optimizer']}, {r['comparison']}: {text}" for r in each for text in r.guards]
+    shared = [set(row.guards) for row in each]
     return sorted(set.intersection(*shared)) if shared else []

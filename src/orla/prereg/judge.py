@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg import evidence
+from orla.prereg import evidence, told
 from orla.prereg.evidence import Case
 from orla.prereg.lock import Locked
-from orla.prereg.registration import PAIR, Registration, Value, check_primary
-from orla.prereg.rows import Evidence, show
+from orla.prereg.registration import Registration, Value, check_primary
+from orla.prereg.rows import Tables
 from orla.prereg.rules.base import Ps
 
 Binding = Mapping[str, Any]
@@ -25,12 +25,11 @@ VERDICT_COLUMNS = [
 ]
 LEAST_SAME = 5 / 6
 """Share of the studies with one pair left out in which a verdict must be the same."""
-_IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 
 
 def verdicts(
     registrations: Iterable[Registration],
-    tables: Mapping[str, pd.DataFrame],
+    tables: Tables,
     locks: Mapping[str, Locked],
     assumed: Mapping[str, Value] | None = None,
     *,
@@ -51,14 +50,13 @@ def verdicts(
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.bound`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance: what is simulated is
             shown in other words.
-        mixed: How the tables' provenance differs; then every verdict is untestable. Empty if it
-            does not.
+        mixed: How the tables' provenance differs; then every verdict is untestable.
         former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
         One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with the registration's
-        own words for the outcome; `lock_sha256` is that of the file as it was locked,
-        `judged_sha256` of the file as it was judged, and `registered_on` the lock's date.
+        own words for the outcome; `lock_sha256` and `judged_sha256` are of the file as it was
+        locked and as it was judged.
 
     Raises:
         OrlaError: As in `evidence.read`; a registration is not locked, or the study's
@@ -69,6 +67,7 @@ def verdicts(
         if each.name not in locks:
             raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
     check_primary("registrations.folders", chosen, [study])
+    assumed, bindings = assumed or {}, bindings or {}
     lines = []
     for registration, verdict in zip(chosen, judge(chosen, tables, assumed, bindings), strict=True):
         lock, outcome = locks[registration.name], verdict["outcome"]
@@ -76,10 +75,12 @@ def verdicts(
             outcome, verdict["reason"] = "untestable", mixed
         place = registration.task, registration.pair
         if not registration.tested:
-            place = tuple(str((assumed or {}).get(key, "")) for key in ("task", "pair"))
+            place = tuple(str(assumed.get(key, "")) for key in ("task", "pair"))
+        shown = told.IN_SIMULATION if told.simulated(datasets or {}, *place) else {}
+        network = str(registration.conditions.get("architecture", ""))
         verdict |= {
             "outcome": outcome,
-            "words": words(outcome, simulated(datasets or {}, *place)),
+            "words": shown.get(outcome, outcome),
             "reason": f"{verdict['reason']}. {' '.join(registration.outcomes[outcome].split())}",
             "registered_on": lock.date.isoformat(),
             "amended": lock.amended,
@@ -87,18 +88,18 @@ def verdicts(
             "judged_sha256": lock.judged,
             "results_seen": "; ".join([registration.seen, *(a.seen for a in lock.amendments)]),
             "history": lock.history,
-            "limits": verdict["limits"] + _beside(registration, bindings or {}),
+            "limits": verdict["limits"] + told.code(registration, bindings.get(registration.name)),
             "former": (former or {}).get(registration.name, ""),
-            "network": (network := str(registration.conditions.get("architecture", ""))),
+            "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
         }
-        lines.append({column: verdict[column] for column in VERDICT_COLUMNS})
+        lines.append(verdict)
     return pd.DataFrame(lines, columns=VERDICT_COLUMNS)
 
 
 def judge(
     registrations: Sequence[Registration],
-    tables: Mapping[str, pd.DataFrame],
+    tables: Tables,
     assumed: Mapping[str, Value] | None = None,
     bindings: Mapping[str, Binding] | None = None,
 ) -> list[dict[str, Any]]:
@@ -112,107 +113,62 @@ def judge(
 
     Args and errors: as in `verdicts`.
     """
+    bindings = bindings or {}
     cases = [
-        evidence.read(each, tables, (bindings or {}).get(each.name), assumed or {})
+        evidence.read(each, tables, bindings.get(each.name), assumed or {})
         for each in registrations
     ]
-    ways = sorted({way for case in cases for each in case.evidence for way in each.others})
-    first = _outcomes(cases)
-    others = {way: _outcomes([_formed(case, "others", way) for case in cases]) for way in ways}
-    pairs = sorted({pair for case in cases for each in case.evidence for pair in each.left_out})
-    without = {
-        pair: _outcomes([_formed(case, "left_out", pair) for case in cases]) for pair in pairs
-    }
+    formed = zip(_formed(cases, "others"), _formed(cases, "left_out"), strict=True)
     return [
-        _verdict(
-            case,
-            *first[i],
-            {way: found[i][0] for way, found in others.items() if _has(case, way)},
-            [without[p][i][0] for p in pairs if any(p in e.left_out for e in case.evidence)],
-        )
-        for i, case in enumerate(cases)
+        _verdict(case, *decided, others, list(left_out.values()))
+        for case, decided, (others, left_out) in zip(cases, _outcomes(cases), formed, strict=True)
     ]
 
 
-def words(outcome: str, simulated: bool) -> str:
-    """What is displayed for an outcome; on simulated data nothing is supported or falsified."""
-    return _IN_SIMULATION.get(outcome, outcome) if simulated else outcome
+def _formed(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
+    """Of each case the outcome with estimates formed in another way, by the way's name.
 
-
-def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
-    """Whether the data of a task, and pair if it is given, are simulated.
-
-    Args:
-        datasets: TASK[/PAIR]/SPLIT -> data set, from a table's provenance. Where none is of this
-            task, all are looked at.
-        task, pair: As a registration names them.
+    field: "others", by how they are formed, or "left_out", by the pair, of the evidence.
     """
-    places = {name: name.split("/") for name in datasets}
-    of_task = [
-        datasets[name]
-        for name, parts in places.items()
-        if parts[0] == task and (not pair or pair in parts[1:])
-    ]
-    each = (one for data in of_task or datasets.values() for one in data.get("mixed", [data]))
-    return any(one.get("simulated", False) for one in each)
-
-
-def _beside(registration: Registration, bindings: Mapping[str, Binding]) -> str:
-    """What a verdict says of the results that were read and of the code."""
-    binding = bindings.get(registration.name)
-    if binding is None or "parts" not in registration.binds:
-        return ""
-    looked = " and ".join(registration.binds["results"])
-    text = f"; read from {binding.get('results', 'no folder')}, looked at before the lock: {looked}"
-    if binding.get("syntax_sha256") != registration.binds["syntax_sha256"]:
-        text += "; code edited since the lock, behaves the same on what was bound"
-    return text
-
-
-def _has(case: Case, way: str) -> bool:
-    return any(way in each.others for each in case.evidence)
-
-
-def _formed(case: Case, estimates: str, name: str) -> Case:
-    """A case with those of its estimates replaced that a mapping of its evidence has by a name.
-
-    estimates: "others", by the way that they are formed, or "left_out", by the pair.
-    """
-    each = (replace(e, estimate=getattr(e, estimates).get(name, e.estimate)) for e in case.evidence)
-    return replace(case, evidence=tuple(each))
+    found: list[dict[str, str]] = [{} for _ in cases]
+    every = [[getattr(each, field) for each in case.evidence] for case in cases]
+    for name in sorted({name for ways in every for way in ways for name in way}):
+        changed = []
+        for case, ways in zip(cases, every, strict=True):
+            pairs = zip(case.evidence, ways, strict=True)
+            each = (replace(e, estimate=way.get(name, e.estimate)) for e, way in pairs)
+            changed.append(replace(case, evidence=tuple(each)))
+        for outcomes, ways, (outcome, _) in zip(found, every, _outcomes(changed), strict=True):
+            if any(name in way for way in ways):
+                outcomes[name] = outcome
+    return found
 
 
 def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
     """Outcome of each case, and the p values of each of its readings."""
-    ps = [
+    tests = [
         [
-            (1.0, 1.0) if case.obstacles else e.reading.rule.p_values(e.estimate)
-            for e in case.evidence
+            (1.0, 1.0) if case.obstacles else each.reading.rule.p_values(each.estimate)
+            for each in case.evidence
         ]
         for case in cases
     ]
-    family = [
-        i
-        for i, case in enumerate(cases)
-        if case.registration.tested and not case.registration.primary
-    ]
-    adjusted = [list(each) for each in ps]
-    if family:
-        sides = [holm([ps[i][0][side] for i in family]) for side in (0, 1)]
-        for i, *corrected in zip(family, *sides, strict=True):
-            adjusted[i] = [tuple(corrected)]
+    # Those of a family have one reading each.
+    family = [i for i, case in enumerate(cases) if case.registration.family]
+    sides = (holm([tests[i][0][side] for i in family]) for side in (0, 1))
+    corrected = dict(zip(family, zip(*sides, strict=True), strict=True))
     found = []
-    for case, each, corrected in zip(cases, ps, adjusted, strict=True):
-        both = [Ps(*plain, *holms) for plain, holms in zip(each, corrected, strict=True)]
+    for i, case in enumerate(cases):
+        ps = [Ps(*both, *corrected.get(i, both)) for both in tests[i]]
         alpha = case.registration.alpha
         if case.obstacles:
             outcome = "untestable"
-        elif max(p.claim_holm for p in both) < alpha:
+        elif max(p.claim_holm for p in ps) < alpha:
             outcome = "supported"
         else:
-            refuted = min(p.opposite_holm for p in both) < alpha
+            refuted = min(p.opposite_holm for p in ps) < alpha
             outcome = "falsified" if refuted else "inconclusive"
-        found.append((outcome, both))
+        found.append((outcome, ps))
     return found
 
 
@@ -233,10 +189,16 @@ def _verdict(
     outcome: str,
     ps: Sequence[Ps],
     others: Mapping[str, str],
-    without: Sequence[str],
+    left_out: Sequence[str],
 ) -> dict[str, Any]:
-    registration, blocked = case.registration, bool(case.obstacles)
-    alpha = registration.alpha
+    """The columns that are decided by results.
+
+    Args:
+        case, outcome, ps: As decided with the estimates as they are.
+        others: How the estimates are formed otherwise -> the outcome then.
+        left_out: The outcomes with one pair left out.
+    """
+    registration, alpha = case.registration, case.registration.alpha
     deciding = {
         "untestable": [bool(each.obstacles) for each in case.evidence],
         "falsified": [p.opposite_holm < alpha for p in ps],
@@ -244,22 +206,23 @@ def _verdict(
         "supported": [True],
     }[outcome]
     at = deciding.index(True) if True in deciding else 0
-    shown = case.evidence[at]
-    if blocked:
+    shown, p = case.evidence[at], ps[at]
+    if case.obstacles:
         reason = "; ".join(case.obstacles)
     else:
-        said = range(len(ps)) if outcome == "supported" else [at]
-        reason = "; ".join(_say(registration, case.evidence[i], ps[i]) for i in said)
-    differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
-    same = without.count(outcome)
-    if outcome in ("supported", "falsified") and same < LEAST_SAME * len(without):
-        differing.append(
-            f"another in {len(without) - same} of {len(without)} studies with one pair left out"
-        )
-    if differing and not blocked:
-        reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
-        outcome = "inconclusive"
-    without = blocked or not registration.tested
+        said = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(shown, p)]
+        reason = "; ".join(told.numbers(registration, *each) for each in said)
+        differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
+        same = left_out.count(outcome)
+        if outcome != "inconclusive" and same < LEAST_SAME * len(left_out):
+            differing.append(
+                f"another in {len(left_out) - same} of {len(left_out)} studies with one pair left "
+                "out"
+            )
+        if differing:
+            reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
+            outcome = "inconclusive"
+    tested = registration.tested and not case.obstacles
     return {
         "registration": registration.name,
         "title": registration.title,
@@ -270,47 +233,8 @@ def _verdict(
         "high": shown.estimate.high,
         "threshold": shown.reading.rule.region.describe(shown.reading.scale),
         "n": shown.n,
-        "limits": _limits(registration, shown),
-        "p": np.nan if without else ps[at].claim,
-        "p_holm": np.nan if without else ps[at].claim_holm,
+        "limits": f"{shown.reading.interval}{told.limits(registration)}",
+        "p": p.claim if tested else np.nan,
+        "p_holm": p.claim_holm if tested else np.nan,
         "primary": registration.primary,
     }
-
-
-def _say(registration: Registration, shown: Evidence, ps: Ps) -> str:
-    reading, estimate = shown.reading, shown.estimate
-    scale = f" {reading.scale}" if reading.scale else ""
-    what, over = registration.quantity or reading.columns["estimate"], ""
-    if registration.tested:
-        over = f" over {shown.n} {registration.unit}s"
-    corrected = registration.tested and not registration.primary
-    return (
-        f"{what} is {show(estimate.mean)}{scale}, {reading.interval}{over} "
-        f"[{show(estimate.low)}, {show(estimate.high)}]{scale}, n = {shown.n}: "
-        f"{reading.rule.words(ps, reading.scale, corrected)}"
-        + "".join(f"; {note}" for note in shown.notes)
-    )
-
-
-def _limits(registration: Registration, shown: Evidence) -> str:
-    """What the interval does not range over."""
-    level, task = shown.reading.interval, registration.task
-    by_pairs = registration.unit == PAIR
-    if not registration.tested:
-        return (
-            f"{level}, of one pair, one freezing step and one chosen rate: it holds none of the "
-            "variation between pairs, steps or rates"
-        )
-    if registration.quantity:
-        of = f"pairs of sessions of {task}" if by_pairs else "seeds"
-        more = "" if by_pairs else ": it holds none of the variation between pairs"
-        return f"{level} over {of}, with the choice of rates in its scatter{more}"
-    if by_pairs:
-        return (
-            f"{level} over pairs of sessions of {task}, whose scatter holds that of seeds and of "
-            "the choice of rates, for this network, optimizer and split alone"
-        )
-    return (
-        f"{level} over seeds of the pair {registration.pair} of {task}: it holds none of the "
-        "variation between pairs"
-    )

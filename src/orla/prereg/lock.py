@@ -48,8 +48,7 @@ def read(folder: str | Path) -> dict[str, Line]:
         OrlaError: As in `orla.prereg.chain.parse`.
     """
     path = Path(folder) / LOCK
-    text = _text(path)
-    return {line.file: line for line in chain.parse(text, path)}
+    return {line.file: line for line in chain.parse(_text(path), path)}
 
 
 def write(
@@ -66,25 +65,23 @@ def write(
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
-    text = _text(path)
-    added = []
+    text, added = _text(path), []
+    last = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
-        name, content = _name(folder, file), sha256(file)
-        known = entries.get(name)
-        if known is None:
-            line = Line(name, content, date)
-            if entries and date < (last := list(entries.values())[-1].date):
-                raise OrlaError(
-                    f"{path}: its last line is dated {last}, after today ({date}); set the "
-                    "computer's clock"
-                )
-            text, entries[name] = chain.extended(text, line), line
-            added.append(line)
-        elif known.sha256 != content:
+        line = Line(_name(folder, file), sha256(file), date)
+        known = entries.setdefault(line.file, line)
+        if known.sha256 != line.sha256:
             raise OrlaError(
                 f"{file}: locked on {known.date} with other content and never locked again; undo "
-                f"the change, or say it in {folder / AMENDMENTS} with sha256 {content}"
+                f"the change, or say it in {folder / AMENDMENTS} with sha256 {line.sha256}"
             )
+        if known is line:
+            text = chain.extended(text, line)
+            added.append(line)
+    if added and date < last:
+        raise OrlaError(
+            f"{path}: its last line is dated {last}, after today ({date}); set the computer's clock"
+        )
     if added:
         with atomic(path) as partial:
             partial.write_text(text)
@@ -116,7 +113,17 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     """
     folder = Path(folder)
     path, entries = folder / LOCK, read(folder)
-    _all_there(folder, entries)
+    present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
+    for file in present:
+        if file.relative_to(folder).as_posix() not in entries:
+            raise OrlaError(
+                f"{file}: not in {path}; add it with: python -m orla prereg lock {file}"
+            )
+    for name, line in entries.items():
+        if folder / name not in present:
+            raise OrlaError(
+                f"{folder / name}: locked on {line.date} but missing; restore it from git"
+            )
     amendments = read_all(folder, entries)
     told = history.compare(path, list(entries.values())) if path.exists() else history.History()
     verified = {}
@@ -132,22 +139,9 @@ def verify(folder: str | Path) -> dict[str, Locked]:
                 f"sha256 {content}, what changed, why, and whether results had been seen, and "
                 "lock that file"
             )
-        verified[file.stem] = Locked(
-            line.file, line.sha256, line.date, content, known, told.of(number)
-        )
+        fields = (line.file, line.sha256, line.date, content, known, told.of(number))
+        verified[file.stem] = Locked(*fields)
     return verified
-
-
-def digest(folder: str | Path) -> str:
-    """SHA-256 of LOCK itself, for a result's provenance.
-
-    Raises:
-        OrlaError: There is no LOCK.
-    """
-    path = Path(folder) / LOCK
-    if not path.is_file():
-        raise OrlaError(f"{path}: missing; lock the registrations with: python -m orla prereg lock")
-    return sha256(path)
 
 
 def _text(path: Path) -> str:
@@ -169,18 +163,3 @@ def _name(folder: Path, file: Path) -> str:
             f"{folder / AMENDMENTS}; move it there"
         )
     return file.resolve().relative_to(home).as_posix()
-
-
-def _all_there(folder: Path, entries: dict[str, Line]) -> None:
-    """Refuse a file without a line, and a line without a file."""
-    present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
-    for path in present:
-        if path.relative_to(folder).as_posix() not in entries:
-            raise OrlaError(
-                f"{path}: not in {folder / LOCK}; add it with: python -m orla prereg lock {path}"
-            )
-    for name, line in entries.items():
-        if folder / name not in present:
-            raise OrlaError(
-                f"{folder / name}: locked on {line.date} but missing; restore it from git"
-            )

@@ -1,5 +1,6 @@
 """Power of registrations against the true gap, at a scatter between units."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -32,26 +33,24 @@ def table(
     tables: Mapping[str, pd.DataFrame],
     sd: float | None = None,
 ) -> pd.DataFrame:
-    """Power of each registration against a range of true gaps.
+    """Power of each registration of a study that is tested, a row a true gap, columns `COLUMNS`.
+
+    The number of those that are not primary sets their level, at Holm's first and strictest step.
 
     Args:
-        registrations: Those of one study that are judged by a test: their number sets the level of
-            those that are not primary, at Holm's first and strictest step.
+        registrations: The registrations.
         tables: Result -> its table, from which the scatter is taken. A registration without a row
             there is left out, unless `sd` is given.
         sd: Standard deviation of a unit's gap, in place of the scatter.
-
-    Returns:
-        One row a registration and true gap, columns `COLUMNS`.
     """
     registrations = list(registrations)
-    family = max(1, sum(not each.primary for each in registrations))
-    frames = []
+    family = sum(not each.primary for each in registrations)
+    frames = [pd.DataFrame(columns=list(COLUMNS))]
     for each in registrations:
         spread = scatter(each, tables) if sd is None else sd
         if np.isfinite(spread):
             frames.append(against_gap(each, spread, 1 if each.primary else family))
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(COLUMNS))
+    return pd.concat(frames[1:] or frames, ignore_index=True)
 
 
 def against_gap(
@@ -69,8 +68,7 @@ def against_gap(
 
     Args:
         registration: The registration.
-        sd: Standard deviation of a unit's gap, in the registration's unit of measurement: of a
-            pair's mean over its seeds, or of a seed's.
+        sd: Standard deviation of a unit's gap, in the registration's unit of measurement.
         family: By how much alpha is divided.
         gaps: True gaps; if not given, those that the rule finds worth a row.
         failing: Pairs that fail a guard.
@@ -89,10 +87,9 @@ def against_gap(
     lines = []
     for gap in rule.gaps(sd / np.sqrt(n)) if gaps is None else gaps:
         shown, opposite = rule.shown(gap, sd, n, alpha), rule.refuted(gap, sd, n, alpha)
-        rest = max(0.0, 1 - shown - opposite)
-        line = (registration.name, registration.unit, n, float(sd), registration.scale)
-        line += (alpha, float(gap))
-        lines.append((*line, shown, opposite, rest, needed(rule, gap, sd, alpha)))
+        what = (registration.name, registration.unit, n, float(sd), registration.scale, alpha)
+        answers = (shown, opposite, max(0.0, 1 - shown - opposite), needed(rule, gap, sd, alpha))
+        lines.append((*what, float(gap), *answers))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
@@ -107,13 +104,11 @@ def needed(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
 
     if not rule.region.contains(gap, gap) or not enough(MOST_UNITS):
         return np.nan
-    low, high = 1, 2
+    high = 2
     while not enough(high):
-        low, high = high, min(2 * high, MOST_UNITS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return float(high)
+        high = min(2 * high, MOST_UNITS)
+    at_most = range(high // 2 + 1, high + 1)
+    return float(at_most[bisect_left(at_most, True, key=enough)])
 
 
 def scatter(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:
@@ -125,9 +120,9 @@ def scatter(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> f
     [reading] = registration.readings
     if reading.result not in tables:
         return np.nan
-    row = rows.one_row(tables[reading.result], reading.where, registration.name, reading.result)
+    row = rows.one_row(tables[reading.result], reading, registration.name)
     if row is None:
         return np.nan
-    n, error = row[reading.columns["n"]], row[reading.columns["standard_error"]]
+    n, error = (row.number(reading.columns[role]) for role in ("n", "standard_error"))
     spread = float(error * np.sqrt(n))
     return spread if spread > 0 else np.nan

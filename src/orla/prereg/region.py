@@ -26,7 +26,7 @@ class Region:
     def contains(self, low: float, high: float) -> bool:
         """Whether the whole interval [low, high] lies in the region."""
         if self.outside:
-            return high < self.low or low > self.high or self._touches(low, high)
+            return Region(self.low, self.high, strict=not self.strict).excludes(low, high)
         if self.strict:
             return self.low < low and high < self.high
         return self.low <= low and high <= self.high
@@ -50,28 +50,22 @@ class Region:
             return f"{'below' if self.strict else 'at most'} {self.high:g}{unit}"
         return f"{'strictly ' * self.strict}between {self.low:g} and {self.high:g}{unit}"
 
-    def _touches(self, low: float, high: float) -> bool:
-        return not self.strict and (high <= self.low or low >= self.high)
-
 
 def parse(document: Mapping[str, Any], name: str) -> Region:
-    """Read a region such as ``{between: [-3, 3], strict: true}``.
-
-    It has exactly one of `KINDS`, and optionally `strict`; `name` names it in an error.
+    """Read a region such as ``{between: [-3, 3], strict: true}``; `name` names it in an error.
 
     Raises:
-        OrlaError: None or several kinds, or bounds out of order.
+        OrlaError: None or several of `KINDS`, or bounds out of order.
     """
     kinds = [kind for kind in KINDS if kind in document]
     if len(kinds) != 1:
         raise OrlaError(f"{name}: a region has exactly one of {', '.join(KINDS)}, not {len(kinds)}")
-    strict = bool(document.get("strict", False))
-    value = document[kinds[0]]
-    if kinds[0] == "at_least":
-        return Region(low=float(value), strict=strict)
-    if kinds[0] == "at_most":
-        return Region(high=float(value), strict=strict)
-    low, high = map(float, value)
+    [kind], strict = kinds, bool(document.get("strict", False))
+    if kind == "at_least":
+        return Region(low=float(document[kind]), strict=strict)
+    if kind == "at_most":
+        return Region(high=float(document[kind]), strict=strict)
+    low, high = map(float, document[kind])
     if not low < high:
-        raise OrlaError(f"{name}: {kinds[0]} [{low:g}, {high:g}] must name the smaller bound first")
-    return Region(low, high, strict, outside=kinds[0] == "outside")
+        raise OrlaError(f"{name}: {kind} [{low:g}, {high:g}] must name the smaller bound first")
+    return Region(low, high, strict, outside=kind == "outside")

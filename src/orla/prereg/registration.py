@@ -3,92 +3,51 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orla.errors import OrlaError
 from orla.prereg.region import Region
 from orla.prereg.rules.base import MeanRule, Rule
-from orla.results.scales import PP, SCALES, WAYS, Scale
+from orla.results.scales import PP, SCALES, WAYS
 from orla.schema import nearest
-from orla.study.keys import DEFAULTS, SETTING
+from orla.study.keys import DEFAULTS
 
 Value = str | float | int | bool
 
 PAIR, SEED = "pair", "seed"
 RESULT = {PAIR: "over_pairs", SEED: "estimates"}
 """Unit -> the result whose row is judged."""
-QUANTITIES = "quantities"
-"""The result of a registration about a quantity."""
 
-QUANTITY_PAIRS = "quantity_pairs"
-"""The result with a quantity's value on each pair."""
-
-QUANTITY = {
-    "estimate": "value",
-    "standard_error": "standard_error",
-    "dof": "dof",
-    **{"low": "t90_low", "high": "t90_high"},
-}
-OTHERS = {
-    "without_failing": "without the pairs that fail a guard",
-    "runner_up_lowest": "with one condition at the runner-up of its rates",
-    "runner_up_highest": "with one condition at the runner-up of its rates",
-}
+QUANTITIES, QUANTITY_PAIRS = "quantities", "quantity_pairs"
+"""The result of a registration about a quantity, and that with its value on each pair."""
+SOUND = "without_failing"
+OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
+    ("runner_up_lowest", "runner_up_highest"), "with one condition at the runner-up of its rates"
+)
 """Other ways to form a quantity, in words."""
+
+_ENDS = ("low", "high")
 COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
-_ROW = [
-    *(name for name in SETTING if name != "pair"),
-    *("comparison", "learner_full", "learner_immediate", "estimand", "alpha", "n_diverged"),
+_OF_QUANTITY = ("scale", "unit", *COUNTS, "guards", "alpha")
+_OF_GAP = (
+    *("learner_full", "learner_immediate", "alpha", "n_diverged"),
     *("over_best_full_low_percent", "over_best_immediate_low_percent"),
-]
+)
 
 
-def gap_columns(scale: Scale, unit: str) -> dict[str, str]:
-    """Role -> column of a gap of one scale over units, in the result of the unit."""
-    low, high = (scale.ends().format(end) for end in ("low", "high"))
-    errors = {name: scale.column(name) for name in ("standard_error", "dof")}
-    return {"estimate": scale.mean(), **errors, "low": low, "high": high} | {
-        "n": scale.count.format(unit)
-    }
+class Way(NamedTuple):
+    """Another way to form an estimate: in words, and the columns of its mean and its interval."""
 
-
-def ways(scale: Scale, unit: str) -> dict[str, tuple[str, str, str]]:
-    """Way to form a gap -> columns of its mean and of the ends of its interval."""
-    return {
-        way: (scale.mean(way), *(scale.ends(way).format(end) for end in ("low", "high")))
-        for way in WAYS
-        if way and not (way == "without_failing" and unit == SEED)
-    }
-
-
-def quantity_ways() -> dict[str, tuple[str, str, str]]:
-    """The same of a quantity."""
-    return {way: (f"value_{way}", f"t90_low_{way}", f"t90_high_{way}") for way in OTHERS}
-
-
-def _read(registration: "Registration") -> dict[str, list[str]]:
-    """Result -> columns that are judged."""
-    if registration.quantity:
-        formed = [column for columns in quantity_ways().values() for column in columns]
-        columns = ["quantity", "scale", "unit", *QUANTITY.values(), *COUNTS, "guards", "alpha"]
-        by_pair = {QUANTITY_PAIRS: ["quantity", "pair", "value"]}
-        return {QUANTITIES: columns + formed} | (by_pair if registration.unit == PAIR else {})
-    scale, found = SCALES[registration.scale], {}
-    for unit in dict.fromkeys((registration.unit, SEED)):
-        of_unit = ["n_failing", scale.count.format(SEED)] if unit == PAIR else ["pair", "guards"]
-        if scale is PP and unit == SEED:
-            of_unit.append("has_meaning")
-        formed = [column for columns in ways(scale, unit).values() for column in columns]
-        found[RESULT[unit]] = [*_ROW, *gap_columns(scale, unit).values(), *formed, *of_unit]
-    return found
+    words: str
+    columns: tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Reading:
     """One row of one result, and the rule that its estimate is judged by.
 
-    `columns` holds what is read by its name: estimate, low, high, n, and further ones. `scale` is
-    the estimate's unit of measurement, `interval` what its interval is of.
+    `columns` holds what is read by its role: estimate, low, high, n, and further ones. `interval`
+    says what its interval is of, `ways` by its name each other way to form the estimate.
     """
 
     result: str
@@ -97,11 +56,13 @@ class Reading:
     rule: Rule
     scale: str
     interval: str
+    ways: Mapping[str, Way] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
-        """Every column of the result that is read."""
-        return [*self.where, *self.columns.values()]
+        """The columns that are read, but for those that are held against the registration."""
+        formed = (column for way in self.ways.values() for column in way.columns)
+        return [*self.where, *self.columns.values(), *formed]
 
 
 @dataclass(frozen=True)
@@ -119,11 +80,6 @@ class Check:
     region: Region | None
     equals: Value | None
 
-    @property
-    def names(self) -> list[str]:
-        """Every column of the result that is read."""
-        return [*self.where, *self.ends]
-
 
 @dataclass(frozen=True)
 class Registration:
@@ -132,8 +88,7 @@ class Registration:
     Attributes:
         name, folder: its file's name without the suffix, and the folder that the file lies in.
         criteria: what is judged in version 1.
-        rule, scale: of later versions the claim about the mean gap or the quantity, and its unit
-            of measurement.
+        rule, scale: of later versions the claim, and its unit of measurement.
         seen: what had been seen when it was written, in words.
         conditions: key -> value or values, of the rows that it is about.
         seeds: networks a pair, those that diverged included; of version 1, units.
@@ -149,15 +104,15 @@ class Registration:
 
     name: str
     folder: Path
-    title: str
-    checks: tuple[Check, ...]
-    outcomes: Mapping[str, str]
-    conditions: Mapping[str, Any]
     seeds: int
     max_diverged: int
+    title: str = ""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    outcomes: Mapping[str, str] = field(default_factory=dict)
     criteria: tuple[Reading, ...] = ()
     rule: MeanRule | None = None
-    scale: str = "pp"
+    scale: str = PP.unit
     seen: str = ""
     version: int = 3
     least: int = 0
@@ -183,28 +138,66 @@ class Registration:
         return self.version > 1
 
     @property
+    def by_pairs(self) -> bool:
+        """Whether its unit is the pair of sessions, not the seed."""
+        return self.unit == PAIR
+
+    @property
+    def family(self) -> bool:
+        """Whether its p values are corrected together with those of others."""
+        return self.tested and not self.primary
+
+    @property
     def readings(self) -> tuple[Reading, ...]:
         """What is judged."""
         if not self.tested:
             return self.criteria
-        result = QUANTITIES if self.quantity else RESULT[self.unit]
-        if self.quantity:
-            columns = QUANTITY | {"n": f"n_{self.unit}s"}
-            where: dict[str, Value] = {"quantity": self.quantity}
-        else:
-            columns = gap_columns(SCALES[self.scale], self.unit)
-            where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
-        level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
-        return (Reading(result, where, columns, self.rule, self.scale, level),)
+        return (self._of_quantity() if self.quantity else self._of_gap(self.unit),)
 
     @property
     def reads(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that is read."""
-        if self.tested:
-            judged = sorted(_read(self).items())
+        if self.quantity:
+            read = [(QUANTITIES, [*self._of_quantity().names, *_OF_QUANTITY])]
+            read += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
+        elif self.tested:
+            # Of a gap over pairs the rows of its pairs are read too.
+            of_units = {unit: [*self._of_gap(unit).names, *_OF_GAP] for unit in (SEED, self.unit)}
+            of_units[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
+            if self.by_pairs:
+                of_units[PAIR] += ["n_failing", SCALES[self.scale].count.format(SEED)]
+            read = [(RESULT[unit], names) for unit, names in of_units.items()]
         else:
-            judged = [(reading.result, reading.names) for reading in self.criteria]
-        return [*judged, *((check.result, check.names) for check in self.checks)]
+            read = [(reading.result, reading.names) for reading in self.criteria]
+        return read + [(check.result, [*check.where, *check.ends]) for check in self.checks]
+
+    def _of_quantity(self) -> Reading:
+        columns = {"estimate": "value", "low": "t90_low", "high": "t90_high"}
+        ways = {
+            way: Way(words, tuple(f"{name}_{way}" for name in columns.values()))
+            for way, words in OTHERS.items()
+        }
+        columns |= {"standard_error": "standard_error", "dof": "dof", "n": f"n_{self.unit}s"}
+        return self._reading(QUANTITIES, {"quantity": self.quantity}, columns, ways)
+
+    def _of_gap(self, unit: str) -> Reading:
+        """The gap over units of one kind."""
+        scale = SCALES[self.scale]
+        columns = {way: (scale.mean(way), *map(scale.ends(way).format, _ENDS)) for way in WAYS}
+        ways = {
+            way: Way(OTHERS.get(way, f"with {words}"), columns[way])
+            for way, words in WAYS.items()
+            if way and not (way == SOUND and unit == SEED)
+        }
+        roles = dict(zip(("estimate", *_ENDS), columns[""], strict=True))
+        roles |= {name: scale.column(name) for name in ("standard_error", "dof")}
+        roles["n"] = scale.count.format(unit)
+        where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
+        return self._reading(RESULT[unit], where, roles, ways)
+
+    def _reading(self, result: str, where: Any, columns: Any, ways: Any) -> Reading:
+        level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
+        return Reading(result, where, columns, self.rule, self.scale, level, ways)
 
     @property
     def checked(self) -> list[str]:
@@ -217,19 +210,15 @@ class Registration:
         """Column -> value, for columns that a manipulation check does not name."""
         if self.quantity:
             return DEFAULTS | {"task": self.task}
-        pair = {"pair": self.pair} if self.unit == SEED else {}
+        pair = {} if self.by_pairs else {"pair": self.pair}
         return DEFAULTS | {"task": self.task, "estimand": self.estimand} | pair
 
 
 def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
-    """Refuse a registration that names a result or a column that does not exist.
+    """Refuse (OrlaError) a registration that names a result or column that is not among `columns`.
 
     Args:
-        registration: The registration.
         columns: Result -> its columns.
-
-    Raises:
-        OrlaError: Naming the registration, what it names, and the nearest that exists.
     """
     place = f"registration {registration.name}"
     for result, names in registration.reads:
@@ -246,15 +235,9 @@ def check_columns(registration: Registration, columns: Mapping[str, Collection[s
 def check_primary(
     place: str, registrations: Iterable[Registration], studies: Iterable[str] | None = None
 ) -> None:
-    """Refuse a study with registrations that are tested and not exactly one primary.
+    """Refuse (OrlaError) a study, of `studies` or any, without exactly one primary registration.
 
-    Args:
-        place: Where they are from, for an error.
-        registrations: The registrations; those of version 1 have no say.
-        studies: Those that are looked at; all if not given.
-
-    Raises:
-        OrlaError: Naming the study and the registrations.
+    Those of version 1 have no say; `place` says in the error where all are from.
     """
     tested = [each for each in registrations if each.tested]
     named = {study for each in tested for study in each.studies}

@@ -12,6 +12,7 @@ from orla.errors import OrlaError
 from orla.prereg.registration import Check, Reading, Value
 from orla.prereg.rules.base import Estimate
 
+Tables = Mapping[str, pd.DataFrame]
 LEARNERS = {"learner_full": "over_best_full", "learner_immediate": "over_best_immediate"}
 """Column of each learner of a row that compares two -> the columns of its recovery over the better
 of the frozen network and the best constant."""
@@ -35,6 +36,57 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Row:
+    """The values of a row of a result that a registration (its name) reads."""
+
+    registration: str
+    result: str
+    values: pd.Series
+
+    def __getitem__(self, column: str) -> Any:
+        return self.values[column]
+
+    def number(self, column: str) -> float:
+        """A value as a number; NaN where it is missing.
+
+        Raises:
+            OrlaError: It is text.
+        """
+        value = self[column]
+        if pd.isna(value):
+            return np.nan
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise OrlaError(
+                f'registration {self.registration}: column "{column}" of {self.result} holds '
+                f"{value!r}, not a number; name a column of numbers"
+            ) from None
+
+    def count(self, column: str) -> int | None:
+        """A value as a count; None where it is missing, infinite, negative or no whole number."""
+        value = self.number(column)
+        whole = bool(np.isfinite(value)) and value >= 0 and value == int(value)
+        return int(value) if whole else None
+
+    @property
+    def guards(self) -> list[str]:
+        """Its guards as sentences; a row whose guards are missing has that for one."""
+        if not isinstance(self["guards"], str):
+            return ["its guards are missing: build the table of estimates again"]
+        return [text for text in self["guards"].split("; ") if text]
+
+    def other_alpha(self, alpha: Any, registered: float) -> list[str]:
+        """That it was made at another level than was registered."""
+        if alpha == registered:
+            return []
+        return [
+            f"{self.result} was made at alpha {show(alpha)}, and {registered:g} is registered: set "
+            "statistics.alpha"
+        ]
+
+
 def matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
     """Rows that hold these values."""
     for column, value in where.items():
@@ -50,64 +102,26 @@ def assuming(
     return matching(table, silent)
 
 
-def one_row(
-    table: pd.DataFrame, where: Mapping[str, Value], registration: str, result: str
-) -> pd.Series | None:
-    """The row that holds these values; None where there is none.
+def one_row(table: pd.DataFrame, reading: Reading, registration: str) -> Row | None:
+    """The row that a registration (its name) reads; None where there is none.
 
     Raises:
         OrlaError: There are several; columns in which they differ are named.
     """
+    where, result = reading.where, reading.result
     rows = matching(table, where)
     if len(rows) > 1:
         differing = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
         raise OrlaError(
             f"registration {registration}: {len(rows)} rows of {result} have "
-            f"{where_in_words(where)}; name one by {' or '.join(differing[:3]) or 'its seed'} too"
+            f"{_in_words(where)}; name one by {' or '.join(differing[:3]) or 'its seed'} too"
         )
-    return None if rows.empty else rows.iloc[0]
-
-
-def number(value: Any, column: str, registration: str, result: str) -> float:
-    """A value as a number; NaN where it is missing.
-
-    Raises:
-        OrlaError: It is text.
-    """
-    if pd.isna(value):
-        return np.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise OrlaError(
-            f'registration {registration}: column "{column}" of {result} holds '
-            f"{value!r}, not a number; name a column of numbers"
-        ) from None
-
-
-def count(value: float) -> int | None:
-    """A number as a count; None where it is missing, infinite, negative or no whole number."""
-    whole = bool(np.isfinite(value)) and value >= 0 and value == int(value)
-    return int(value) if whole else None
-
-
-def guards(value: object) -> list[str]:
-    """The guards of a row as sentences; a row whose guards are missing has that for one."""
-    if not isinstance(value, str):
-        return ["its guards are missing: build the table of estimates again"]
-    return [text for text in value.split("; ") if text]
-
-
-def other_alpha(result: str, alpha: object, registered: float) -> str:
-    """That a table was made at another level than was registered."""
-    return (
-        f"{result} was made at alpha {show(alpha)}, and {registered:g} is registered: set "
-        "statistics.alpha"
-    )
+    return None if rows.empty else Row(registration, result, rows.iloc[0])
 
 
 def failures(check: Check, table: pd.DataFrame) -> list[str]:
     """How a manipulation check fails, one sentence a row; [] where it holds on every row named."""
+    wanted = show(check.equals) if check.region is None else check.region.describe()
     problems = []
     for values in product(*check.where.values()):
         where = dict(zip(check.where, values, strict=True))
@@ -116,7 +130,7 @@ def failures(check: Check, table: pd.DataFrame) -> list[str]:
             problems.append(missing(check.result, where, table))
         problems += [
             f'manipulation check "{check.name}" fails: {" to ".join(check.ends)} is '
-            f"{' to '.join(map(show, values))} where {where_in_words(where)}, not {_wanted(check)}"
+            f"{' to '.join(map(show, values))} where {_in_words(where)}, not {wanted}"
             for values in rows[list(check.ends)].drop_duplicates().itertuples(index=False)
             if not _holds(check, values)
         ]
@@ -130,12 +144,7 @@ def missing(result: str, where: Mapping[str, Value], table: pd.DataFrame) -> str
         if str(value) not in present:
             has = ", ".join(present[:9]) or "no row of this task and pair"
             return f"{result} has no row with {column} = {value} (it has {has})"
-    return f"{result} has no row with {where_in_words(where)}"
-
-
-def where_in_words(where: Mapping[str, Value]) -> str:
-    """Columns and their values, in words."""
-    return ", ".join(f"{column} = {value}" for column, value in where.items())
+    return f"{result} has no row with {_in_words(where)}"
 
 
 def show(value: Value | None) -> str:
@@ -145,13 +154,13 @@ def show(value: Value | None) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _in_words(where: Mapping[str, Value]) -> str:
+    return ", ".join(f"{column} = {value}" for column, value in where.items())
+
+
 def _holds(check: Check, values: Sequence[Value]) -> bool:
     if check.region is None:
         return bool(values[0] == check.equals)
     ends = pd.to_numeric(pd.Series(list(values)), errors="coerce")
     low, high = float(ends.iloc[0]), float(ends.iloc[-1])
     return bool(np.isfinite([low, high]).all()) and low <= high and check.region.contains(low, high)
-
-
-def _wanted(check: Check) -> str:
-    return show(check.equals) if check.region is None else check.region.describe()

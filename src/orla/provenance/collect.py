@@ -62,18 +62,19 @@ def code(source: Path = Path(__file__)) -> dict[str, Any]:
     The commit is "unknown" and dirty None outside a git checkout that tracks `source`, as for
     an installed package.
     """
-    if _git(source, "ls-files", "--error-unmatch", source.name) is None:
-        return {"commit": "unknown", "dirty": None}
-    commit = _git(source, "rev-parse", "HEAD")
+    folder = source.parent
+    tracked = git(folder, "ls-files", "--error-unmatch", source.name) is not None
+    commit = git(folder, "rev-parse", "HEAD") if tracked else None
     if commit is None:
         return {"commit": "unknown", "dirty": None}
-    return {"commit": commit, "dirty": bool(_git(source, "status", "--porcelain", "-uno"))}
+    return {"commit": commit, "dirty": bool(git(folder, "status", "--porcelain", "-uno"))}
 
 
-def _git(source: Path, *arguments: str) -> str | None:
+def git(folder: Path, *arguments: str) -> str | None:
+    """What git prints in a folder, without white space around it; None where it fails."""
     try:
         return subprocess.run(
-            ["git", "-C", str(source.parent), *arguments],
+            ["git", "-C", str(folder), *arguments],
             check=True,
             capture_output=True,
             text=True,

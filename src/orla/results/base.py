@@ -83,7 +83,7 @@ class Settings:
         """Mean of the finite values with its 95 % bootstrap interval; all null without any."""
         finite = values[np.isfinite(values)]
         if finite.size == 0:
-            return Interval(np.nan, np.nan, np.nan, "none")
+            return Interval(np.nan, np.nan, np.nan)
         return mean_interval(finite, resamples=self.resamples, seed=self.seed)
 
 

@@ -149,7 +149,7 @@ class Side:
 
     def choices(self, draws: np.ndarray) -> np.ndarray:
         """Rate that each resample (resamples, seeds) chooses, (resamples,)."""
-        return choice.chosen_rates(self.values(self.estimand.validation), draws)
+        return choice.best_rate(self.values(self.estimand.validation)[draws])
 
     def other_rate_share(self, drawn: resampling.Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""

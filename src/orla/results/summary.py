@@ -10,7 +10,7 @@ import pandas as pd
 from orla.results.base import Settings, Statistic
 from orla.results.grids import Key, at_chosen, at_selected
 from orla.results.scales import PP, Scale
-from orla.statistics.equivalence import tost_from_moments
+from orla.statistics.equivalence import tost
 from orla.statistics.means import Moments, moments, t_interval
 from orla.study.keys import KEYS
 
@@ -72,8 +72,8 @@ def equivalence(gap: Moments, settings: Settings, scale: Scale = PP) -> Key:
     error = gap.standard_error
     numbers = (error, gap.dof, *(np.nan,) * 4, 1.0, np.nan, False, margin)
     if gap.n > 1:
-        test = tost_from_moments(gap.mean, error, gap.dof, -margin, margin, alpha)
-        ends = test.interval_low, test.interval_high, *t_interval(gap.mean, error, gap.dof)
+        test = tost(gap.mean, error, gap.dof, (-margin, margin), alpha)
+        ends = *test.interval, *t_interval(gap.mean, error, gap.dof)
         numbers = (error, gap.dof, *ends, test.p, test.delta_star, test.equivalent, margin)
     return dict(zip(test_columns(scale), numbers, strict=True))
 

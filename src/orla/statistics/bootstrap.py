@@ -1,29 +1,24 @@
 """Seeded bootstrap intervals: the same values, seed and resamples always give the same interval."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # its rooms load when they are first used: reports wait for none
 from numpy.typing import ArrayLike
 
 from orla.errors import OrlaError
+from orla.statistics.means import NO_ENDS, Ends
 from orla.statistics.resampling import draws
 
 RESAMPLES = 10_000
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and its bootstrap interval, in the unit of the values.
-
-    `low` and `high` are NaN where `method` is "none": fewer than two values have no interval.
-    """
+class Interval(NamedTuple):
+    """An estimate and its bootstrap interval, in the unit of the values; NaN without interval."""
 
     estimate: float
     low: float
     high: float
-    method: Literal["percentile", "BCa", "none"]
 
 
 def mean_interval(
@@ -31,29 +26,20 @@ def mean_interval(
 ) -> Interval:
     """Percentile bootstrap interval of a mean.
 
-    Parameters
-    ----------
-    values
-        (n,) one value a unit of replication. One value has no interval.
-    seed
-        Seed of the resampling.
-    resamples
-        Number of resamples.
-    confidence
-        Coverage aimed at, in (0, 1).
+    Args:
+        values: (n,) one value a unit of replication. One value has no interval.
+        seed, resamples: of the resampling.
+        confidence: coverage aimed at, in (0, 1).
 
-    Raises
-    ------
-    OrlaError
-        On no value, or on a NaN or infinite one.
+    Raises:
+        OrlaError: No value, or a NaN or infinite one.
     """
-    values = _finite(values, "mean_interval")
+    [values] = finite("mean_interval", values)
     if values.size < 2:
-        return Interval(float(values[0]), np.nan, np.nan, "none")
+        return Interval(float(values[0]), *NO_ENDS)
     drawn = draws(values.size, resamples, seed)
     means = values[drawn.different].mean(axis=-1)[drawn.index]
-    low, high = _percentiles(means, confidence)
-    return Interval(float(values.mean()), low, high, "percentile")
+    return Interval(float(values.mean()), *_percentiles(means, confidence))
 
 
 def spearman(
@@ -71,24 +57,18 @@ def spearman(
     has rho 0. Where BCa is not defined because leaving out any one pair changes nothing, as with
     perfectly ordered data, the percentile interval of the same resamples is given.
 
-    Parameters
-    ----------
-    x, y
-        (n,) paired measures, at least three pairs for an interval.
-    seed, resamples, confidence
-        As in `mean_interval`.
+    Args:
+        x, y: (n,) paired measures, at least three pairs for an interval.
+        seed, resamples, confidence: as in `mean_interval`.
 
-    Raises
-    ------
-    OrlaError
-        On arrays of different lengths, on no value, or on a NaN or infinite one.
+    Raises:
+        OrlaError: Arrays of different lengths, no value, or a NaN or infinite one.
     """
-    x, y = _pair(x, y, "spearman")
+    x, y = finite("spearman", x, y)
     estimate = float(rank_correlation(x, y))
     if x.size < 3:
-        return Interval(estimate, np.nan, np.nan, "none")
+        return Interval(estimate, *NO_ENDS)
     jackknife = [rank_correlation(np.delete(x, i), np.delete(y, i)) for i in range(x.size)]
-    method: Literal["percentile", "BCa"] = "BCa" if np.ptp(jackknife) > 0 else "percentile"
     result = scipy.stats.bootstrap(
         (x, y),
         rank_correlation,
@@ -96,31 +76,17 @@ def spearman(
         vectorized=True,
         n_resamples=resamples,
         confidence_level=confidence,
-        method=method,
+        method="BCa" if np.ptp(jackknife) > 0 else "percentile",
         rng=np.random.default_rng(seed),
     )
-    low, high = (float(end) for end in result.confidence_interval)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        low, high = _percentiles(result.bootstrap_distribution, confidence)
-        method = "percentile"
-    return Interval(estimate, low, high, method)
+    ends = tuple(map(float, result.confidence_interval))
+    if not np.isfinite(ends).all():
+        ends = _percentiles(result.bootstrap_distribution, confidence)
+    return Interval(estimate, *ends)
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
-    """Spearman's rho along an axis: Pearson's r of mid-ranks; 0 where a side is constant.
-
-    Parameters
-    ----------
-    x, y
-        (..., n) paired measures.
-    axis
-        The axis of the pairs.
-
-    Returns
-    -------
-    numpy.ndarray
-        (...) correlations in [-1, 1].
-    """
+    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant."""
     ranks_x = scipy.stats.rankdata(x, axis=axis)
     ranks_y = scipy.stats.rankdata(y, axis=axis)
     ranks_x = ranks_x - ranks_x.mean(axis=axis, keepdims=True)
@@ -143,23 +109,16 @@ def ordering_interval(
     The groups (say four optimizers) are fixed; the units (seeds) are resampled jointly for all
     groups and both measures, and both means are formed anew in each resample.
 
-    Parameters
-    ----------
-    x, y
-        (groups, units) two measures. NaN marks a unit that a group lacks, in both measures; a
-        group's mean is over the units it has. Resamples in which a group has none are left out.
-    seed, resamples, confidence
-        As in `mean_interval`.
+    Args:
+        x, y: (groups, units) two measures. NaN marks a unit that a group lacks, in both measures; a
+            group's mean is over the units it has. Resamples in which a group has none are left out.
+        seed, resamples, confidence: as in `mean_interval`.
 
-    Returns
-    -------
-    Interval
+    Returns:
         Spearman's rho over groups. No interval with fewer than two units.
 
-    Raises
-    ------
-    OrlaError
-        On arrays of different shapes, fewer than three groups, or a group without any unit.
+    Raises:
+        OrlaError: Arrays of different shapes, fewer than three groups, or one without any unit.
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 2:
@@ -169,47 +128,44 @@ def ordering_interval(
     present = np.isfinite(x) & np.isfinite(y)
     if x.shape[0] < 3 or not present.any(axis=1).all():
         raise OrlaError("ordering_interval: needs at least three groups, each with a finite unit")
+
+    def correlation(counts: np.ndarray) -> np.ndarray:
+        """That of the means in resamples, from how often each holds a unit (resamples, units)."""
+        weights = counts @ present.T
+        return rank_correlation(*(counts @ np.where(present, m, 0.0).T / weights for m in (x, y)))
+
     n = x.shape[1]
-    estimate = float(rank_correlation(*_group_means(x, y, present, np.ones((1, n))))[0])
+    estimate = float(correlation(np.ones((1, n)))[0])
     if n < 2:
-        return Interval(estimate, np.nan, np.nan, "none")
-    draws = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
-    counts = (draws[:, :, None] == np.arange(n)).sum(axis=1).astype(float)
+        return Interval(estimate, *NO_ENDS)
+    drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
+    counts = (drawn[:, :, None] == np.arange(n)).sum(axis=1).astype(float)
     counts = counts[((counts @ present.T) > 0).all(axis=1)]
-    low, high = _percentiles(rank_correlation(*_group_means(x, y, present, counts)), confidence)
-    return Interval(estimate, low, high, "percentile")
+    return Interval(estimate, *_percentiles(correlation(counts), confidence))
 
 
-def _group_means(
-    x: np.ndarray, y: np.ndarray, present: np.ndarray, counts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Means of each group in each resample, (resamples, groups), from how often a unit is drawn."""
-    weights = counts @ present.T
-    means_x = counts @ np.where(present, x, 0.0).T / weights
-    means_y = counts @ np.where(present, y, 0.0).T / weights
-    return means_x, means_y
+def finite(name: str, *sides: ArrayLike) -> list[np.ndarray]:
+    """Arrays (n,) of equal length, each with a value and all values finite; `name` asks for them.
+
+    Raises:
+        OrlaError: Naming what is wrong.
+    """
+    arrays = [np.asarray(values, dtype=float).ravel() for values in sides]
+    for values in arrays:
+        if values.size == 0:
+            raise OrlaError(f"{name}: no values; give at least one")
+        if bad := int((~np.isfinite(values)).sum()):
+            raise OrlaError(
+                f"{name}: {bad} of {values.size} values are not finite; "
+                "leave diverged models out and report how many they were"
+            )
+    if len({values.size for values in arrays}) > 1:
+        sizes = " and ".join(str(values.size) for values in arrays)
+        raise OrlaError(f"{name}: {sizes} values; pairs need equal numbers")
+    return arrays
 
 
-def _percentiles(distribution: np.ndarray, confidence: float) -> tuple[float, float]:
+def _percentiles(distribution: np.ndarray, confidence: float) -> Ends:
     tail = 50 * (1 - confidence)
     low, high = np.percentile(distribution, [tail, 100 - tail])
     return float(low), float(high)
-
-
-def _finite(values: ArrayLike, name: str) -> np.ndarray:
-    values = np.asarray(values, dtype=float).ravel()
-    if values.size == 0:
-        raise OrlaError(f"{name}: no values; give at least one")
-    if bad := int((~np.isfinite(values)).sum()):
-        raise OrlaError(
-            f"{name}: {bad} of {values.size} values are not finite; "
-            "leave diverged models out and report how many they were"
-        )
-    return values
-
-
-def _pair(first: ArrayLike, second: ArrayLike, name: str) -> tuple[np.ndarray, np.ndarray]:
-    first, second = _finite(first, name), _finite(second, name)
-    if first.size != second.size:
-        raise OrlaError(f"{name}: {first.size} and {second.size} values; pairs need equal numbers")
-    return first, second

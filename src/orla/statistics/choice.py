@@ -20,16 +20,6 @@ def best_rate(errors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(by_rate).mean(axis=-1).argmin(axis=-1)
 
 
-def chosen_rates(validation: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Index of the rate that each resample of seeds chooses, (resamples,).
-
-    Args:
-        validation: (seeds, rates) errors that the choice is made by.
-        draws: (resamples, seeds) which seeds a resample holds.
-    """
-    return best_rate(validation[draws])
-
-
 def at_rates(values: np.ndarray, draws: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """Values (seeds, rates) of each resample's seeds at the rate it chose, (resamples, seeds)."""
     return values[draws, rate[:, None]]

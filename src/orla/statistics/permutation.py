@@ -1,13 +1,11 @@
 """Permutation p value of a rank correlation."""
 
 from itertools import permutations
-from math import factorial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from orla.errors import OrlaError
-from orla.statistics.bootstrap import RESAMPLES, rank_correlation
+from orla.statistics.bootstrap import RESAMPLES, finite, rank_correlation
 
 EXACT_UP_TO = 8
 """Pairs up to which every order is tried (40,320 at 8)."""
@@ -27,13 +25,8 @@ def spearman_p(x: ArrayLike, y: ArrayLike, *, seed: int = 0, resamples: int = RE
     Raises:
         OrlaError: Arrays of different lengths, without a value, or with one that is not finite.
     """
-    x, y = np.asarray(x, dtype=float).ravel(), np.asarray(y, dtype=float).ravel()
-    if x.size != y.size or x.size == 0 or not (np.isfinite(x) & np.isfinite(y)).all():
-        raise OrlaError(
-            f"spearman_p: {x.size} and {y.size} values; give equal numbers of finite ones"
-        )
-    exact = x.size <= EXACT_UP_TO
-    if exact:
+    x, y = finite("spearman_p", x, y)
+    if exact := x.size <= EXACT_UP_TO:
         orders = np.array(list(permutations(range(y.size))))
     else:
         base = np.tile(np.arange(y.size), (resamples, 1))
@@ -42,4 +35,4 @@ def spearman_p(x: ArrayLike, y: ArrayLike, *, seed: int = 0, resamples: int = RE
     drawn = np.abs(rank_correlation(np.broadcast_to(x, orders.shape), y[orders]))
     # Correlations that are equal but for rounding count as equal.
     extreme = int((drawn >= seen - 1e-12).sum())
-    return extreme / factorial(x.size) if exact else (extreme + 1) / (resamples + 1)
+    return (extreme + (not exact)) / (len(orders) + (not exact))

@@ -19,8 +19,7 @@ class Draws:
     """Resamples of n units.
 
     Attributes:
-        different: (different, n) the different resamples, each in increasing order of units; of
-            few units all that can be.
+        different: (different, n) the different resamples, each in increasing order of units.
         index: (resamples,) which of them each resample is.
     """
 
@@ -30,14 +29,15 @@ class Draws:
     @cached_property
     def share(self) -> np.ndarray:
         """(different,) the share of resamples that each of them is."""
-        return np.bincount(self.index, minlength=len(self.different)) / len(self.index)
+        return np.bincount(self.index) / len(self.index)
 
 
 @lru_cache(maxsize=64)
 def draws(n: int, resamples: int, seed: int) -> Draws:
     """Resamples of n units: ``default_rng(seed).integers(0, n, (resamples, n))``."""
     drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
-    return Draws(*_different(drawn))
+    different, index = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+    return Draws(different, index.reshape(-1))
 
 
 def expanded_percentiles(
@@ -77,30 +77,3 @@ def spread(resampled: np.ndarray, n: int) -> float:
     if np.ptp(finite) <= 1e-12 * np.abs(finite).max():
         return 0.0
     return float(finite.std(ddof=1) * np.sqrt(n / (n - 1)))
-
-
-def _different(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Different rows of `drawn` (rows, n), whatever their order of units, and which each row is.
-
-    Of few units all different resamples are given, whether drawn or not.
-    """
-    n = drawn.shape[1]
-    if n <= _FEW:
-        different, of_code = _all_different(n)
-        return different, of_code[drawn @ n ** np.arange(n)]
-    different, index = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
-    return different, index.reshape(-1)
-
-
-_FEW = 5
-
-
-@lru_cache(maxsize=_FEW)
-def _all_different(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """All different resamples (different, n) of n units, and the one of each ordered draw (n^n,).
-
-    The number of a draw has its units as digits in base n, the first the least.
-    """
-    digits = np.arange(n**n)[:, None] // n ** np.arange(n) % n
-    different, index = np.unique(np.sort(digits, axis=1), axis=0, return_inverse=True)
-    return different, index.reshape(-1)

@@ -10,31 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orla.prereg import judge
-from orla.prereg.registration import PAIR, RESULT, SEED, Registration
+from orla.prereg.registration import PAIR, RESULT, SEED
 from orla.prereg.rules.equivalent_within import EquivalentWithin
 from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, contrasts
 from orla.results.estimands import AT_END
 from orla.results.estimates import OverPairs
-from orla.results.scales import VARIANCE
 from orla.statistics.means import moments
 from orla.study.keys import SETTING
-from orla.truth.verdicts import COLUMNS, counted
+from orla.truth.verdicts import COLUMNS, counted, judged, registered
 from orla.truth.worlds import ESTIMAND_NAME
 
 LEAST_PAIRS = 6
 """With fewer pairs a contrast has no scatter to resample."""
-_KEYS = [name for name in SETTING if name != "pair"]
-_BOUND = {"record_sha256": "none"}
+_AT = [*(name for name in SETTING if name != "pair"), *COMPARED]
 # The former choice and score: weights frozen once, before the last fifth and at the end.
 _FORMER = replace(AT_END, selected="selected_on_tail", validation="validation_error")
+# Margins planted -> the outcomes that are right, and those that are wrong.
+_ANSWERS = {
+    0: (("supported",), ("falsified",)),
+    1: ((), ("supported", "falsified")),
+    2: (("falsified",), ("supported",)),
+}
 
 
 def table(
@@ -49,77 +51,78 @@ def table(
         studies: Made-up studies a row.
     """
     former = _former(models, settings)
+    pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
     rows: list[dict[str, Any]] = []
-    at = [*_KEYS, *COMPARED]
     chosen = estimates[estimates["estimand"] == ESTIMAND_NAME]
-    for key, pairs in chosen.groupby(at, sort=False):
+    for key, pairs in chosen.groupby(_AT, sort=False):
         pairs = pairs[np.isfinite(pairs["error_gap"])]
         if len(pairs) < LEAST_PAIRS:
             continue
-        known = dict(zip(at, key, strict=True))
+        known = dict(zip(_AT, key, strict=True))
         name = f"{known['optimizer']}, {known['comparison']}, {known['architecture']}"
-        draws = np.random.default_rng(settings.seed).integers(0, len(pairs), (studies, len(pairs)))
-        for margins in (0, 1, 2):
-            answers = [("supported",), (), ("falsified",)][margins]
-            wrong = [("falsified",), ("supported", "falsified"), ("supported",)][margins]
-            gaps = former.get(tuple(key), np.empty(0))
+        gaps = former.get(tuple(key), np.empty(0))
+        for margins, answers in _ANSWERS.items():
             ways = {
-                "": (settings.margin_variance, _judged(pairs, draws, margins, known, settings)),
-                ", former rules": (settings.margin_pp, _tested(gaps, margins, studies, settings)),
+                "": (variance, _judged(pairs, studies, margins, known, settings, variance)),
+                ", former rules": (pp, _tested(gaps, studies, margins, settings, pp)),
             }
-            for way, (margin, judged) in ways.items():
-                if len(judged := pd.DataFrame(judged)):
+            for way, (rule, outcomes) in ways.items():
+                if len(found := pd.DataFrame(outcomes)):
                     said = {"world": f"{known['task']}: {name}{way}", "means": "its own scatter"}
-                    said |= {"claim": f"equivalent_within {margin:g}"}
-                    said |= {"true_gap": margins * margin}
-                    rows.append(said | counted(judged, answers, wrong))
+                    said["true_gap"] = margins * rule.value
+                    rows.append(said | counted(found, rule, *answers))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _draws(pairs: int, studies: int, settings: Settings) -> np.ndarray:
+    return np.random.default_rng(settings.seed).integers(0, pairs, (studies, pairs))
 
 
 def _judged(
     pairs: pd.DataFrame,
-    draws: np.ndarray,
+    studies: int,
     margins: int,
     known: dict[str, Any],
     settings: Settings,
+    rule: EquivalentWithin,
 ) -> Iterator[dict[str, Any]]:
     """The verdict on each made-up study, by the rules of every study."""
-    moved = pairs["error_gap"].mean() - margins * settings.margin_variance
+    moved = pairs["error_gap"].mean() - margins * rule.value
     columns = [c for c in pairs if c.startswith("error_gap")]
     shifted = pairs.assign(**{c: pairs[c] - moved for c in columns}, guards="")
-    registration = _registered(known, pairs, settings)
-    for draw in draws:
+    minus, seeds = (known["learner_full"], known["learner_immediate"]), pairs["error_n_seeds"]
+    conditions = {name: v for name, v in known.items() if name not in ("task", *COMPARED)}
+    registration = registered(
+        *(known["task"], rule, minus, len(pairs), int((seeds + pairs["n_diverged"]).max())),
+        settings.alpha,
+        conditions=conditions,
+        comparison=known["comparison"],
+        max_diverged=10**6,
+        max_failing=len(pairs),
+    )
+    for draw in _draws(len(pairs), studies, settings):
         study = shifted.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
         over = known | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
         for cell in OverPairs.every_cell:
             over |= cell.made(study.__getitem__, settings)
-        tables = {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])}
-        bindings = {registration.name: _BOUND}
-        [verdict] = judge.judge([registration], tables, bindings=bindings)
-        yield {
-            "outcome": verdict["outcome"],
-            "gap": over["error_gap"],
-            "between_sd": study["error_gap"].std(),
-        }
+        verdict = judged(registration, {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])})
+        yield {**verdict, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
 
 
 def _tested(
-    gaps: np.ndarray, margins: int, studies: int, settings: Settings
+    gaps: np.ndarray, studies: int, margins: int, settings: Settings, rule: EquivalentWithin
 ) -> Iterator[dict[str, Any]]:
     """The same of former gaps (pairs,) in pp, by the test of equivalence alone."""
     if len(gaps) < LEAST_PAIRS:
         return
-    rule, shifted = EquivalentWithin(settings.margin_pp), gaps - gaps.mean()
-    shifted = shifted + margins * settings.margin_pp
-    draws = np.random.default_rng(settings.seed).integers(0, len(gaps), (studies, len(gaps)))
-    for values in shifted[draws]:
+    shifted = gaps - gaps.mean() + margins * rule.value
+    for values in shifted[_draws(len(gaps), studies, settings)]:
         mean = moments(values)
         claim, opposite = rule.tests(mean.mean, mean.standard_error, mean.dof)
-        outcome = "inconclusive"
-        if min(claim, opposite) < settings.alpha:
-            outcome = "supported" if claim < settings.alpha else "falsified"
+        outcome = "falsified" if opposite < settings.alpha else "inconclusive"
+        outcome = "supported" if claim < settings.alpha else outcome
         yield {"outcome": outcome, "gap": mean.mean, "between_sd": mean.sd}
 
 
@@ -129,32 +132,5 @@ def _former(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]
     for one in contrasts(models, settings, estimands={"former": _FORMER}):
         gap = moments(one.gap)
         if one.full.has_meaning and gap.n:
-            key = tuple(one.key[name] for name in (*_KEYS, *COMPARED))
-            found.setdefault(key, []).append(gap.mean)
+            found.setdefault(tuple(one.key[name] for name in _AT), []).append(gap.mean)
     return {key: np.array(gaps) for key, gaps in found.items()}
-
-
-def _registered(known: dict[str, Any], pairs: pd.DataFrame, settings: Settings) -> Registration:
-    fixed = ("task", *COMPARED)
-    return Registration(
-        name="matched",
-        folder=Path(),
-        title="",
-        checks=(),
-        outcomes={},
-        primary=True,
-        task=known["task"],
-        estimand=ESTIMAND_NAME,
-        unit=PAIR,
-        pairs=len(pairs),
-        seeds=int((pairs["error_n_seeds"] + pairs["n_diverged"]).max()),
-        conditions={name: value for name, value in known.items() if name not in fixed},
-        comparison=known["comparison"],
-        minus=(known["learner_full"], known["learner_immediate"]),
-        rule=EquivalentWithin(settings.margin_variance),
-        scale=VARIANCE.unit,
-        alpha=settings.alpha,
-        max_diverged=10**6,
-        max_failing=len(pairs),
-        binds=_BOUND,
-    )

@@ -59,7 +59,7 @@ def models(
         chosen[worlds.FULL] = np.flatnonzero(seeds % each < networks)
     frames = []
     for learner, index in chosen.items():
-        run = _run(world, learner, _of_seeds(episode, index), pretrained, index)
+        run = _run(world, learner, episode, pretrained, index)
         swept = sweep(run, worlds.RATES, worlds.GROWTH).frames["models"]
         frames.append(_by_pair(swept, seeds[index], pairs, each))
     return pd.concat(frames, ignore_index=True)
@@ -68,6 +68,10 @@ def models(
 def _run(
     world: str, learner: str, episode: Episode, networks: Parameters, index: np.ndarray
 ) -> ConditionRun:
+    """One learner adapts some of the networks, each to the stream of its seed."""
+    streams = {name: getattr(episode, name) for name in ("adapt", "heldout", "reference")}
+    some = {name: Stream(stream.X[index], stream.Y[index]) for name, stream in streams.items()}
+    episode = replace(episode, pretraining=None, **some)
     keys = {"task": world, "pair": "", "architecture": worlds.NETWORK["kind"], "learner": learner}
     keys |= {"optimizer": worlds.OPTIMIZER, "precision": "float64", "split": "shift", **DEFAULTS}
     job = {"network": worlds.NETWORK, "learner": learner, "optimizer": worlds.OPTIMIZER}
@@ -80,13 +84,6 @@ def _run(
         batch_models=min(worlds.BATCH, len(index)),
         refitted=False,
     )
-
-
-def _of_seeds(episode: Episode, index: np.ndarray) -> Episode:
-    """The episode with the streams of some of its seeds."""
-    streams = {name: getattr(episode, name) for name in ("adapt", "heldout", "reference")}
-    some = {name: Stream(stream.X[index], stream.Y[index]) for name, stream in streams.items()}
-    return replace(episode, pretraining=None, **some)
 
 
 def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from orla.prereg import judge
-from orla.prereg.registration import PAIR, Registration
-from orla.prereg.rules.base import rules
+from orla.prereg.registration import PAIR, RESULT, SEED, Registration
+from orla.prereg.rules.base import MeanRule, rules
 from orla.results import base
 from orla.results.scales import VARIANCE
 from orla.truth import worlds
@@ -55,8 +56,10 @@ def table(
     rows = []
     for name, control in worlds.CONTROLS.items():
         if control.world in models:
-            judged = verdicts(name, control, models[control.world], networks, settings)
-            rows.append(_row(name, control, judged))
+            found = verdicts(name, control, models[control.world], networks, settings)
+            counts = counted(found, _rule(control), control.right, control.wrong)
+            gap = np.nan if control.planted is None else control.planted
+            rows.append({"world": name, "means": control.means, "true_gap": gap} | counts)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -68,134 +71,125 @@ def verdicts(
     settings: base.Settings,
 ) -> pd.DataFrame:
     """One row a study: `outcome`, `reason`, `gap` and `between_sd`."""
-    full = worlds.FULL if control.planted is None else worlds.AGAIN
-    compared = base.Comparison("", full, worlds.IMMEDIATE)
-    settings = replace(settings, comparisons={_COMPARISON: compared}, main=_COMPARISON)
+    minus = (worlds.FULL if control.planted is None else worlds.AGAIN, worlds.IMMEDIATE)
+    comparisons = {_COMPARISON: base.Comparison("", *minus)}
+    settings = replace(settings, comparisons=comparisons, main=_COMPARISON)
     chosen = sides(control, models, networks)
-    numbers = sorted(chosen["study"].unique())
-    of_study = {number: f"{name}-{number:04d}" for number in numbers}
+    of_study = {number: f"{name}-{number:04d}" for number in sorted(chosen["study"].unique())}
     chosen["task"] = chosen["study"].map(of_study)
     tables = {"models": chosen}
-    for statistic in ("estimates", "over_pairs"):
-        tables[statistic] = base.build(statistic, tables, settings)
-    pairs = chosen.groupby("study")["pair"].nunique().max()
-    known = _registered(name, control, full, int(pairs), networks, settings.alpha)
-    rows = []
-    for number, task in of_study.items():
-        own = {
-            statistic: found[found["task"] == task].assign(task=name)
-            for statistic, found in tables.items()
-            if statistic != "models"
-        }
-        [verdict] = judge.judge([known], own, bindings={name: known.binds})
-        row = own["over_pairs"].iloc[0]
-        rows.append(
-            {
-                "study": number,
-                "outcome": verdict["outcome"],
-                "reason": verdict["reason"],
-                "gap": row["error_gap"],
-                "between_sd": row["error_between_sd"],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame:
-    """The models of the control's two learners, rates chosen, with the planted gap."""
-    immediate = models[models["learner"] == worlds.IMMEDIATE]
-    if control.planted is None:
-        own = models[models["seed"] < networks]
-        return reselected(own)
-    if control.halves:
-        first, second = immediate["seed"] < networks, immediate["seed"] >= networks
-        number = immediate["seed"] % networks
-    else:
-        first, second = immediate["seed"] % 2 == 0, immediate["seed"] % 2 == 1
-        number = immediate["seed"] // 2
-    immediate = immediate.assign(seed=number)
-    again = planted(immediate[first].assign(learner=worlds.AGAIN), control.planted)
-    return reselected(pd.concat([again, immediate[second]], ignore_index=True))
-
-
-def planted(models: pd.DataFrame, gap: float) -> pd.DataFrame:
-    """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
-    spread = models["frozen_heldout_error"] - models["reference_error"]
-    estimand = worlds.ESTIMAND
-    return models.assign(
-        **{
-            estimand.recovery: models[estimand.recovery] + 100 * gap / spread,
-            estimand.error: models[estimand.error] - gap,
-        }
-    )
-
-
-def _registered(
-    name: str, control: Control, full: str, pairs: int, networks: int, alpha: float
-) -> Registration:
-    """The control's registration."""
-    minus = (full, worlds.IMMEDIATE)
-    [(kind, value)] = control.claim.items()
-    return Registration(
-        name=name,
-        folder=Path(),
-        title=control.means,
-        studies=(_COMPARISON,),
-        primary=True,
-        task=name,
-        pair="",
-        estimand=worlds.ESTIMAND_NAME,
-        unit=PAIR,
-        pairs=pairs,
-        seeds=networks,
+    for result in (RESULT[SEED], RESULT[PAIR]):
+        tables[result] = base.build(result, tables, settings)
+    pairs = int(chosen.groupby("study")["pair"].nunique().max())
+    known = registered(
+        *(name, _rule(control), minus, pairs, networks, settings.alpha),
+        comparison=_COMPARISON,
         conditions={
             "architecture": worlds.NETWORK["kind"],
             "optimizer": worlds.OPTIMIZER,
             "precision": "float64",
             "split": "shift",
         },
-        comparison=_COMPARISON,
+        max_diverged=2,
+        max_failing=pairs // 2,
+        must_recover=minus,
+    )
+    rows = []
+    for number, task in of_study.items():
+        own = {
+            result: tables[result][tables[result]["task"] == task].assign(task=name)
+            for result in RESULT.values()
+        }
+        row = own[RESULT[PAIR]].iloc[0]
+        numbers = {"gap": row["error_gap"], "between_sd": row["error_between_sd"]}
+        rows.append({"study": number, **judged(known, own), **numbers})
+    return pd.DataFrame(rows)
+
+
+def registered(
+    task: str,
+    rule: MeanRule,
+    minus: tuple[str, ...],
+    pairs: int,
+    seeds: int,
+    alpha: float,
+    **more: Any,
+) -> Registration:
+    """A claim about a gap of errors over pairs; `more` are further parts of its registration."""
+    return Registration(
+        name=task,
+        folder=Path(),
+        primary=True,
+        task=task,
+        estimand=worlds.ESTIMAND_NAME,
+        unit=PAIR,
+        pairs=pairs,
+        seeds=seeds,
         minus=minus,
-        rule=rules()[kind](float(value)),
+        rule=rule,
         scale=VARIANCE.unit,
         alpha=alpha,
         binds={"record_sha256": "none"},
-        max_diverged=2,
-        max_failing=pairs // 2,
-        checks=(),
-        outcomes=dict.fromkeys(_OUTCOMES, "As it is."),
-        must_recover=minus,
+        **more,
     )
 
 
-def _row(name: str, control: Control, judged: pd.DataFrame) -> dict[str, object]:
+def judged(known: Registration, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """The `outcome` of a registration, by the rules of every study, and the `reason`."""
+    [verdict] = judge.judge([known], tables, bindings={known.name: known.binds})
+    return {name: verdict[name] for name in ("outcome", "reason")}
+
+
+def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame:
+    """The models of the control's two learners, rates chosen, with the planted gap."""
+    if control.planted is None:
+        return reselected(models[models["seed"] < networks])
+    immediate = models[models["learner"] == worlds.IMMEDIATE]
+    # Networks are divided into halves, or into even and odd ones.
+    seeds = immediate["seed"]
+    side, number = (
+        (seeds // networks, seeds % networks) if control.halves else (seeds % 2, seeds // 2)
+    )
+    immediate = immediate.assign(seed=number)
+    again = planted(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted)
+    return reselected(pd.concat([again, immediate[side == 1]], ignore_index=True))
+
+
+def planted(models: pd.DataFrame, gap: float) -> pd.DataFrame:
+    """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
+    spread = models["frozen_heldout_error"] - models["reference_error"]
+    error, recovery = worlds.ESTIMAND.error, worlds.ESTIMAND.recovery
+    moved = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
+    return models.assign(**moved)
+
+
+def _rule(control: Control) -> MeanRule:
     [(kind, value)] = control.claim.items()
-    said = {"world": name, "means": control.means, "claim": f"{kind} {value:g}"}
-    said["true_gap"] = np.nan if control.planted is None else control.planted
-    return said | counted(judged, control.right, control.wrong)
+    return rules()[kind](float(value))
 
 
 def counted(
-    judged: pd.DataFrame, right: Collection[str], wrong: Collection[str]
+    rows: pd.DataFrame, rule: MeanRule, right: Collection[str], wrong: Collection[str]
 ) -> dict[str, object]:
-    """How many studies got which verdict, the wrong share, and means over studies.
+    """The claim, how many studies got which verdict, the wrong share, and means over studies.
 
     Args:
-        judged: One row a study, from `verdicts`.
+        rows: One row a study, from `verdicts`.
+        rule: The claim.
         right, wrong: The outcomes that are so; the rest is undecided.
     """
-    counts = judged["outcome"].value_counts()
-    n, each = len(judged), dict.fromkeys(_OUTCOMES, 0) | counts.to_dict()
-    answers = [sum(each[outcome] for outcome in outcomes) for outcomes in (right, wrong)]
-    share = stats.binomtest(answers[1], n).proportion_ci(0.95)
+    n, each = len(rows), dict.fromkeys(_OUTCOMES, 0) | rows["outcome"].value_counts().to_dict()
+    so = {"right": sum(map(each.get, right)), "wrong": sum(map(each.get, wrong))}
+    share = stats.binomtest(so["wrong"], n).proportion_ci(0.95)
     return {
+        "claim": f"{rule.name} {rule.value:g}",
         "studies": n,
         **each,
-        **dict(zip(("right", "wrong"), answers, strict=True)),
-        "undecided": n - sum(answers),
-        "wrong_share": answers[1] / n,
+        **so,
+        "undecided": n - sum(so.values()),
+        "wrong_share": so["wrong"] / n,
         "wrong_low": share.low,
         "wrong_high": share.high,
-        "gap": judged["gap"].mean(),
-        "between_sd": judged["between_sd"].mean(),
+        "gap": rows["gap"].mean(),
+        "between_sd": rows["between_sd"].mean(),
     }

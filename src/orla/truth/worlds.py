@@ -44,68 +44,40 @@ class Control:
 
     Attributes:
         world: a key of `WORLDS`.
-        right: the outcomes that are right; `wrong`: those that are wrong; the rest is undecided.
-        claim: as in a registration.
+        means: the control in words.
         planted: what one side's error is lowered by, in units of the target's variance; None where
             the two sides are two learners. With a number both sides are the immediate learner, from
             other networks.
-        means: the control in words.
+        right: the outcomes that are right; `wrong`: those that are wrong; the rest is undecided.
+        claim: as in a registration.
         halves: whether networks are divided into halves, not into even and odd ones.
     """
 
     world: str
-    right: tuple[str, ...]
-    wrong: tuple[str, ...]
     means: str
-    claim: Mapping[str, float] = field(default_factory=lambda: {"equivalent_within": MARGIN})
     planted: float | None = None
+    right: tuple[str, ...] = ("supported",)
+    wrong: tuple[str, ...] = ("falsified",)
+    claim: Mapping[str, float] = field(default_factory=lambda: {"equivalent_within": MARGIN})
     halves: bool = False
 
 
+_FAR = "frozen networks worse than the best constant"
+_TWICE = {"right": ("falsified",), "wrong": ("supported",)}
+_NEITHER = {"wrong": ("supported", "falsified")}
 CONTROLS: dict[str, Control] = {
-    "a-a": Control(
-        "instant",
-        ("supported",),
-        ("falsified",),
-        "one learner under two names",
-        planted=0.0,
-        halves=True,
-    ),
-    "planted-0": Control(
-        "instant", ("supported",), ("falsified",), "no gap planted, other networks", planted=0.0
-    ),
-    "planted-1": Control(
-        "instant", (), ("supported", "falsified"), "a gap at the margin", planted=MARGIN
-    ),
-    "planted-2": Control(
-        "instant", ("falsified",), ("supported",), "a gap of twice the margin", planted=2 * MARGIN
-    ),
-    "far-0": Control(
-        "far",
-        ("supported",),
-        ("falsified",),
-        "no gap, frozen networks worse than the best constant",
-        planted=0.0,
-    ),
-    "far-2": Control(
-        "far",
-        ("falsified",),
-        ("supported",),
-        "a gap of twice the margin, frozen networks worse than the best constant",
-        planted=2 * MARGIN,
-    ),
-    "instant": Control(
-        "instant", ("supported",), ("falsified",), "targets that depend on the present input"
-    ),
+    "a-a": Control("instant", "one learner under two names", 0.0, halves=True),
+    "planted-0": Control("instant", "no gap planted, other networks", 0.0),
+    "planted-1": Control("instant", "a gap at the margin", MARGIN, right=(), **_NEITHER),
+    "planted-2": Control("instant", "a gap of twice the margin", 2 * MARGIN, **_TWICE),
+    "far-0": Control("far", f"no gap, {_FAR}", 0.0),
+    "far-2": Control("far", f"a gap of twice the margin, {_FAR}", 2 * MARGIN, **_TWICE),
+    "instant": Control("instant", "targets that depend on the present input"),
     "delayed": Control(
         "delayed",
-        ("supported",),
-        ("falsified",),
         "targets that a state must be learned for: the full gradient wins",
-        {"more_than": 0.0},
+        claim={"more_than": 0.0},
     ),
-    "no-drift": Control(
-        "no-drift", ("untestable",), ("supported", "falsified"), "nothing to recover"
-    ),
+    "no-drift": Control("no-drift", "nothing to recover", right=("untestable",), **_NEITHER),
 }
 """Name -> control; all but planted-1, whose gap is on the margin, are held to at most 5 % wrong."""

@@ -81,22 +81,14 @@ class MeanRule(Rule):
 
     @abstractmethod
     def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
-        """p of the claim and p of its opposite; all numbers are finite.
-
-        Args:
-            mean, error: The estimate and its standard error. Without any error the answer is a
-                comparison of numbers: p is 0 or 1.
-            dof: Degrees of freedom, at least 1.
+        """p of the claim and p of its opposite, of an estimate with its standard error and degrees
+        of freedom; all numbers are finite. Without any error p is 0 or 1.
         """
 
     @abstractmethod
     def shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
-        """Probability that the claim is shown.
-
-        Args:
-            gap, sd: True mean of the units and their standard deviation.
-            n: Units, at least 2.
-            alpha: Level of the tests.
+        """Probability that the claim is shown, by tests at level alpha over `n` units (2 or more)
+        of this true mean and standard deviation.
         """
 
     @abstractmethod
@@ -139,13 +131,6 @@ def seen_errors(sd: float, n: int, alpha: float) -> tuple[float, np.ndarray, np.
     error = float(sd / np.sqrt(n))
     errors = _estimated(error, n - 1)
     return error, errors, stats.t.ppf(1 - alpha, n - 1) * errors
-
-
-def p_above(distance: float, error: float, dof: float) -> float:
-    """One-sided p of a mean that is `distance` above what the null hypothesis allows."""
-    if error == 0:
-        return float(distance <= 0)
-    return float(stats.t.sf(distance / error, dof))
 
 
 @lru_cache

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import stats
 
 from orla.prereg.region import Region
-from orla.prereg.rules.base import MeanRule, p_above, seen_errors
+from orla.prereg.rules.base import MeanRule, seen_errors
+from orla.statistics.equivalence import p_above
 
 
 class EquivalentWithin(MeanRule, name="equivalent_within"):

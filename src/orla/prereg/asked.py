@@ -1,0 +1,121 @@
+"""What a registration asks of a study: its conditions, and whether the config answers it."""
+
+from collections.abc import Iterable
+
+from orla.errors import OrlaError
+from orla.prereg.registration import Registration
+from orla.results.guards import LEAST_RATES
+from orla.schema import nearest
+from orla.study.plan import Condition, Plan
+from orla.study.quantities import Quantity, quantity_of
+
+
+def conditions(plan: Plan, registration: Registration) -> list[Condition]:
+    """The conditions of a plan that a registration compares, of all its pairs."""
+    if registration.quantity:
+        return [c for each in quantities(plan, [registration.quantity]) for c in run_by(plan, each)]
+    where = registration.assumed | dict(registration.conditions)
+    wanted = {key: value for key, value in where.items() if key != "estimand"}
+    return [
+        condition
+        for condition in plan.conditions
+        if condition.learner in registration.minus and wanted.items() <= condition.keys.items()
+    ]
+
+
+def read_conditions(plan: Plan, registration: Registration) -> list[Condition]:
+    """The conditions that a registration compares, and those that its checks read."""
+    checked = (run_by(plan, each) for each in quantities(plan, registration.checked))
+    every = [conditions(plan, registration), *checked]
+    return list(dict.fromkeys(condition for each in every for condition in each))
+
+
+def sweeps(plan: Plan, registration: Registration) -> list[str]:
+    """Paths below the results of the conditions of all quantities that a registration reads."""
+    read = quantities(plan, [registration.quantity, *registration.checked])
+    return sorted({condition.path for about in read for condition in run_by(plan, about)})
+
+
+def quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
+    """The quantities of these names that the config has."""
+    known = plan.config.get("quantities", {})
+    return [quantity_of(name, known[name]) for name in names if name in known]
+
+
+def run_by(plan: Plan, about: Quantity) -> list[Condition]:
+    """The conditions of a plan that a quantity is made of."""
+    return [
+        condition
+        for condition in plan.conditions
+        if any(term.where.items() <= condition.keys.items() for term in about.terms)
+        and about.pair in ("", condition.pair)
+    ]
+
+
+def check_answered(plan: Plan, registration: Registration) -> None:
+    """Refuse a registration that the study would not answer as it says.
+
+    Raises:
+        OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
+            seeds, or a grid of fewer than three rates.
+    """
+    name, config = f"registration {registration.name}", plan.config
+    if config["name"] not in registration.studies:
+        raise OrlaError(
+            f'{name}: study "{config["name"]}" is not among its studies '
+            f"({', '.join(registration.studies)}); name the config that it is for"
+        )
+    for condition in read_conditions(plan, registration):
+        if len(rates := plan.grid(condition)) < LEAST_RATES:
+            raise OrlaError(
+                f"{name}: {condition.learner} with {condition.optimizer} is tried at {len(rates)} "
+                f"learning rates; give grids of at least {LEAST_RATES}"
+            )
+    for quantity in registration.checked:
+        _check_quantity(plan, registration, quantity, {"unit": registration.unit})
+    if registration.quantity:
+        wanted = {"unit": registration.unit, "scale": registration.scale}
+        _check_quantity(plan, registration, registration.quantity, wanted)
+        return
+    minus = config["comparisons"].get(registration.comparison, {}).get("minus")
+    if minus != list(registration.minus):
+        raise OrlaError(
+            f"{name}: the config's comparison {registration.comparison} is {minus}, not "
+            f'{list(registration.minus)}; correct "minus" or "comparison"'
+        )
+    run, wanted = conditions(plan, registration), 2 * registration.pairs
+    if len(run) != wanted or {c.seeds for c in run} != {registration.seeds}:
+        texts = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in run})
+        raise OrlaError(
+            f"{name}: the config runs {len(run)} of the {wanted} conditions, two learners on "
+            f"each of {registration.pairs} pairs with {registration.seeds} seeds "
+            f'({"; ".join(texts[:4]) or "none"}); correct "sample" or the config'
+        )
+
+
+def _check_quantity(
+    plan: Plan, registration: Registration, quantity: str, wanted: dict[str, str]
+) -> None:
+    name = f"registration {registration.name}"
+    known = plan.config.get("quantities", {})
+    if quantity not in known:
+        raise OrlaError(
+            f'{name}: the config has no quantity "{quantity}"; {nearest(quantity, known)}'
+        )
+    [about] = quantities(plan, [quantity])
+    for what, registered in wanted.items():
+        if (has := getattr(about, what)) != registered:
+            raise OrlaError(
+                f'{name}: {what} of {quantity} is "{has}" in the config, not "{registered}"; '
+                f'correct "{what}"'
+            )
+    run = run_by(plan, about)
+    pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
+    # A seed counts where each of River's models that is read was run on it.
+    fewer = [n for c in run for peer, n in plan.peers(c.task).items() if peer in columns]
+    seeds = {min([c.seeds, *fewer]) for c in run}
+    if len(pairs) != registration.pairs or seeds != {registration.seeds}:
+        raise OrlaError(
+            f"{name}: the config runs {quantity} on {len(pairs)} pairs with {sorted(seeds)} seeds, "
+            f'not {registration.pairs} with {registration.seeds}; correct "sample" or the config'
+        )

@@ -1,0 +1,127 @@
+"""Trials of guards and judge: verdicts on made-up rows around every bound of a registration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from orla.prereg import judge
+from orla.prereg.registration import QUANTITY_PAIRS, RESULT, SEED, Registration
+from orla.prereg.rows import LEARNERS
+from orla.results import guards
+from orla.results.scales import SCALES
+from orla.study.keys import DEFAULTS
+
+
+def guards_met() -> list[int]:
+    """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
+    grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
+    found = [
+        len(guards.reasons([guards.Tried("x", updates, rates, 0.1, edge)], error, 1.0).split(": "))
+        for updates, rates, edge, error in grid
+    ]
+    denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
+    return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
+
+
+def judged(registration: Registration) -> Any:
+    """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
+    rule = registration.rule
+    grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
+    found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
+    found.append(judge.holm([0.001, 0.02, 0.03, 0.6]))
+    plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
+    error = abs(rule.value) / 30 or 0.1
+    means = rule.gaps(5 * error)
+    cases = [(float(mean), {}) for mean in means[::2]]
+    cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
+    for mean, change in cases:
+        tables = _tables(plain, mean, error, **change)
+        [verdict] = judge.judge([plain], tables, bindings={plain.name: plain.binds})
+        found.append([verdict["outcome"], str(verdict["n"])])
+    return found
+
+
+def _changes(registration: Registration) -> list[dict[str, Any]]:
+    most, failing = registration.max_diverged, registration.max_failing
+    changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
+    changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
+    changes += [{"alpha": registration.alpha / 2}, {"number": registration.pairs + 1}]
+    return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
+
+
+def _tables(
+    registration: Registration,
+    gap: float,
+    error: float,
+    *,
+    recovery: float = 30.0,
+    diverged: int = 0,
+    failing: int = 0,
+    seeds: int | None = None,
+    number: int | None = None,
+    alpha: float | None = None,
+    outlier: float = 0.0,
+    guard: str = "",
+    has_meaning: bool = True,
+) -> dict[str, pd.DataFrame]:
+    """Tables with one row of the registration, and one a pair.
+
+    `outlier`: by how many errors the first pair lies above the mean.
+    """
+    [reading] = registration.readings
+    seeds, number = seeds or registration.seeds, number or registration.pairs
+    by_pairs, columns = registration.by_pairs, reading.columns
+    n = number if by_pairs else seeds - diverged
+    dof = max(n - 1, 1)
+    half = stats.t.ppf(1 - registration.alpha, dof) * error
+    formed = {tuple(columns[role] for role in ("estimate", "low", "high")): gap}
+    for shift, way in enumerate(reading.ways.values()):
+        formed[way.columns] = gap + 2 * error * shift
+    row: dict[str, Any] = {
+        **DEFAULTS,
+        **reading.where,
+        **dict(zip(LEARNERS, registration.minus or ("", ""), strict=True)),
+        **{f"{name}_low_percent": recovery for name in LEARNERS.values()},
+        **{
+            c: x
+            for cs, mean in formed.items()
+            for c, x in zip(cs, (mean, mean - half, mean + half), strict=True)
+        },
+        columns["standard_error"]: error,
+        columns["dof"]: dof,
+        "unit": registration.unit,
+        "scale": registration.scale,
+        "alpha": alpha or registration.alpha,
+        "guards": guard,
+        "has_meaning": has_meaning,
+        "n_without_meaning": 0,
+        "n_pairs": number if by_pairs else 1,
+        "n_seeds": seeds - diverged,
+        "n_diverged": diverged,
+        "n_failing": failing if by_pairs else 0,
+        columns["n"]: n,
+    }
+    above = outlier * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
+    names = [f"pair-{i}" for i in range(number)]
+    if registration.quantity:
+        each = {"quantity": registration.quantity, "pair": names, "value": gap + above}
+        return {reading.result: pd.DataFrame([row]), QUANTITY_PAIRS: pd.DataFrame(each)}
+    count = SCALES[registration.scale].count.format(SEED)
+    row[count] = seeds - diverged
+    if not by_pairs:
+        return {reading.result: pd.DataFrame([{**row, "pair": registration.pair}])}
+    lost = np.where(np.arange(number) == 0, diverged, 0)  # all of the first pair
+    each = pd.DataFrame([row] * number).assign(
+        pair=names,
+        n_diverged=lost,
+        guards=["few updates" if i < failing else "" for i in range(number)],
+        **dict.fromkeys(("n_seeds", count), seeds - lost),
+        **{columns["estimate"]: gap + above},
+    )
+    return {reading.result: pd.DataFrame([row]), RESULT[SEED]: each}

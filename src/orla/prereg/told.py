@@ -1,0 +1,70 @@
+"""What is said of a verdict beside its outcome: numbers, limits, code, and simulation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from orla.prereg.registration import Registration
+from orla.prereg.rows import Evidence, show
+from orla.prereg.rules.base import Ps
+
+IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
+"""Outcome -> what is displayed for it on simulated data."""
+
+
+def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
+    """Whether the data of a task, and pair if it is given, are simulated.
+
+    Args:
+        datasets: TASK[/PAIR]/SPLIT -> data set, from a table's provenance. Where none is of this
+            task, all are looked at.
+        task, pair: As a registration names them.
+    """
+    of_task = [
+        data
+        for name, data in datasets.items()
+        if name.split("/")[0] == task and (not pair or pair in name.split("/")[1:])
+    ]
+    each = (one for data in of_task or datasets.values() for one in data.get("mixed", [data]))
+    return any(one.get("simulated", False) for one in each)
+
+
+def code(registration: Registration, binding: Mapping[str, Any] | None) -> str:
+    """What a verdict says of the results that were read and of the code."""
+    binds = registration.binds
+    if binding is None or "parts" not in binds:
+        return ""
+    looked, read = " and ".join(binds["results"]), binding.get("results", "no folder")
+    text = f"; read from {read}, looked at before the lock: {looked}"
+    if binding.get("syntax_sha256") != binds["syntax_sha256"]:
+        text += "; code edited since the lock, behaves the same on what was bound"
+    return text
+
+
+def numbers(registration: Registration, shown: Evidence, ps: Ps) -> str:
+    """What an estimate is, and what was shown of it."""
+    reading, estimate = shown.reading, shown.estimate
+    scale = f" {reading.scale}" if reading.scale else ""
+    over = f" over {shown.n} {registration.unit}s" if registration.tested else ""
+    said = (
+        f"{registration.quantity or reading.columns['estimate']} is {show(estimate.mean)}{scale}, "
+        f"{reading.interval}{over} [{show(estimate.low)}, {show(estimate.high)}]{scale}, "
+        f"n = {shown.n}: {reading.rule.words(ps, reading.scale, registration.family)}"
+    )
+    return "; ".join([said, *shown.notes])
+
+
+def limits(registration: Registration) -> str:
+    """What an interval does not range over."""
+    task, without = registration.task, ": it holds none of the variation between pairs"
+    if not registration.tested:
+        return f", of one pair, one freezing step and one chosen rate{without}, steps or rates"
+    if registration.quantity:
+        of = f"pairs of sessions of {task}" if registration.by_pairs else "seeds"
+        more = "" if registration.by_pairs else without
+        return f" over {of}, with the choice of rates in its scatter{more}"
+    if registration.by_pairs:
+        return (
+            f" over pairs of sessions of {task}, whose scatter holds that of seeds and of the "
+            "choice of rates, for this network, optimizer and split alone"
+        )
+    return f" over seeds of the pair {registration.pair} of {task}{without}"
