@@ -502,21 +502,6 @@ def adapted(learner, steps, params=None, model=0, **options):
     return watch(learner, params, *stream(steps), **options).model(model)
 
 
-def held_to(truth, watched, but=()):
-    """Assert that weights move and each model's gradients are `truth` of its parameters by update.
-
-    Returns:
-        Gradients and parameters of the last model, for the negative controls.
-    """
-    for model in range(2):
-        ours, used = watched.model(model)
-        expected = truth(used)
-        assert distance(ours, expected) < 1e-10
-        assert all_learn(expected, but)
-    assert distance([used[-1]], [used[0]]) > 0.01
-    return ours, used
-
-
 def from_dense_rtrl(network, block, steps):
     """Largest distance of exact RTRL's gradients from the dense recursion's while weights move."""
     found = []
