@@ -156,16 +156,6 @@ def test_a_gradient_that_overflows_moves_no_weight(write, tmp_path):
     assert finite.tolist() == [step != 3 for step in range(STEPS)]
 
 
-def test_summed_immediate_gradients(write, tmp_path):
-    params, X, Y = write("lstm", steps=12)
-    found = run(tmp_path, "lstm", "immediate-6")
-    start = torch.zeros(2 * HIDDEN, dtype=torch.float64)
-    each = oracles.immediate(oracles.lstm_step, start, [params] * 12, X, Y)
-    sums = [{n: sum(g[n] for g in each[i : i + 6]) for n in each[0]} for i in (0, 6)]
-    assert distance(by_update(found), sums) < 1e-10
-    assert found["step"].tolist() == [5, 11]
-
-
 def test_single_precision(write, tmp_path):
     write()
     double = run(tmp_path)
