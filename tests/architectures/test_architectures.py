@@ -24,7 +24,6 @@ from orla import catalogue
 from orla.architectures.base import LinearGates, rows_along_memory
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
-from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
 
@@ -103,14 +102,6 @@ def test_initial_weights_fill_their_range():
         assert float(p.abs().max()) <= 1.0
         assert abs(float(p.mean())) < 0.05
         assert abs(float(p.var()) - 1 / 3) < 0.02
-
-
-def test_an_unknown_architecture_is_refused_with_the_nearest():
-    assert make_network("rnn", hidden=4) == RNN(4, N_IN, N_OUT)
-    with pytest.raises(OrlaError, match="'rn' is unknown; the nearest is \"rnn\""):
-        make_network("rn")
-    with pytest.raises(OrlaError, match="hidden"):
-        make_network("rnn", hidden=0)
 
 
 LINEAR = [

@@ -72,21 +72,6 @@ def test_it_is_the_sum_over_the_past_in_complex_numbers(network, by_hand, method
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_the_two_discretisations_differ_and_agree_for_small_steps():
-    X, _ = stream(STEPS)
-
-    def apart(shift):
-        params = one(s4())
-        params["log_dt"] = params["log_dt"] - shift
-        by_zoh, by_bilinear = (outputs(s4(m), params, X)[1] for m in ("zoh", "bilinear"))
-        v = (X @ params["W_in"].T + params["b_in"]).numpy()
-        past = by_zoh - params["D"].numpy() * v
-        return abs(by_zoh - by_bilinear).max() / abs(past).max()
-
-    assert apart(0.0) > 0.05
-    assert apart(np.log(100.0)) < 1e-3
-
-
 ELEMENTWISE = {
     name: network for name, (network, _) in NETWORKS.items() if isinstance(network, ElementWise)
 }

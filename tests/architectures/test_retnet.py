@@ -73,13 +73,6 @@ def test_steps_are_the_parallel_form(given):
     assert abs(ours - parallel(network, params, X, decay=1.0)).max() > 1e-3
 
 
-def test_turning_keys_matters():
-    X, _ = stream(STEPS)
-    plain, params = made(hidden=6)
-    turning, _ = made(hidden=6, rotation=True)
-    assert abs(recurrent(plain, params, X) - recurrent(turning, params, X)).max() > 1e-3
-
-
 @pytest.mark.parametrize(
     "given, sentence",
     [

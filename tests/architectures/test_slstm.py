@@ -7,7 +7,6 @@ import torch
 from harness import HIDDEN, N_IN, N_OUT, distance, networks, one, stream, trajectory, watch
 from scipy.special import expit, logsumexp
 
-from orla import catalogue
 from orla.architectures.slstm import SLSTM
 from orla.learners.rtrl import RTRL
 
@@ -112,9 +111,3 @@ def test_the_normaliser_is_never_below_one(forget):
     network, params = made(forget)
     states = trajectory(network, params, 5.0 * stream(STEPS)[0])
     assert (states[:, 2 * HIDDEN : 3 * HIDDEN] >= 1.0).all()
-
-
-def test_a_config_chooses_the_forget_gate():
-    given = {"kind": "slstm", "hidden": 4, "forget": "exponential"}
-    assert catalogue.make("architecture", given).forget == "exponential"
-    assert catalogue.make("architecture", "slstm").forget == "sigmoid"

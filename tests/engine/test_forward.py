@@ -9,7 +9,7 @@ from orla.engine import forward
 
 
 @pytest.mark.parametrize(
-    ("kind", "steps"), [*((kind, 211) for kind in NETWORKS), ("rnn", 3), ("rnn", 200), ("rnn", 411)]
+    ("kind", "steps"), [*((kind, 23) for kind in NETWORKS), *(("rnn", n) for n in (3, 200, 411))]
 )
 def test_a_frozen_run_is_the_networks_forward_pass(kind, steps):
     architecture, step = NETWORKS[kind]
