@@ -3,7 +3,7 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, linear_readout, networks, stream
+from harness import NETWORKS, PLAIN, in_full, linear_readout, networks, stream
 
 from orla.engine import forward
 
@@ -40,7 +40,7 @@ def test_a_run_goes_on_from_a_state():
     assert not torch.allclose(again[:, 0], second[:, 0])
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", in_full([(k,) for k in NETWORKS], [(k,) for k in PLAIN]))
 def test_trials_start_afresh_and_models_may_have_streams_of_their_own(kind):
     architecture, _ = NETWORKS[kind]
     params = networks(architecture)
