@@ -504,9 +504,10 @@ def adapted(learner, steps, params=None, model=0, **options):
 
 def from_dense_rtrl(network, block, steps):
     """Largest distance of exact RTRL's gradients from the dense recursion's while weights move."""
-    found = []
+    found, learner = [], RTRL(network, block=block)
+    watched = watch(learner, networks(network), *stream(steps), rate=0.05)
     for model in range(2):
-        ours, params = adapted(RTRL(network, block=block), steps, model=model, rate=0.05)
+        ours, params = watched.model(model)
         truth = oracles.dense_rtrl(network.step, initial(network), params, *stream(steps))
         found.append(distance(ours, truth))
     return torch.tensor(found).max().item()  # NaN where one is
