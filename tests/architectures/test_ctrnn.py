@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from harness import HIDDEN, built, one, stream, trajectory
 
-from orla.errors import OrlaError
-
 network = functools.partial(built, "ctrnn")
 
 
@@ -27,9 +25,3 @@ def test_it_is_eulers_method(share):
     assert np.abs(ours).max() > 0.1
     other = states(network(dt_over_tau=share - 0.01))[1]
     assert np.abs(ours - other).max() > 1e-3
-
-
-@pytest.mark.parametrize("share", [0.0, 1.5])
-def test_a_step_that_cannot_be_is_refused(share):
-    with pytest.raises(OrlaError, match='"dt_over_tau" must be'):
-        network(dt_over_tau=share)

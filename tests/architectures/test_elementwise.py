@@ -10,7 +10,6 @@ from harness import HIDDEN, N_IN, N_OUT, NETWORKS, one, stream, trajectory
 from orla.architectures.elementwise import ElementWise
 from orla.architectures.lru import LRU
 from orla.architectures.s4 import S4
-from orla.errors import OrlaError
 
 STEPS = 30
 
@@ -153,15 +152,3 @@ def test_the_lru_starts_on_its_ring():
         assert abs(float(power) / expected - 1) < 0.1
     whole = LRU(2000, 4, N_OUT).init(torch.Generator().manual_seed(0))
     assert float(torch.exp(whole["theta"]).max()) > 6.2 and whole["nu"].isfinite().all()
-
-
-@pytest.mark.parametrize(
-    "kind, given, sentence",
-    [
-        (S4, {"dt_min": 0.2, "dt_max": 0.1}, "exchange them"),
-        (LRU, {"r_min": 0.9, "r_max": 0.5}, "r_min below r_max"),
-    ],
-)
-def test_what_does_not_fit_is_refused(kind, given, sentence):
-    with pytest.raises(OrlaError, match=sentence):
-        kind(n_in=N_IN, n_out=N_OUT, **given)

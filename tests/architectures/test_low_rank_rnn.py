@@ -6,7 +6,6 @@ import torch
 from harness import HIDDEN, built, one, stream, trajectory
 
 from orla import catalogue
-from orla.errors import OrlaError
 
 
 def network(**options):
@@ -37,12 +36,3 @@ def test_it_begins_with_the_variance_and_the_radius_of_a_vanilla_network():
     for name in ("U_hh", "V_hh"):
         assert 0.99 * bound < params[name].abs().max() <= bound
     assert params["W_ih"].abs().max() <= 1 / 16 and params["b_h"].abs().max() <= 1 / 16
-
-
-def test_a_rank_that_cannot_be_is_refused():
-    assert catalogue.make("architecture", "low_rank_rnn").rank == 8
-    assert network(rank=HIDDEN).parameter_count() == 5 * 3 + 2 * 25 + 5 + 12
-    with pytest.raises(OrlaError, match='"rank" is 6 and W_hh has 5 rows; give at most "hidden"'):
-        network(rank=6)
-    with pytest.raises(OrlaError, match='"rank" must be at least 1'):
-        network(rank=0)

@@ -16,7 +16,6 @@ from harness import (
 
 from orla import catalogue
 from orla.engine.loop import Loop
-from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
 network = functools.partial(built, "singular_rnn")
@@ -43,8 +42,3 @@ def test_no_optimizer_changes_the_bases(name):
     after = adapt(loop, params, params["W_out"].new_full((2,), 0.01), X, Y).state.params
     for name, p in params.items():
         assert torch.equal(after[name], p) == (name in ("U_hh", "V_hh"))
-
-
-def test_what_cannot_be_is_refused():
-    with pytest.raises(OrlaError, match='"condition" must be at least 1'):
-        network(condition=0.5)

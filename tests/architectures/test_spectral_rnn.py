@@ -9,7 +9,6 @@ from harness import N_IN, N_OUT, built
 
 from orla.architectures.rnn import RNN
 from orla.architectures.spectral_rnn import orthogonal
-from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
 network = functools.partial(built, "spectral_rnn")
@@ -66,10 +65,3 @@ def test_bases_are_orthogonal_and_uniform():
     W_hh, s = first(network(64, condition=1))
     assert np.abs(W_hh - W_hh.T).max() > 0.1
     np.testing.assert_allclose(W_hh @ W_hh.T, s[0] ** 2 * np.eye(64), atol=1e-12)
-
-
-def test_what_cannot_be_is_refused():
-    with pytest.raises(OrlaError, match='"condition" must be at least 1'):
-        network(condition=0.5)
-    with pytest.raises(OrlaError, match='"largest" must be at least 0'):
-        network(largest=-1)
