@@ -28,7 +28,7 @@ from harness import (
 from orla import catalogue
 from orla.__main__ import main
 
-STEPS = 50
+STEPS = 24
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from made import by_hand_counts, session
 
-from orla.catalogue.options import settings as settings_of
 from orla.errors import OrlaError
 from orla.sessions.account import Account
 from orla.sessions.binning import bin_edges, bin_velocities
@@ -128,22 +127,6 @@ def test_a_channel_missing_on_b_is_named():
     b = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
     with pytest.raises(OrlaError, match=r"day b: lacks 1 of the 3 channels.*'M1 003'"):
         make(b=b)
-
-
-@pytest.mark.parametrize(
-    ("given", "names"),
-    [
-        ({"units": "some"}, '"units" cannot be "some"; the nearest is'),
-        ({"target": {"signal": "hand"}}, r'"target\.signal" cannot be "hand"'),
-        ({"features": {"method": "ica"}}, r'"features\.method" cannot be "ica"'),
-        ({"features": {"count": 0}}, r'"features\.count" must be at least 1'),
-        ({"bin_s": 0.0}, '"bin_s" must be greater than 0'),
-        ({"bins": 0.05}, '"bins" is not a known key; the nearest is "bin_s"'),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(given, names):
-    with pytest.raises(OrlaError, match=names):
-        settings_of(Preparation, given, "preparation")
 
 
 def test_an_account_says_what_was_left_out_and_why():
