@@ -1,6 +1,7 @@
 """What learners that carry a sensitivity keep: how many numbers, and in whose words."""
 
 import pytest
+import torch
 from harness import NETWORKS, distance, make_learner, networks, stream, watch
 from learners.others import OTHERS
 from torch.utils import _pytree as pytree
@@ -51,3 +52,24 @@ def test_a_units_own_words_lose_nothing(kind, learner, monkeypatch):
         monkeypatch.setattr(f"orla.learners.{module}.own_units", lambda architecture: False)
     assert set(made.init(params)["influence"]) == set(architecture.recurrent_shapes())
     assert distance(own, gradients()) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("diagonal", "modes"),
+        ("trace", "lstm"),
+        ("snap-2", "rnn"),
+        ("uoro", "rnn"),
+        ("kf-rtrl", "lstm"),
+        ("rtrl", "another"),
+    ],
+)
+def test_what_came_before_the_start_of_a_trial_changes_nothing_after_it(name, kind):
+    architecture, _ = (NETWORKS | OTHERS)[kind]
+    learner, params, (X, Y) = make_learner(name, architecture), networks(architecture), stream(16)
+    starts, other = torch.arange(16) == 7, torch.cat([3.0 * X[:7].flip(0), X[7:]])
+    for masks, alike in (({"starts": starts}, True), ({}, False)):
+        ours, theirs = (watch(learner, params, x, Y, **masks).model(1)[0][7:] for x in (X, other))
+        assert (distance(ours, theirs) < 1e-12) == alike
+        assert (distance(ours, theirs) > 1e-3) != alike
