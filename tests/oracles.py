@@ -8,6 +8,7 @@ over the outputs of the squared error unless another is given. All answers are l
 """
 
 import functools
+from typing import NamedTuple
 
 import torch
 from torch.func import jacrev
@@ -124,23 +125,45 @@ def whole_history(step, initial, params_by_step, X, Y, error=loss):
     return answers
 
 
-def dense_rtrl(step, initial, params_by_step, X, Y, *, jacobian=lambda J: J, kept=None, error=loss):
+class Linear(NamedTuple):
+    """A step's derivatives by state and parameters; the error's by the new state and parameters."""
+
+    J: torch.Tensor
+    D: dict[str, torch.Tensor]
+    on_state: torch.Tensor
+    direct: dict[str, torch.Tensor]
+
+
+def linearised(step, initial, params_by_step, X, Y, error=loss):
+    """Each step's `Linear`, by automatic differentiation of one step after the other."""
+    state, answers, error = initial, [], error_of(step, error)
+    for params, x, y in zip(params_by_step, X, Y, strict=True):
+        D, J = jacrev(step, argnums=(0, 1))(params, state, x)
+        state = step(params, state, x)
+        direct, on_state = jacrev(error, argnums=(0, 1))(params, state, y)
+        answers.append(Linear(J, D, on_state, direct))
+    return answers
+
+
+def recursion(linear, jacobian=lambda J: J, kept=None):
     """P <- J P + D with dense Jacobians (Williams and Zipser 1989); gradient (dL/dh_t) P_t.
 
     Args:
         jacobian: What stands in the place of J.
         kept: {parameter: what its P is multiplied with at each step}.
     """
-    state, P, answers, error = initial, None, [], error_of(step, error)
-    for params, x, y in zip(params_by_step, X, Y, strict=True):
-        D, J = jacrev(step, argnums=(0, 1))(params, state, x)
+    P, answers = None, []
+    for J, D, on_state, direct in linear:
         if P is not None:
             D = {name: torch.tensordot(jacobian(J), P[name], 1) + d for name, d in D.items()}
         P = D if kept is None else {name: kept.get(name, 1.0) * d for name, d in D.items()}
-        state = step(params, state, x)
-        direct, on_state = jacrev(error, argnums=(0, 1))(params, state, y)
-        answers.append({n: torch.tensordot(on_state, P[n], 1) + direct[n] for n in params})
+        answers.append({n: torch.tensordot(on_state, P[n], 1) + direct[n] for n in direct})
     return answers
+
+
+def dense_rtrl(step, initial, params_by_step, X, Y, *, error=loss, **changed):
+    """Exact RTRL, or the recursion with something changed."""
+    return recursion(linearised(step, initial, params_by_step, X, Y, error), **changed)
 
 
 def immediate(step, initial, params_by_step, X, Y, error=loss):

@@ -121,13 +121,6 @@ def test_each_part_of_a_room_says_what_it_is(kind):
             assert schema["description"] and len(schema) > 1, f"{name}.{f.name}"
 
 
-def test_a_declaration_that_the_kind_does_not_have_is_refused():
-    with pytest.raises(TypeError, match='"needs"'):
-        type("Wrong", (Sort,), {}, name="wrong", need=1)
-    with pytest.raises(TypeError, match=r"declares .* and no name"):
-        type("Wrong", (Sort,), {}, label="wrong")
-
-
 # Names
 
 
@@ -358,32 +351,21 @@ def test_a_broken_entry_point_is_one_line(monkeypatch):
     assert message.startswith("entry point mine (no_such_module_here:Thing): the plug-in cannot")
 
 
-def test_an_entry_point_adds_a_part(monkeypatch, tmp_path):
-    (tmp_path / "pointed_at_for_test.py").write_text(
-        LOSS.format(cls="Pointed", name="pointed", order=1)
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("mine", "pointed_at_for_test", importing.ENTRY_POINTS)
-    monkeypatch.setattr(importing, "entry_points", lambda group: [point])
-    catalogue._loaded.clear()
-    assert "pointed" in catalogue.parts("loss")
-    del sys.modules["pointed_at_for_test"]
-    catalogue._loaded.clear()
-
-
 # Declarations
 
 
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
+        ({"name": "wrong", "need": 1}, '"needs"'),
+        ({"label": "wrong"}, "declares .* and no name"),
         ({"name": "my part"}, "'my part' goes into files' names"),
         ({"name": "my/part"}, "letters, digits"),
         ({"name": "mine", "order": "70"}, "order is '70'; make it a number"),
         ({"name": "mine", "mark": "#8a3b12"}, "make it Mark"),
     ],
 )
-def test_a_declaration_of_the_wrong_kind_is_refused(declared, said):
+def test_a_declaration_that_cannot_be_is_refused(declared, said):
     with pytest.raises(TypeError, match=said):
         type("Mine", (Sort,), {}, **declared)
 

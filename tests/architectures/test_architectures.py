@@ -67,7 +67,33 @@ def test_it_is_the_oracles_network(kind):
 
 def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
     assert RNN(hidden=64, n_in=40, n_out=2).parameter_count() == 6850
+    assert built("low_rank_rnn", rank=5).parameter_count() == 5 * 3 + 2 * 25 + 5 + 12
     assert LSTM(hidden=64, n_in=40, n_out=2).parameter_count() == 4 * (2560 + 4096 + 64) + 130
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        ("rnn", {"hidden": 0}, '"hidden"'),
+        ("ctrnn", {"dt_over_tau": 0.0}, '"dt_over_tau" must be'),
+        ("ctrnn", {"dt_over_tau": 1.5}, '"dt_over_tau" must be'),
+        ("spectral_rnn", {"condition": 0.5}, '"condition" must be at least 1'),
+        ("spectral_rnn", {"largest": -1}, '"largest" must be at least 0'),
+        ("singular_rnn", {"condition": 0.5}, '"condition" must be at least 1'),
+        ("low_rank_rnn", {"rank": 6}, '"rank" is 6 and W_hh has 5 rows; give at most "hidden"'),
+        ("low_rank_rnn", {"rank": 0}, '"rank" must be at least 1'),
+        ("block_gru", {"hidden": 12, "blocks": 5}, "12 hidden units are no whole number of 5 blo"),
+        ("transformer", {"hidden": 6, "heads": 4}, "6 hidden units are no whole number of 4 heads"),
+        ("retnet", {"hidden": 5, "heads": 2}, "give a multiple of the heads"),
+        ("retnet", {"hidden": 3, "heads": 3}, "a head needs two units or more"),
+        ("retnet", {"hidden": 5, "rotation": True}, 'give an even number of "keys"'),
+        ("s4", {"dt_min": 0.2, "dt_max": 0.1}, "exchange them"),
+        ("lru", {"r_min": 0.9, "r_max": 0.5}, "r_min below r_max"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(kind, options, words):
+    with pytest.raises(OrlaError, match=words):
+        built(kind, **options)
 
 
 # Parameters that every seed starts with the same values of, as their papers say.
@@ -103,14 +129,6 @@ def test_initial_weights_fill_their_range():
         assert float(p.abs().max()) <= 1.0
         assert abs(float(p.mean())) < 0.05
         assert abs(float(p.var()) - 1 / 3) < 0.02
-
-
-def test_an_unknown_architecture_is_refused_with_the_nearest():
-    assert make_network("rnn", hidden=4) == RNN(4, N_IN, N_OUT)
-    with pytest.raises(OrlaError, match="'rn' is unknown; the nearest is \"rnn\""):
-        make_network("rn")
-    with pytest.raises(OrlaError, match="hidden"):
-        make_network("rnn", hidden=0)
 
 
 LINEAR = [

@@ -5,8 +5,6 @@ import pytest
 import torch
 from harness import N_IN, begun, built, stream, trajectory
 
-from orla.errors import OrlaError
-
 HIDDEN, UNITS = 12, 4
 
 
@@ -103,8 +101,3 @@ def test_it_begins_as_the_public_code():
             assert (p == float(name.startswith("scale"))).all(), name
     bound = 96**-0.5
     assert 0.9 * bound < float(params["W_out"].abs().max()) <= bound
-
-
-def test_blocks_that_do_not_divide_the_units_are_refused():
-    with pytest.raises(OrlaError, match="12 hidden units are no whole number of 5 blocks"):
-        network(blocks=5)

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from harness import HIDDEN, built, distance, networks, one, stream, trajectory, watch
+from harness import HIDDEN, built, one, stream, trajectory
 
 from orla import catalogue
-from orla.errors import OrlaError
 
 
 def network(**options):
@@ -26,29 +25,6 @@ def test_it_is_the_vanilla_network_of_the_product():
     assert np.abs(h).max() > 0.1 and np.abs(h - other).max() > 1e-2  # U and V are no two of a kind
 
 
-@pytest.mark.parametrize("learner", ["immediate", {"kind": "rtrl", "block": 5}, "tbptt-8-4"])
-def test_its_gradients_are_those_of_the_product_by_the_chain_rule(learner):
-    """dL/dU = G V and dL/dV = G^T U, with G the gradient of W_hh of a vanilla network."""
-    made = network()
-    rnn = built("rnn")
-    params = networks(made)
-    U, V = params["U_hh"], params["V_hh"]
-    whole = {n: p for n, p in params.items() if n not in ("U_hh", "V_hh")}
-    whole["W_hh"] = U @ V.transpose(1, 2)
-    X, Y = stream(24)
-    ours, theirs = (
-        watch(catalogue.make("learner", learner, architecture=a), given, X, Y).model(1)[0]
-        for a, given in ((made, params), (rnn, whole))
-    )
-    chained = []
-    for gradient in theirs:
-        G = gradient.pop("W_hh")
-        chained.append(gradient | {"U_hh": G @ V[1], "V_hh": G.T @ U[1]})
-    assert distance(ours, chained) < 1e-10
-    swapped = [g | {"U_hh": g["V_hh"], "V_hh": g["U_hh"]} for g in chained]
-    assert distance(ours, swapped) > 1e-2
-
-
 def test_it_begins_with_the_variance_and_the_radius_of_a_vanilla_network():
     made = catalogue.make("architecture", {"kind": "low_rank_rnn", "hidden": 256, "rank": 64})
     params = made.init(torch.Generator().manual_seed(0))
@@ -60,12 +36,3 @@ def test_it_begins_with_the_variance_and_the_radius_of_a_vanilla_network():
     for name in ("U_hh", "V_hh"):
         assert 0.99 * bound < params[name].abs().max() <= bound
     assert params["W_ih"].abs().max() <= 1 / 16 and params["b_h"].abs().max() <= 1 / 16
-
-
-def test_a_rank_that_cannot_be_is_refused():
-    assert catalogue.make("architecture", "low_rank_rnn").rank == 8
-    assert network(rank=HIDDEN).parameter_count() == 5 * 3 + 2 * 25 + 5 + 12
-    with pytest.raises(OrlaError, match='"rank" is 6 and W_hh has 5 rows; give at most "hidden"'):
-        network(rank=6)
-    with pytest.raises(OrlaError, match='"rank" must be at least 1'):
-        network(rank=0)

@@ -6,7 +6,6 @@ import torch
 from harness import N_IN, N_OUT, one, stream, trajectory
 
 from orla.architectures.retnet import RetNet
-from orla.errors import OrlaError
 
 STEPS = 20
 
@@ -71,23 +70,3 @@ def test_steps_are_the_parallel_form(given):
     assert abs(ours).max() > 0.1
     # The negative control: without decay.
     assert abs(ours - parallel(network, params, X, decay=1.0)).max() > 1e-3
-
-
-def test_turning_keys_matters():
-    X, _ = stream(STEPS)
-    plain, params = made(hidden=6)
-    turning, _ = made(hidden=6, rotation=True)
-    assert abs(recurrent(plain, params, X) - recurrent(turning, params, X)).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    "given, sentence",
-    [
-        ({"hidden": 5, "heads": 2}, "give a multiple of the heads"),
-        ({"hidden": 3, "heads": 3}, "a head needs two units or more"),
-        ({"hidden": 5, "rotation": True}, 'give an even number of "keys"'),
-    ],
-)
-def test_what_does_not_fit_is_refused(given, sentence):
-    with pytest.raises(OrlaError, match=sentence):
-        RetNet(n_in=N_IN, n_out=N_OUT, **given)

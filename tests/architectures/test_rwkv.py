@@ -119,7 +119,7 @@ def test_exact_rtrl_is_the_derivative_with_plain_numbers(network):
     start = torch.zeros(4 * HIDDEN, dtype=torch.float64)
     for model in range(2):
         found, used = watched.model(model)
-        truth = oracles.whole_history(plain, start, used, X, Y)
+        truth = oracles.dense_rtrl(plain, start, used, X, Y)
         assert distance(found, truth) < 1e-10
     immediate = oracles.immediate(plain, start, used, X, Y)
     assert distance(found, immediate) > 1e-3

@@ -7,7 +7,6 @@ import torch
 from harness import HIDDEN, N_IN, N_OUT, distance, networks, one, stream, trajectory, watch
 from scipy.special import expit, logsumexp
 
-from orla import catalogue
 from orla.architectures.slstm import SLSTM
 from orla.learners.rtrl import RTRL
 
@@ -101,10 +100,10 @@ def test_exact_rtrl_is_the_derivative_of_the_equations_without_stabiliser(forget
     start = torch.zeros(3 * HIDDEN, dtype=torch.float64)
     for model in range(2):
         ours, used = watched.model(model)
-        truth = oracles.whole_history(direct(forget), start, used, X, Y)
+        truth = oracles.dense_rtrl(direct(forget), start, used, X, Y)
         assert distance(ours, truth) < 1e-10
     other = direct(next(f for f in FORGET if f != forget))
-    assert distance(ours, oracles.whole_history(other, start, used, X, Y)) > 1e-3
+    assert distance(ours, oracles.dense_rtrl(other, start, used, X, Y)) > 1e-3
 
 
 @pytest.mark.parametrize("forget", FORGET)
@@ -112,9 +111,3 @@ def test_the_normaliser_is_never_below_one(forget):
     network, params = made(forget)
     states = trajectory(network, params, 5.0 * stream(STEPS)[0])
     assert (states[:, 2 * HIDDEN : 3 * HIDDEN] >= 1.0).all()
-
-
-def test_a_config_chooses_the_forget_gate():
-    given = {"kind": "slstm", "hidden": 4, "forget": "exponential"}
-    assert catalogue.make("architecture", given).forget == "exponential"
-    assert catalogue.make("architecture", "slstm").forget == "sigmoid"

@@ -5,12 +5,10 @@ import functools
 import numpy as np
 import pytest
 import torch
-from harness import HIDDEN, N_IN, N_OUT, built, networks, same, stream, watch
+from harness import N_IN, N_OUT, built
 
-from orla import catalogue
 from orla.architectures.rnn import RNN
 from orla.architectures.spectral_rnn import orthogonal
-from orla.errors import OrlaError
 from orla.study.batches import initial_parameters
 
 network = functools.partial(built, "spectral_rnn")
@@ -67,22 +65,3 @@ def test_bases_are_orthogonal_and_uniform():
     W_hh, s = first(network(64, condition=1))
     assert np.abs(W_hh - W_hh.T).max() > 0.1
     np.testing.assert_allclose(W_hh @ W_hh.T, s[0] ** 2 * np.eye(64), atol=1e-12)
-
-
-@pytest.mark.parametrize("learner", ["immediate", {"kind": "rtrl", "block": 8}])
-def test_from_there_on_it_is_the_vanilla_network(learner):
-    made = network()
-    params, (X, Y) = networks(made), stream(24)
-    ours, theirs = (
-        watch(catalogue.make("learner", learner, architecture=a), params, X, Y, rate=0.05)
-        for a in (made, RNN(HIDDEN, N_IN, N_OUT))
-    )
-    assert same(ours.result.state.params, theirs.result.state.params)
-    assert not same(ours.result.state.params["W_hh"], params["W_hh"])
-
-
-def test_what_cannot_be_is_refused():
-    with pytest.raises(OrlaError, match='"condition" must be at least 1'):
-        network(condition=0.5)
-    with pytest.raises(OrlaError, match='"largest" must be at least 0'):
-        network(largest=-1)

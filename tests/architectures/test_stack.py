@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from harness import N_IN, N_OUT, built, distance, networks, one, stream, trajectory, watch
+from harness import N_IN, N_OUT, built, one, stream, trajectory
 
 from orla import catalogue
 from orla.architectures.rnn import RNN
@@ -53,7 +53,6 @@ class Cells(torch.nn.Module):
         self.cells = torch.nn.ModuleList(
             kind(*size, dtype=torch.float64) for kind, size in zip(kinds, sizes, strict=True)
         )
-        self.readout = torch.nn.Linear(HIDDEN, N_OUT, dtype=torch.float64)
         with torch.no_grad():
             for k, cell in enumerate(self.cells):
                 cell.weight_ih.copy_(params[f"W_ih.{k}"])
@@ -61,27 +60,15 @@ class Cells(torch.nn.Module):
                 cell.bias_ih.copy_(params[f"b_h.{k}"])
                 cell.bias_hh.zero_()
             self.cells[2].bias_hh[2 * HIDDEN :] = params["b_n.2"]
-            self.readout.weight.copy_(params["W_out"])
-            self.readout.bias.copy_(params["b_out"])
 
     def start(self):
         return [torch.zeros(1, n, dtype=torch.float64) for n in (HIDDEN, 3, 3, HIDDEN)]
 
-    def forward(self, state, x, between=lambda h: h):
+    def forward(self, state, x):
         rnn, h, c, gru = state
         rnn = self.cells[0](x[None], rnn)
-        h, c = self.cells[1](between(rnn), (h, c))
-        return [rnn, h, c, self.cells[2](between(h), gru)]
-
-    def gradients(self):
-        """By our names; the GRU's b_n stands in its second bias."""
-        found = {"W_out": self.readout.weight, "b_out": self.readout.bias}
-        for k, cell in enumerate(self.cells):
-            names = {"W_ih": "weight_ih", "W_hh": "weight_hh", "b_h": "bias_ih"}
-            found |= {f"{n}.{k}": getattr(cell, theirs) for n, theirs in names.items()}
-        found["b_n.2"] = self.cells[2].bias_hh
-        none = {n: torch.zeros_like(p) if p.grad is None else p.grad for n, p in found.items()}
-        return none | {"b_n.2": none["b_n.2"][2 * HIDDEN :]}
+        h, c = self.cells[1](rnn, (h, c))
+        return [rnn, h, c, self.cells[2](h, gru)]
 
 
 def test_mixed_layers_are_torchs_cells_on_top_of_each_other():
@@ -100,36 +87,6 @@ def test_mixed_layers_are_torchs_cells_on_top_of_each_other():
         catalogue.make("architecture", {"kind": "gru", "hidden": HIDDEN}, n_in=3, n_out=N_OUT),
     )
     assert made.parameter_count() == sum(p.numel() for p in params.values())
-
-
-def by_autograd(params, X, Y, before=torch.Tensor.detach, between=lambda h: h):
-    """Each step's gradient; `before` is done to the states between steps."""
-    cells, found = Cells(params), []
-    state = cells.start()
-    for x, y in zip(X, Y, strict=True):
-        state = cells([before(h) for h in state], x, between)
-        cells.zero_grad()
-        ((cells.readout(state[-1])[0] - y) ** 2).mean().backward(retain_graph=True)
-        found.append(cells.gradients())
-    return found
-
-
-def test_immediate_derivatives_pass_down_the_layers_and_never_back_in_time():
-    made, (X, Y) = stack(MIXED), stream(20)
-    params = networks(made)
-    learner = catalogue.make("learner", "immediate", architecture=made)
-    ours, _ = watch(learner, params, X, Y).model(1)
-    truth = by_autograd(one(made, 1), X, Y)
-    assert distance(ours, truth) < 1e-10
-    # Each layer learns: derivatives passed down to it. Without that, and back in time, is another.
-    assert min(float(truth[-1][f"W_ih.{k}"].abs().max()) for k in range(3)) > 1e-3
-    in_layer = by_autograd(one(made, 1), X, Y, between=torch.Tensor.detach)
-    assert distance(ours, in_layer) > 0.1
-    back = by_autograd(one(made, 1), X, Y, before=lambda h: h)
-    assert distance(ours, back) > 0.1
-    # Which is what exact RTRL finds.
-    exact, _ = watch(catalogue.make("learner", "rtrl", architecture=made), params, X, Y).model(1)
-    assert distance(exact, back) < 1e-10
 
 
 def test_a_stack_of_one_is_its_layer_and_stacks_may_stand_in_stacks():

@@ -5,7 +5,6 @@ import torch
 from harness import N_IN, begun, built, distance, networks, stream, trajectory, watch
 
 from orla import catalogue
-from orla.errors import OrlaError
 
 HIDDEN, CONTEXT = 6, 4
 
@@ -124,8 +123,3 @@ def test_parameters_begin_as_torchs_linear_layers():
             assert 0.9 * bound < float(p.abs().max()) <= bound, name
         elif name != "b_out":
             assert (p == float(name.startswith("scale"))).all(), name
-
-
-def test_heads_that_do_not_divide_the_units_are_refused():
-    with pytest.raises(OrlaError, match="6 hidden units are no whole number of 4 heads"):
-        network(heads=4)

@@ -38,7 +38,6 @@ def test_a_failure_is_one_line_and_the_last(study, capsys):
         config.write_text(text.replace(old, new))
         assert words in refused(capsys, "run", "prepared", "--directory", study)
     config.write_text(text)
-    assert "unrecognized" in refused(capsys, "run", "--directory", study, "--", "--nonsense")
 
 
 def test_plan_inspect_and_what_is_there_after(study, capsys, monkeypatch):

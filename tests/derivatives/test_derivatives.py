@@ -1,7 +1,6 @@
-"""Structured derivatives against automatic ones, and readouts that are not linear."""
+"""Derivatives of a step and of readouts against automatic ones."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 import torch
@@ -10,36 +9,21 @@ from harness import (
     N_IN,
     N_OUT,
     NETWORKS,
-    PAIRS,
     SQUARED_ERROR,
-    USUAL,
-    Normalised,
-    all_learn,
     distance,
-    in_full,
     make_learner,
     networks,
     stream,
-    taking,
     watch,
 )
+from learners.others import Meeting
 
-from orla.architectures.base import LinearGates
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
 from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
-from orla.derivatives.stacked import StackedDerivatives
-from orla.derivatives.structured import StructuredDerivatives
 from orla.learners.base import Learner
-from orla.learners.kf_rtrl import KFRTRL
-from orla.learners.sensitivity import SensitivityLearner
 
-STRUCTURED = {
-    kind: StructuredDerivatives
-    for kind, (network, _) in NETWORKS.items()
-    if isinstance(network, LinearGates)
-} | {"stack": StackedDerivatives}
 STEPS = 24
 
 
@@ -50,38 +34,6 @@ def automatic(monkeypatch):
         monkeypatch.setattr(Learner, "derivatives", automatic)
 
     return switch
-
-
-def by_linear_gates(learner):
-    """Whether the learner's rule itself, not only its derivatives, is another for linear gates."""
-    own_units = isinstance(learner, SensitivityLearner) and not learner.dense
-    return own_units or isinstance(learner, KFRTRL)
-
-
-BOTH = [
-    (kind, name)
-    for kind in STRUCTURED
-    for name in taking(kind)
-    if not by_linear_gates(make_learner(name, NETWORKS[kind][0]))
-]
-
-
-SOME = [(kind, name) for kind, name in BOTH if (kind, name) in PAIRS or name in ("rtrl", *USUAL)]
-
-
-@pytest.mark.parametrize(("kind", "name"), in_full(BOTH, SOME))
-def test_structured_equal_automatic(kind, name, automatic):
-    architecture, _ = NETWORKS[kind]
-    X, Y = stream(STEPS)
-    params = networks(architecture)
-    chosen = make_learner(name, architecture)
-    assert type(chosen.derivatives) is STRUCTURED[kind]
-    structured, _ = watch(chosen, params, X, Y, rate=0.05).model(1)
-    automatic()
-    assert isinstance(chosen.derivatives, AutomaticDerivatives)
-    generic, _ = watch(chosen, params, X, Y, rate=0.05).model(1)
-    assert distance(structured, generic) < 1e-10
-    assert all_learn(generic)
 
 
 def test_an_architecture_without_structure_gets_automatic_derivatives():
@@ -120,13 +72,6 @@ def test_a_readout_of_ones_own_is_differentiated(base, name, automatic):
     assert distance(structured, generic) < 1e-10
     assert distance(structured, linear) > 1e-2
     assert distance(structured[:1], truth) < 1e-10
-
-
-@dataclass(frozen=True)
-class Meeting(Normalised):
-    """Units that meet before they act, and say so."""
-
-    units_independent: ClassVar[bool] = False
 
 
 PUSHED = {kind: network for kind, (network, _) in NETWORKS.items()}

@@ -9,7 +9,7 @@ import torch
 from harness import (
     FIXED,
     NETWORKS,
-    REMEMBERING,
+    PLAIN,
     Normalised,
     all_learn,
     distance,
@@ -51,7 +51,7 @@ class ByOwnUnits(InWords):
     dense: ClassVar[bool] = False
 
 
-@pytest.mark.parametrize("kind", REMEMBERING)
+@pytest.mark.parametrize("kind", PLAIN)
 def test_rtrl_in_dense_words_is_rtrl(kind):
     architecture, step = NETWORKS[kind]
     X, Y = stream(STEPS)

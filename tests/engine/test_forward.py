@@ -3,13 +3,13 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, linear_readout, networks, stream
+from harness import NETWORKS, PLAIN, in_full, linear_readout, networks, stream
 
 from orla.engine import forward
 
 
 @pytest.mark.parametrize(
-    ("kind", "steps"), [*((kind, 211) for kind in NETWORKS), ("rnn", 3), ("rnn", 200), ("rnn", 411)]
+    ("kind", "steps"), [*((kind, 23) for kind in NETWORKS), *(("rnn", n) for n in (3, 200, 411))]
 )
 def test_a_frozen_run_is_the_networks_forward_pass(kind, steps):
     architecture, step = NETWORKS[kind]
@@ -40,7 +40,7 @@ def test_a_run_goes_on_from_a_state():
     assert not torch.allclose(again[:, 0], second[:, 0])
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", in_full([(k,) for k in NETWORKS], [(k,) for k in PLAIN]))
 def test_trials_start_afresh_and_models_may_have_streams_of_their_own(kind):
     architecture, _ = NETWORKS[kind]
     params = networks(architecture)

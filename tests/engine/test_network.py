@@ -1,7 +1,6 @@
 """A network whose step does not fit its state is refused with one line that names its file."""
 
 import pytest
-from harness import specified
 
 from orla import catalogue
 from orla.engine import network
@@ -74,8 +73,3 @@ def test_another_is_refused(made, tmp_path, change, message):
     with pytest.raises(OrlaError) as refused:
         made(**change)
     assert str(refused.value).startswith(f"{tmp_path / 'mine.py'}: architecture mine: {message}")
-
-
-@pytest.mark.parametrize("kind", catalogue.parts("architecture"))
-def test_those_of_the_package_are_made(kind):
-    assert network_of(specified(kind, 5), 3, 2).hidden == 5

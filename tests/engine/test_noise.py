@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from harness import NETWORKS, SQUARED_ERROR, Drawing, Recorder, adapt, networks, same, stream, watch
+from harness import NETWORKS, SQUARED_ERROR, Drawing, networks, same, stream, watch
 from torch.utils import _pytree as pytree
 
 from orla.engine.loop import Loop
@@ -13,7 +13,6 @@ from orla.engine.state import DRAWN_TOGETHER, fixed_noise, noise
 from orla.learners.base import Learner
 from orla.learners.immediate import Immediate
 from orla.optimizers.adam import Adam
-from orla.study.batches import chosen
 
 LIKE = torch.zeros((), dtype=torch.float64)
 LSTM = NETWORKS["lstm"][0]
@@ -61,30 +60,6 @@ def test_a_learner_is_given_the_numbers_of_its_model_and_step(window):
     assert same(watched.model(0), others.model(0))
     assert not same(watched.model(1)[0], others.model(1)[0])
     assert same(watched.model(1, "of plain"), others.model(1, "of plain"))
-
-
-@pytest.mark.parametrize("window", [1, 8])
-def test_neither_cuts_nor_neighbours_change_them(window):
-    X, Y = stream(48)
-    learner, params = Drawing(LSTM, window=window), networks(LSTM, models=3)
-    rates = torch.tensor([0.01, 0.02, 0.03], dtype=torch.float64)
-
-    def run(segment, index=(0, 1, 2), seeds=(5, 6, 7), cuts=(48,)):
-        index = torch.tensor(index)
-        loop = Loop(learner, Adam(), SQUARED_ERROR, probes=[Recorder()], segment=segment)
-        state, first = loop.start(chosen(params, index), seeds=[seeds[i] for i in index]), 0
-        for cut in cuts:
-            result = adapt(loop, None, rates[index], X[first:cut], Y[first:cut], state=state)
-            first = cut
-        return result.state.params
-
-    whole = run(48)
-    assert same(whole, run(8))
-    assert same(whole, run(16, cuts=(8, 24, 48)))
-    swapped = run(48, index=(2, 0, 1))
-    for n, p in whole.items():
-        torch.testing.assert_close(p[[2, 0, 1]], swapped[n], rtol=1e-9, atol=1e-12)
-    assert not same(whole, run(48, seeds=(5, 6, 8)))
 
 
 def test_learners_of_one_loop_that_draw_as_many_are_given_the_same_numbers():

@@ -11,14 +11,12 @@ from harness import (
     LEARNED,
     LEARNERS,
     NETWORKS,
-    PAIRS,
     SQUARED_ERROR,
     Counting,
     Recorder,
     Smoothing,
     adapt,
     distance,
-    everything,
     fits,
     in_full,
     make_learner,
@@ -131,7 +129,7 @@ def test_compiled_observers_never_drive():
     assert watched.series["so far observed"].any()
 
 
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED, CARRYING))
 def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
     """Under itself, and where it answers at each step under plain immediate learning."""
     architecture, _ = NETWORKS[kind]
@@ -151,7 +149,7 @@ def test_an_observer_answers_what_it_would_as_the_driver(kind, name):
 
 BY_STEP = [(k, n) for k, n in LEARNED if make_learner(n, NETWORKS[k][0]).stride == 1]
 WINDOWED = [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"]
-IN_TURN = [(*pair, n) for pair, n in zip(PAIRS, itertools.cycle(WINDOWED), strict=False)]
+IN_TURN = [(*pair, n) for pair, n in zip(CARRYING, itertools.cycle(WINDOWED), strict=False)]
 
 
 @pytest.mark.parametrize(
@@ -213,12 +211,3 @@ def test_what_does_not_fit_is_refused():
     )
     Loop(step, Adam(), SQUARED_ERROR, probes=[PastGradient(full="rtrl")], observers={"rtrl": step})
     Loop(window, Adam(), SQUARED_ERROR, observers={"a": window, "b": step}, segment=24)
-
-
-def test_state_knows_every_observer():
-    architecture, _ = NETWORKS["rnn"]
-    observers = fitting(make_learner("immediate", architecture), architecture)
-    loop = Loop(make_learner("immediate", architecture), Adam(), SQUARED_ERROR, observers=observers)
-    state = loop.start(networks(architecture))
-    assert list(state.learners) == ["own", *(f"of {name}" for name in observers)]
-    assert same(everything(state), everything(state.copy()))

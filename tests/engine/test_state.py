@@ -1,6 +1,7 @@
 """A run that is stopped and goes on from a copy of its state has the bits of one that is not."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -92,6 +93,15 @@ def test_stopped_after_any_update_it_goes_on_with_the_same_bits(kind, name):
     assert (np.diff(whole.series["so far errors"]) > 0).all()
 
 
+@functools.cache
+def watched():
+    """A loop, its networks, a whole run and the state in its midst."""
+    own, params = loop("rtrl", "lstm"), networks(NETWORKS["lstm"][0])
+    X, Y = stream(STEPS)
+    whole, half = (adapt(own, params, RATES, X[:n], Y[:n]) for n in (STEPS, 17))
+    return own, params, whole, half.state
+
+
 @pytest.mark.parametrize(
     "lost",
     [
@@ -101,11 +111,8 @@ def test_stopped_after_any_update_it_goes_on_with_the_same_bits(kind, name):
 )
 def test_whatever_is_lost_on_the_way_is_noticed(lost):
     """The negative control: a state with one entry as it was at the start."""
-    own = loop("rtrl", "lstm")
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS["lstm"][0])
-    whole = adapt(own, params, RATES, X, Y)
-    state = adapt(own, params, RATES, X[:17], Y[:17]).state.copy()
+    own, params, whole, half = watched()
+    (X, Y), state = stream(STEPS), half.copy()
     fresh = own.start(params, seeds=[5, 6])
     if lost in state.learners:
         state.learners[lost] = fresh.learners[lost]

@@ -10,7 +10,6 @@ from harness import (
     CARRYING,
     LEARNED,
     NETWORKS,
-    PAIRS,
     SQUARED_ERROR,
     Counting,
     Recorder,
@@ -22,7 +21,6 @@ from harness import (
     networks,
     same,
     stream,
-    taking,
     watch,
 )
 
@@ -49,7 +47,6 @@ def own_streams(steps=STEPS):
 # Exact RTRL has two ways to compute the products with P; networks without structure have one.
 KERNELS = [(kind, "rtrl", "kernels") for kind in ("rnn", "lstm")]
 EVERY = [*((*pair, "plain") for pair in LEARNED), *KERNELS]
-CASES = in_full(EVERY, [*((*pair, "plain") for pair in PAIRS), *KERNELS])
 CARRIED = in_full(EVERY, [*((*pair, "plain") for pair in CARRYING), *KERNELS])
 
 
@@ -79,30 +76,12 @@ def test_a_model_with_a_stream_of_its_own_is_as_it_is_alone(kind, name, products
     assert not np.allclose(exchanged.errors, together.errors[:, first])
 
 
-@pytest.mark.parametrize("name", taking("lstm"))
-def test_one_stream_for_all_and_a_copy_for_each_are_the_same(name):
-    architecture, _ = NETWORKS["lstm"]
-    X, Y = stream(STEPS)
-    params, learner = networks(architecture), make_learner(name, architecture)
-    loop = Loop(learner, Adam(), SQUARED_ERROR, segment=SEGMENT)
-    masks = {
-        n: m[:, 0].contiguous()
-        for n, m in zip(("scored", "starts"), own_streams()[2:], strict=True)
-    }
-    shared = adapt(loop, params, RATES, X, Y, **masks)
-    each = {n: m[:, None].expand(-1, 2) for n, m in masks.items()}
-    copies = adapt(loop, params, RATES, *(t[:, None].expand(-1, 2, -1) for t in (X, Y)), **each)
-    np.testing.assert_allclose(shared.errors, copies.errors, rtol=1e-9)
-    for n, p in shared.state.params.items():
-        torch.testing.assert_close(p, copies.state.params[n], rtol=1e-9, atol=1e-11)
-
-
 def draws(begun, seeds, first, *given):
     """The random numbers of a run that begins `begun` steps late."""
     return noise(seeds, begun + first, *given)
 
 
-@pytest.mark.parametrize("kind, name, products", CASES)
+@pytest.mark.parametrize("kind, name, products", CARRIED)
 def test_trials_are_runs_of_their_own(kind, name, products, request, monkeypatch):
     """With frozen weights; a trial of whole updates has the gradients that it has alone."""
     architecture, _ = NETWORKS[kind]
@@ -114,13 +93,13 @@ def test_trials_are_runs_of_their_own(kind, name, products, request, monkeypatch
     starts[cuts[1:-1]] = True
     params, learner = networks(architecture), make_learner(name, architecture)
     run = watch(learner, params, X, Y, starts=starts, segment=SEGMENT)
+    alone = []
+    for first, stop in itertools.pairwise(cuts):
+        with monkeypatch.context() as drawn_later:  # what it draws in the run of all
+            drawn_later.setattr("orla.engine.update.noise", functools.partial(draws, first))
+            alone.append(watch(learner, params, X[first:stop], Y[first:stop]))
     for model in range(2):
-        trials = []
-        for first, stop in itertools.pairwise(cuts):
-            with monkeypatch.context() as drawn_later:  # what it draws in the run of all
-                drawn_later.setattr("orla.engine.update.noise", functools.partial(draws, first))
-                alone = watch(learner, params, X[first:stop], Y[first:stop])
-            trials += alone.model(model)[0]
+        trials = [gradient for trial in alone for gradient in trial.model(model)[0]]
         assert distance(run.model(model)[0], trials) < 1e-10
     # The negative control: without starts the past and the state run on.
     on = watch(learner, params, X, Y, segment=SEGMENT)
@@ -151,7 +130,7 @@ def test_a_start_anywhere_lets_nothing_through(kind, name):
     assert distance(*(run.model(1)[0] for run in leaking)) > 1e-3
 
 
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
+@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED, CARRYING))
 def test_unscored_steps_have_no_error_and_no_gradient(kind, name):
     architecture, _ = NETWORKS[kind]
     X, Y = stream(STEPS)

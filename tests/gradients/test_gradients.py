@@ -28,7 +28,7 @@ from harness import (
 from orla import catalogue
 from orla.__main__ import main
 
-STEPS = 50
+STEPS = 24
 
 
 @pytest.fixture
@@ -154,16 +154,6 @@ def test_a_gradient_that_overflows_moves_no_weight(write, tmp_path):
     found = run(tmp_path, "rnn", "immediate", "--precision", "float32")
     finite = np.isfinite(found["W_out"]).all((1, 2))
     assert finite.tolist() == [step != 3 for step in range(STEPS)]
-
-
-def test_summed_immediate_gradients(write, tmp_path):
-    params, X, Y = write("lstm", steps=12)
-    found = run(tmp_path, "lstm", "immediate-6")
-    start = torch.zeros(2 * HIDDEN, dtype=torch.float64)
-    each = oracles.immediate(oracles.lstm_step, start, [params] * 12, X, Y)
-    sums = [{n: sum(g[n] for g in each[i : i + 6]) for n in each[0]} for i in (0, 6)]
-    assert distance(by_update(found), sums) < 1e-10
-    assert found["step"].tolist() == [5, 11]
 
 
 def test_single_precision(write, tmp_path):

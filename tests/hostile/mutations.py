@@ -28,45 +28,37 @@ PLACES = ["fifo", "folder", "zero", "dangling", "loop", "empty", "sparse", "text
 
 
 def bytes_of(kind, path, at, how):
-    content = bytearray(path.read_bytes())
+    content = path.read_bytes()
     at %= max(1, len(content))
-    match kind:
-        case "flipped bit":
-            content[at] ^= 1 << how % 8
-        case "zeros":
-            content[at : at + 64] = bytes(len(content[at : at + 64]))
-        case "cut short":
-            del content[at:]
-        case "text before":
-            content = b"\n" * (how + 1) + content
-        case "text after":
-            content += bytes([how]) * (at % 999 + 1)
-    path.write_bytes(bytes(content))
+    before, after = content[:at], content[at:]
+    flipped = bytes([after[0] ^ 1 << how % 8]) + after[1:] if after else after
+    path.write_bytes(
+        {
+            "flipped bit": before + flipped,
+            "zeros": before + bytes(len(after[:64])) + after[64:],
+            "cut short": before,
+            "text before": b"\n" * (how + 1) + content,
+            "text after": content + bytes([how]) * (at % 999 + 1),
+        }[kind]
+    )
 
 
 def place_of(path, how):
     content = path.read_bytes()
     path.unlink()
-    match how:
-        case "fifo":
-            os.mkfifo(path)
-        case "folder":
-            path.mkdir()
-        case "zero":
-            path.symlink_to("/dev/zero")
-        case "dangling":
-            path.symlink_to(path.parent / "nowhere")
-        case "loop":
-            path.symlink_to(path)
-        case "empty":
-            path.touch()
-        case "sparse":
-            path.write_bytes(content[: len(content) // 2])
-            os.truncate(path, 8 << 30)
-        case "text":
-            path.write_text("<!DOCTYPE html>")
-        case "other":
-            path.write_bytes(b"PK\x03\x04" + content)
+    {
+        "fifo": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "zero": lambda: path.symlink_to("/dev/zero"),
+        "dangling": lambda: path.symlink_to(path.parent / "nowhere"),
+        "loop": lambda: path.symlink_to(path),
+        "empty": path.touch,
+        "sparse": lambda: path.write_bytes(content[: len(content) // 2]),
+        "text": lambda: path.write_text("<!DOCTYPE html>"),
+        "other": lambda: path.write_bytes(b"PK\x03\x04" + content),
+    }[how]()
+    if how == "sparse":
+        os.truncate(path, 8 << 30)
 
 
 BYTES = st.tuples(
@@ -98,25 +90,18 @@ def retyped(array, to):
 
 def reshaped(array, how):
     array = np.asarray(array)
-    match how:
-        case "turned":
-            return array.T
-        case "deeper":
-            return array[..., None]
-        case "one":
-            return array.flat[0] if array.size else array.reshape(-1)
-        case "empty":
-            return array.reshape(-1)[:0]
-        case "none":
-            return np.zeros((0,) * max(1, array.ndim), array.dtype)
-        case "shorter":
-            return array[:-1] if array.ndim else array
-        case "longer":
-            return np.concatenate([array, array[-1:]]) if array.ndim else array[None]
-        case "flat":
-            return array.reshape(-1)
-        case "wide":
-            return np.stack([array] * 3, axis=-1)
+    there = array.ndim > 0
+    return {
+        "turned": lambda: array.T,
+        "deeper": lambda: array[..., None],
+        "one": lambda: array.flat[0] if array.size else array.reshape(-1),
+        "empty": lambda: array.reshape(-1)[:0],
+        "none": lambda: np.zeros((0,) * max(1, array.ndim), array.dtype),
+        "shorter": lambda: array[:-1] if there else array,
+        "longer": lambda: np.concatenate([array, array[-1:]]) if there else array[None],
+        "flat": lambda: array.reshape(-1),
+        "wide": lambda: np.stack([array] * 3, axis=-1),
+    }[how]()
 
 
 def valued(array, at, value):
@@ -201,32 +186,28 @@ def rewritten(file, name, kind, how, more, values, about):
         file.create_dataset(name, data=values.astype("i8"))
     else:
         file.create_dataset(name, data=values)
-    for key, value in about.items():
-        if not (isinstance(value, np.ndarray) and value.dtype.kind == "O"):
-            file[name].attrs[key] = value
+    described(file[name], about)
+
+
+VALUES = {
+    "text": "five",
+    "nan": np.nan,
+    "list": np.arange(7),
+    "empty": h5py.Empty("f8"),
+    "bytes": np.bytes_(b"\xff\xfe"),
+    "long": "x" * 60_000,
+}
 
 
 def attribute(item, key, how):
-    match how:
-        case "gone":
-            del item.attrs[key]
-        case "text":
-            item.attrs[key] = "five"
-        case "nan":
-            item.attrs[key] = np.nan
-        case "list":
-            item.attrs[key] = np.arange(7)
-        case "empty":
-            item.attrs[key] = h5py.Empty("f8")
-        case "bytes":
-            item.attrs[key] = np.bytes_(b"\xff\xfe")
-        case "long":
-            item.attrs[key] = "x" * 60_000
+    if how == "gone":
+        del item.attrs[key]
+    else:
+        item.attrs[key] = VALUES[how]
 
 
 def link(file, name, how, path):
-    item = file[name]
-    shape, dtype = getattr(item, "shape", (3,)), getattr(item, "dtype", np.dtype("f8"))
+    shape = getattr(file[name], "shape", (3,)) or (1,)
     if how == "external":
         beside = path.with_suffix(".beside")
         with h5py.File(beside, "w") as other:
@@ -244,37 +225,34 @@ def link(file, name, how, path):
         case "missing":
             file[name] = h5py.ExternalLink("/etc/passwd", "/x")
         case "raw":
-            size = int(np.prod(shape or (1,))) * 8
-            file.create_dataset(
-                name, shape or (1,), "f8", external=[("/dev/zero", 0, max(8, size))]
-            )
+            size = max(8, int(np.prod(shape)) * 8)
+            file.create_dataset(name, shape, "f8", external=[("/dev/zero", 0, size)])
         case "virtual":
-            layout = h5py.VirtualLayout(shape or (1,), "f8")
-            layout[...] = h5py.VirtualSource("/etc/hosts", "x", shape or (1,))
+            layout = h5py.VirtualLayout(shape, "f8")
+            layout[...] = h5py.VirtualSource("/etc/hosts", "x", shape)
             file.create_virtual_dataset(name, layout)
         case "other":
             file[name] = h5py.SoftLink("/" + sorted(file)[0])
-    _ = dtype
 
 
 def huge(file, name, how, held):
     values, about = held
     rank = max(1, np.ndim(values))
-    chunks = (1,) * (rank - 1) + (1000,)
-    match how:
-        case "unallocated":
-            file.create_dataset(name, (2,) * (rank - 1) + (10**12,), "f8", chunks=chunks)
-        case "bytes":
-            file.create_dataset(name, (1,) * (rank - 1) + (10**9,), "i1", chunks=chunks)
-        case "packed":
-            chunks = (1,) * (rank - 1) + (10**6,)
-            shape = (1,) * (rank - 1) + (2 * 10**8,)
-            file.create_dataset(name, shape, "f4", chunks=chunks, compression=9)
-        case "long":
-            file.create_dataset(name, (10**9,) + (2,) * (rank - 1), "f8", chunks=True)
+    thin, pairs, chunks = (1,) * (rank - 1), (2,) * (rank - 1), (1,) * (rank - 1) + (1000,)
+    shape, dtype, options = {
+        "unallocated": ((*pairs, 10**12), "f8", {"chunks": chunks}),
+        "bytes": ((*thin, 10**9), "i1", {"chunks": chunks}),
+        "packed": ((*thin, 2 * 10**8), "f4", {"chunks": (*thin, 10**6), "compression": 9}),
+        "long": ((10**9, *pairs), "f8", {"chunks": True}),
+    }[how]
+    file.create_dataset(name, shape, dtype, **options)
+    described(file[name], about)
+
+
+def described(item, about):
     for key, value in about.items():
         if not (isinstance(value, np.ndarray) and value.dtype.kind == "O"):
-            file[name].attrs[key] = value
+            item.attrs[key] = value
 
 
 def references(file, name, how, more, names):
@@ -339,13 +317,12 @@ def npz(path, kind, at, how, more):
     with zipfile.ZipFile(path) as old:
         comment = old.comment
     members = {n: npy(a) for n, a in arrays.items()}
-    packing = {}
     if kind == "header":
         members[name] = header(arrays[name], how)
     with zipfile.ZipFile(path, "w") as archive:
         archive.comment = comment
         for member, content in members.items():
-            archive.writestr(f"{member}.npy", content, **packing)
+            archive.writestr(f"{member}.npy", content)
         if kind == "member":
             member_of(archive, name, members[name], how)
     if kind == "directory":
@@ -394,23 +371,23 @@ def member_of(archive, name, content, how):
                 file.write(npy(np.zeros(1))[:128])
 
 
+# Of a member's entry in the directory of a zip: where, and what stands there.
+ENTRY = {
+    "encrypted": (8, b"\x01"),
+    "method": (10, b"\x63"),
+    "smaller": (24, struct.pack("<I", 130)),
+    "larger": (24, struct.pack("<I", 0x7FFFFFFF)),
+    "offset": (42, struct.pack("<I", 7)),
+    "checksum": (16, b"\x00\x00"),
+}
+
+
 def directory(path, at, how):
     content = bytearray(path.read_bytes())
     entries = [i for i in range(len(content)) if content[i : i + 4] == b"PK\x01\x02"]
-    entry = entries[at % len(entries)]
-    match how:
-        case "encrypted":
-            content[entry + 8] |= 1
-        case "method":
-            content[entry + 10] = 99
-        case "smaller":
-            content[entry + 24 : entry + 28] = struct.pack("<I", 130)
-        case "larger":
-            content[entry + 24 : entry + 28] = struct.pack("<I", 0x7FFFFFFF)
-        case "offset":
-            content[entry + 42 : entry + 46] = struct.pack("<I", 7)
-        case "checksum":
-            content[entry + 16] ^= 1
+    place, new = ENTRY[how]
+    place += entries[at % len(entries)]
+    content[place : place + len(new)] = new
     path.write_bytes(bytes(content))
 
 
@@ -539,16 +516,8 @@ def as_lines(path, kind, at, how, more):
     path.write_text("".join(lines))
 
 
-WORDS = [
-    "2026-02-31",
-    "../../etc/passwd.yaml",
-    "chain=",
-    "0" * 64,
-    "x.yaml",
-    "",
-    "\0.yaml",
-    "²" * 64,
-]
+WORDS = ["2026-02-31", "../../etc/passwd.yaml", "chain=", "0" * 64, "x.yaml", "", "\0.yaml"]
+WORDS += ["²" * 64]
 YAML = st.one_of(
     BYTES,
     PLACE,

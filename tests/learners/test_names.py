@@ -40,6 +40,14 @@ def test_a_name_is_a_learner(given, expected, stride):
     "given, mend",
     [
         ("", "unknown"),
+        ({"kind": "trace", "decay": -0.1}, '"decay" must be'),
+        ({"kind": "uoro", "eps": 0.0}, '"eps" must be'),
+        ({"kind": "uoro", "eps": -1.0}, '"eps" must be'),
+        ({"kind": "rflo", "leak": 0.0}, '"leak"'),
+        ({"kind": "rflo", "leak": 1.1}, '"leak"'),
+        ({"kind": "rflo", "feedback": "symmetric"}, '"feedback"'),
+        ({"kind": "rflo", "feedback_scale": 0.0}, '"feedback_scale"'),
+        ("tbptt-3-4", "at least as long"),
         ("bptt", 'the nearest is "tbptt"'),
         ("immediate-0", "must be at least 1"),
         ("tbptt-200", "tbptt-WINDOW-UPDATE_EVERY"),
@@ -48,13 +56,39 @@ def test_a_name_is_a_learner(given, expected, stride):
         ("snap-0", "must be at least 1"),
         ("snap-1-2", "write snap or snap-STEPS"),
         ("uoro-2", "write uoro"),
-        ({"kind": "trace", "decay": 1.5}, "decay"),
+        ({"kind": "trace", "decay": 1.1}, '"decay" must be'),
         ({"kind": "trace", "decays": 0.5}, 'the nearest is "decay"'),
     ],
 )
 def test_any_other_name_is_refused_with_the_mend(given, mend):
     with pytest.raises(OrlaError, match=mend):
         catalogue.make("learner", given, architecture=RNN)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("rflo", "lstm", "one pre-activation each.*network lstm have 2 and 4"),
+        ("rflo", "another", "Adapting"),
+        ("eprop", "another", r"eprop: the network \w+ does not declare that its units"),
+        ("eprop", "turning", r"eprop: the network \w+ does not declare that its units"),
+        ("kf-rtrl", "another", "kf-rtrl: the parameters of Adapting.*take uoro"),
+        *(
+            ("diagonal", kind, "diagonal: the recurrence of .* is not element-wise")
+            for kind in ("rnn", "lstm", "another")
+        ),
+    ],
+)
+def test_a_network_that_does_not_fit_is_refused(name, kind, words):
+    with pytest.raises(OrlaError, match=words):
+        catalogue.make("learner", name, architecture=NETWORKS[kind][0])
+    assert catalogue.make("learner", "uoro", architecture=NETWORKS["another"][0]).noise == 10
+
+
+def test_a_window_without_steps_is_refused():
+    for window in ((0, 1), (4, 0)):
+        with pytest.raises(OrlaError, match="at least as long"):
+            TBPTT(RNN, *window)
 
 
 def test_the_tests_go_through_every_learner_and_network():

@@ -2,7 +2,6 @@ import math
 
 import pytest
 import torch
-from torch.func import vmap
 
 from orla.losses.cross_entropy import CrossEntropy
 
@@ -34,16 +33,6 @@ def test_errors_are_those_of_torch(outputs, Y):
     torch.testing.assert_close(LOSS.errors(outputs, Y), expected)
     other = LOSS.errors(outputs, Y.roll(1))
     assert not torch.allclose(other, expected)
-
-
-def test_each_model_of_a_batch_can_have_a_category_of_its_own(outputs):
-    y = torch.tensor([5, 0, 2])
-    error, cotangent = vmap(LOSS.with_cotangent)(outputs[:, 0], y)
-    expected = outputs[:, 0].clone().requires_grad_()
-    losses = torch.nn.functional.cross_entropy(expected, y, reduction="none")
-    losses.sum().backward()
-    torch.testing.assert_close(error, losses.detach())
-    torch.testing.assert_close(cotangent, expected.grad)
 
 
 def test_large_outputs_do_not_overflow():

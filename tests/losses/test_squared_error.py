@@ -65,11 +65,6 @@ def test_mean_of_the_errors_is_the_mean_squared_error(outputs, Y):
     assert LOSS.mean(outputs, Y, half).numpy() == pytest.approx(expected, rel=1e-14)
 
 
-def test_a_cotangent_without_the_mean_over_outputs_is_told_from_the_right_one(outputs, Y):
-    _, cotangent = LOSS.with_cotangent(outputs[0, 0], Y[0])
-    assert not torch.allclose(cotangent, 2 * (outputs[0, 0] - Y[0]))
-
-
 def test_the_best_constant_is_the_mean_whose_error_is_the_variance(Y):
     expected = Y.numpy().var(0).mean()
     assert LOSS.constant_error(Y + 7.0, 3) == pytest.approx(expected, rel=1e-12)

@@ -5,7 +5,7 @@ The reference is PyTorch's where PyTorch has the optimizer, else optax's. What h
 sgd: torch.optim.SGD without momentum. adam: torch.optim.Adam, amsgrad off; its "beta2 only" is
 beta1 = 0. adafactor: torch.optim.Adafactor with its scale by the parameter's size made constant
 (eps2 above any weight) and the rate so small that its cap of 1/sqrt(t) never binds. lars: the
-formula of You, Gitman and Ginsburg (2017), in plain Python, and numbers worked by hand. rmsprop:
+formula of You, Gitman and Ginsburg (2017), in plain Python. rmsprop:
 torch.optim.RMSprop, neither centered nor with momentum. muon: torch.optim.Muon without weight
 decay, its conversion to bfloat16 left out, and torch.optim.Adam for vectors. adam-beta1: optax.ema,
 debiased. signsgd, signsgd-momentum, lion: optax.sign_sgd, signum and lion. gradnorm:
@@ -24,7 +24,6 @@ import torch
 from harness import make_optimizer, same
 
 from orla import catalogue
-from orla.errors import OrlaError
 from orla.study.rates import index_of
 
 OPTIMIZERS = list(catalogue.parts("optimizer"))
@@ -316,15 +315,6 @@ def test_another_variant_is_noticed(other):
         assert_equal(run(name, noise, first), run_reference(make, noise, first), 1e-12)
 
 
-@pytest.mark.parametrize("name", REFERENCES)
-def test_another_rate_would_be_noticed(name):
-    first = start(torch.float64)
-    theirs = run_reference(REFERENCES[name], noise, first)
-    other = run(name, noise, first, rate=RATE * (1 + 1e-9))
-    with pytest.raises(AssertionError):
-        torch.testing.assert_close(other[-1], theirs[-1], rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_no_gradient_no_movement(name, dtype):
@@ -370,39 +360,6 @@ def test_each_model_of_a_batch_has_its_own_rate(name):
     assert not updates["W"][1].any() and updates["W"][0].any()
 
 
-def test_lars_by_hand():
-    w = {"W": torch.tensor([[3.0, 4.0]]), "b": torch.zeros(2), "c": torch.ones(1)}
-    g = {"W": torch.tensor([[0.0, 2.0]]), "b": torch.tensor([1.0, -2.0]), "c": torch.zeros(1)}
-    updates, _ = make_optimizer("lars").update(g, {}, w, torch.tensor(0.1))
-    assert updates["W"].tolist() == [pytest.approx([0.0, -0.5])]  # 0.1 * 5/2 * 2
-    assert updates["b"].tolist() == pytest.approx([-0.1, 0.2])
-    assert updates["c"].tolist() == [0.0]
-
-
-def test_adafactor_by_hand():
-    """First step: R and C are plain means of g^2, V = R C / mean(R); g/sqrt(V) clipped to RMS 1."""
-    g = torch.tensor([[3.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
-    rule = make_optimizer("adafactor")
-    state = rule.init({"W": g})
-    updates, _ = rule.update({"W": g}, state, {"W": g}, torch.tensor(0.1, dtype=torch.float64))
-    # R = (5, 1), C = (5, 1), mean(R) = 3: V = [[25, 5], [5, 1]] / 3
-    scaled = [3 * math.sqrt(3) / 5, math.sqrt(3 / 5), math.sqrt(3 / 5), math.sqrt(3)]
-    rms = math.sqrt(sum(s * s for s in scaled) / 4)
-    assert rms > 1
-    expected = [-0.1 * s / rms for s in scaled]
-    assert updates["W"].flatten().tolist() == pytest.approx(expected, rel=1e-12)
-
-
-def test_adam_by_hand():
-    """The first update is -lr sign(g) but for eps."""
-    w = {"W": torch.tensor([[1.0, 2.0]], dtype=torch.float64)}
-    g = {"W": torch.tensor([[1e-8, -5.0]], dtype=torch.float64)}
-    updates, _ = make_optimizer("adam").update(
-        g, make_optimizer("adam").init(w), w, torch.tensor(0.1)
-    )
-    assert updates["W"][0].tolist() == pytest.approx([-0.05, 0.1], rel=1e-7)
-
-
 @pytest.mark.parametrize("size", [1.0, -1.0, 1e200, 1e-200, -1e-200])
 def test_gradnorm_by_hand(size):
     """3, 4 and 12 have the norm 13, over both parameters; 0 moves nothing."""
@@ -419,44 +376,6 @@ def test_gradnorm_by_hand(size):
     assert not nothing["W"].any() and not nothing["b"].any()
     alone, _ = rule.update(g | {"W": 0.0 * g["W"]}, {}, g, lr)
     assert alone["b"].tolist() == pytest.approx([1.3 * down], rel=1e-15)
-
-
-def test_rmsprop_begins_with_ten_times_the_rate():
-    g = {"W": torch.tensor([[2.0, -5.0, 0.0]], dtype=torch.float64)}
-    rule = make_optimizer("rmsprop")
-    updates, _ = rule.update(g, rule.init(g), g, torch.tensor(0.1, dtype=torch.float64))
-    assert updates["W"][0].tolist() == pytest.approx([-1.0, 1.0, 0.0], rel=1e-7)
-
-
-def test_signs_by_hand():
-    """Gradients 1, -2, 0 and then -4, 1, 0."""
-    first, then = (
-        {"b": torch.tensor(g, dtype=torch.float64)} for g in ([1.0, -2.0, 0.0], [-4.0, 1.0, 0.0])
-    )
-    expected = {
-        "signsgd": ([-0.1, 0.1, 0.0], [0.1, -0.1, 0.0]),
-        # m = 0.1 (1, -2), then 0.9 of that and 0.1 of the new: -0.31 and -0.08
-        "signsgd-momentum": ([-0.1, 0.1, 0.0], [0.1, 0.1, 0.0]),
-        # m = 0.01 (1, -2); 0.9 of that and 0.1 of the new: -0.391 and 0.082
-        "lion": ([-0.1, 0.1, 0.0], [0.1, -0.1, 0.0]),
-    }
-    lr = torch.tensor(0.1, dtype=torch.float64)
-    for name, wanted in expected.items():
-        rule = make_optimizer(name)
-        state = rule.init(first)
-        for gradient, updates in zip((first, then), wanted, strict=True):
-            found, state = rule.update(gradient, state, first, lr)
-            assert found["b"].tolist() == updates, name
-
-
-def test_adams_mean_gradient_by_hand():
-    """Of 2 and then 6: 0.2 / 0.1, then (0.18 + 0.6) / 0.19."""
-    rule, lr = make_optimizer("adam-beta1"), torch.tensor(1.0, dtype=torch.float64)
-    state = rule.init({"b": torch.zeros(1, dtype=torch.float64)})
-    for gradient, mean in ((2.0, 2.0), (6.0, 0.78 / 0.19)):
-        g = {"b": torch.tensor([gradient], dtype=torch.float64)}
-        updates, state = rule.update(g, state, g, lr)
-        assert updates["b"].tolist() == pytest.approx([-mean], rel=1e-14)
 
 
 MATRICES = {
@@ -492,32 +411,6 @@ def test_muon_brings_singular_values_near_one(shape, rank):
     assert (s[kept] > 0.1).all() and (s[kept] < 1.3).all()
     expected = -0.1 * math.sqrt(max(1, rows / columns)) * (u * s) @ v
     torch.testing.assert_close(muons_first_update(a @ b.T), expected, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("shape", [MATRICES["tall"], MATRICES["wide"]], ids=["tall", "wide"])
-def test_muons_first_update_is_optaxs_too(shape):
-    """Later ones are not: optax corrects its momentum for the zeros that it starts from."""
-    g = torch.randn(shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    outputs_first = optax.contrib.MuonDimensionNumbers(reduction_axis=1, output_axis=0)
-    theirs = optax.contrib.muon(0.1, muon_weight_dimension_numbers=[outputs_first], eps=0.0)
-    given = [jax.numpy.asarray(g.numpy())]
-    [update], _ = jax.jit(theirs.update)(given, theirs.init(given), given)
-    update = torch.tensor(jax.device_get(update))
-    torch.testing.assert_close(muons_first_update(g), update, rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("shape", MATRICES.values(), ids=MATRICES)
-def test_muon_in_bfloat16_is_pytorchs_as_it_is(shape):
-    g = torch.randn(shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    leaf = torch.nn.Parameter(torch.zeros_like(g))
-    leaf.grad = g
-    torch.optim.Muon([leaf], lr=0.1, weight_decay=0.0).step()
-    torch.testing.assert_close(muons_first_update(g), leaf.detach(), rtol=0.1, atol=0.005)
-
-
-def test_an_unknown_optimizer_is_refused_with_the_nearest():
-    with pytest.raises(OrlaError, match="'adamw' is unknown; the nearest is \"adam\""):
-        make_optimizer("adamw")
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

@@ -126,7 +126,7 @@ def sensitivities(series, kind, model, starts=()):
     return [None if p is None else p[: architecture.hidden] for p in found]
 
 
-@pytest.mark.parametrize("block", [5, 8, 10])
+@pytest.mark.parametrize("block", [5, 8])
 @pytest.mark.parametrize("kind", PLAIN)
 def test_exact_rtrls_sensitivity_is_the_dense_recursions(kind, block):
     """Looks at steps 16 and 32: within a block, and (of 8) at its very end."""
@@ -153,16 +153,6 @@ def test_other_learners_carry_no_sensitivity_and_a_trial_starts_without_one():
     assert np.isnan(series["sensitivity_condition"][:, 0]).all()
     values = np.linalg.svd(sensitivities(series, "rnn", 0, starts=(16, 30))[32], compute_uv=False)
     assert series["sensitivity_condition"][0, 1] == pytest.approx(values[0] / values[-1], rel=1e-6)
-
-
-def test_of_tanh_units_it_is_the_ratio_of_their_slopes():
-    """(1 - h_u^2) ||(x, h, 1)|| are the singular values of a vanilla network."""
-    params = {n: p[0] for n, p in networks(NETWORKS["rnn"][0]).items()}
-    state, x = torch.linspace(-0.9, 0.9, 5).double(), stream(1)[0][0]
-    slopes = 1 - oracles.rnn_step(params, state, x) ** 2
-    assert look("rnn", params, state, x) == pytest.approx(
-        {"condition_number": float(slopes.max() / slopes.min()), "condition_rank": 1.0}, rel=1e-10
-    )
 
 
 def test_a_saturated_unit_is_missed_in_the_rank_and_not_in_the_number():

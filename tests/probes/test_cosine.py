@@ -1,4 +1,4 @@
-"""Cosines and norms of gradients against autograd's, step by step; their summary by hand."""
+"""Cosines and norms of gradients against oracles', step by step; their summary by hand."""
 
 import numpy as np
 import oracles
@@ -11,7 +11,7 @@ from orla.probes.base import Update
 from orla.probes.cosine import Cosine
 
 STEPS = 24
-ORACLES = {"immediate": oracles.immediate, "rtrl": oracles.whole_history}
+SHARE = {"immediate": 0.0, "rtrl": 1.0}  # of J, in the recursion P <- J P + D
 
 
 def run(driver, observers, probes, kind, **masks):
@@ -22,12 +22,9 @@ def run(driver, observers, probes, kind, **masks):
     return watch(driver, networks(architecture), *stream(STEPS), **given)
 
 
-def flat(watched, of, model, kind, readout=False):
+def flat(linear, of, names):
     """A gradient of each step as rows of numbers, by an oracle with each step's own weights."""
-    architecture, step = NETWORKS[kind]
-    names = architecture.shapes() if readout else architecture.recurrent_shapes()
-    _, used = watched.model(model)
-    answers = ORACLES[of](step, initial(architecture), used, *stream(STEPS))
+    answers = oracles.recursion(linear, lambda J: SHARE[of] * J)
     return np.array([np.concatenate([one[n].numpy().ravel() for n in names]) for one in answers])
 
 
@@ -41,9 +38,12 @@ def agreement(a, b):
 @pytest.mark.parametrize("driver, watched", [("immediate", "rtrl"), ("rtrl", "immediate")])
 def test_they_are_autograds_at_every_step(kind, driver, watched):
     ran = run(driver, [watched], [Cosine(), Cosine(against=watched)], kind)
-    series = ran.result.series
+    series, (network, step) = ran.result.series, NETWORKS[kind]
     for model in range(2):
-        own, theirs = (flat(ran, name, model, kind) for name in (driver, watched))
+        _, used = ran.model(model)
+        linear = oracles.linearised(step, initial(network), used, *stream(STEPS))
+        recurrent = network.recurrent_shapes()
+        own, theirs = (flat(linear, name, recurrent) for name in (driver, watched))
         for against, of, pair in (
             ("own", watched, (theirs, own)),
             (watched, "own", (own, theirs)),
@@ -57,7 +57,7 @@ def test_they_are_autograds_at_every_step(kind, driver, watched):
         cosine, ratio = agreement(theirs, own)
         assert cosine.min() < 0.98 and np.ptp(ratio) > 0.05
         # The negative control: with the readout's gradient they would be others.
-        with_readout = [flat(ran, n, model, kind, readout=True) for n in (watched, driver)]
+        with_readout = [flat(linear, name, network.shapes()) for name in (watched, driver)]
         assert not np.allclose(agreement(*with_readout)[0], cosine, atol=1e-3)
 
 

@@ -2,8 +2,9 @@
 
 A model's bits do not depend on its place in a batch nor on its neighbours. They may depend on the
 batch's size: each size is a program of its own, which need not add in the same order. Each
-compilation costs seconds, so that five conditions stand for all: every kind of loop and of
-derivatives, each optimizer that has sums over others, observers, interventions and probes together.
+compilation costs seconds, so that three conditions stand for all: loops of windows and of steps,
+derivatives with structure and without, optimizers that have sums over others, observers,
+interventions and probes together. There are more with `-m full`.
 """
 
 import subprocess
@@ -38,13 +39,14 @@ def watched():
 BLOCKS = {"kind": "rtrl", "block": 8}
 CONDITIONS = {
     "lstm tbptt-8-4 lars": lambda: loop(learner("tbptt-8-4", "lstm"), "lars"),
-    "lstm rtrl adafactor": lambda: loop(learner(BLOCKS, "lstm"), "adafactor"),
-    "another rtrl gradnorm": lambda: loop(learner(BLOCKS, "another"), "gradnorm"),
-    # Units of a block are two: with one unit a block, a fault of the compiler was not seen.
-    "block_gru immediate adam": lambda: loop(learner("immediate", "block_gru", 10), "adam"),
+    "another immediate adafactor": lambda: loop(learner("immediate", "another"), "adafactor"),
     "rnn trace muon, watched": watched,
 }
 FURTHER = {
+    # Units of a block are two: with one unit a block, a fault of the compiler was not seen.
+    "block_gru immediate gradnorm": lambda: loop(learner("immediate", "block_gru", 10), "gradnorm"),
+    "another rtrl gradnorm": lambda: loop(learner(BLOCKS, "another"), "gradnorm"),
+    "lstm rtrl adafactor": lambda: loop(learner(BLOCKS, "lstm"), "adafactor"),
     "rnn immediate adam": lambda: loop(learner("immediate"), "adam"),
     "rnn tbptt-24-24 adam": lambda: loop(learner("tbptt-24-24"), "adam"),
     "rnn immediate muon": lambda: loop(learner("immediate"), "muon"),
@@ -253,17 +255,6 @@ def test_a_program_computes_once_what_is_stored():
         for f in (outer, lambda x: outer(x, stores=False))
     ]
     assert marks == [1, 0]
-
-
-def test_zeros_without_memory_get_some():
-    def tangent(x):
-        zeros = torch._efficientzerotensor((3,), dtype=x.dtype)
-        return torch.cat([x, zeros.expand(3)]) + 1
-
-    graph, *_ = traced(lambda x: (tangent(x),), (torch.ones(2),))
-    parts = [m for m in graph.modules() if isinstance(m, torch.fx.GraphModule)]
-    names = [str(node.target) for part in parts for node in part.graph.nodes]
-    assert "aten.cat.default" in names and not any("zerotensor" in name for name in names)
 
 
 def test_off_means_the_function_itself():

@@ -54,13 +54,6 @@ def test_a_kept_program_is_loaded_and_computes_the_same(folder, capsys):
     assert programs_in(folder) == [kept]
 
 
-def test_another_number_or_shape_is_another_program(folder, compiled):
-    assert value(2.0) == [3.0, 3.0]
-    assert value(5.0) == [6.0, 6.0]
-    assert value(2.0, size=3) == [3.0] * 3
-    assert len(programs_in(folder)) == 3
-
-
 def test_a_changed_loop_body_is_not_taken_for_the_kept_one(folder, compiled):
     # Loops are what is compiled here; their bodies differ in a number that they close over.
     for factor, expected in ((2.0, 27.0), (3.0, 99.0), (2.0, 27.0)):

@@ -26,31 +26,23 @@ def digest():
     return sources.digest()
 
 
-def test_a_plug_ins_helper_is_part_of_it(plugins):
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("helper.py", True),
+        ("deeper/another.py", True),
+        ("alone.cpp", True),
+        ("part.css", True),  # beside a module, under its name
+        ("other.css", False),
+        ("notes.txt", False),
+    ],
+)
+def test_sources_of_plug_ins_are_part_of_it_and_what_bears_their_names(plugins, file, counts):
     before = digest()
     assert digest() == before
-    (plugins / "helper.py").write_text("X = 2\n")
-    changed = digest()
-    (plugins / "deeper").mkdir()
-    (plugins / "deeper" / "another.py").touch()
-    assert len({before, changed, digest()}) == 3
-    (plugins / "notes.txt").touch()
-    (plugins / "deeper" / "another.py").unlink()
-    assert digest() == changed
-
-
-def test_what_stands_beside_a_module_under_its_name_is_part_of_it(plugins):
-    before = digest()
-    (plugins / "other.css").touch()
-    assert digest() == before
-    (plugins / "part.css").touch()
-    assert digest() != before
-
-
-def test_a_source_in_cpp_is_part_of_it_whatever_stands_beside_it(plugins):
-    before = digest()
-    (plugins / "alone.cpp").touch()
-    assert digest() != before
+    (plugins / file).parent.mkdir(exist_ok=True)
+    (plugins / file).write_text("X = 2\n")
+    assert (digest() != before) == counts
 
 
 def test_without_plug_ins_it_is_another(plugins):

@@ -18,10 +18,8 @@ def test_arrays_and_provenance_come_back(tmp_path):
     assert provenance["seeds"] == [0] and list(provenance["inputs"]) == ["in"]
 
 
-def test_equal_arrays_give_equal_bytes_and_a_sound_archive(tmp_path):
-    for name in "ab":
-        write_arrays(ARRAYS, tmp_path / f"{name}.npz", {"x": 1})
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+def test_arrays_are_a_sound_archive_that_numpy_reads(tmp_path):
+    write_arrays(ARRAYS, tmp_path / "a.npz", {"x": 1})
     assert zipfile.ZipFile(tmp_path / "a.npz").testzip() is None
     with np.load(tmp_path / "a.npz") as plain:
         np.testing.assert_array_equal(plain["mse"], ARRAYS["mse"])

@@ -132,7 +132,19 @@ def test_inputs_are_named_from_the_result_with_their_sha256(tmp_path, monkeypatc
     assert read(path).attrs["provenance"]["inputs"] == {"a/in.npz": expected}
 
 
-def test_a_missing_result_says_how_to_make_it(make, tmp_path):
+def test_missing_and_foreign_results_are_named(make, tmp_path):
     _, read = make(tmp_path / "result.npz")
     with pytest.raises(OrlaError, match=r"none: no such result; let snakemake make it"):
         read(tmp_path / "none")
+    (tmp_path / "x").write_bytes(b"PAR1 and nothing of the kind")
+    with pytest.raises(OrlaError, match="x: written by another program, or damaged"):
+        read(tmp_path / "x")
+
+
+def test_equal_results_are_equal_bytes(make, tmp_path):
+    made = [
+        make(tmp_path / f"{name}.npz", source)[0]
+        for name, source in (("a", {}), ("b", {}), ("c", KEYS))
+    ]
+    a, b, c = (path.read_bytes() for path in made)
+    assert a == b != c

@@ -32,17 +32,3 @@ def test_the_first_seeds_can_be_asked_for_but_not_more_than_there_are(tmp_path):
 def test_provenance_is_read_from_the_file(tmp_path):
     networks.save(NETWORKS, tmp_path / "n.safetensors", {"seeds": [0, 1, 2]})
     assert networks.provenance(tmp_path / "n.safetensors") == {"seeds": [0, 1, 2], "inputs": {}}
-
-
-def test_equal_networks_give_equal_bytes(tmp_path):
-    for name in "ab":
-        networks.save(NETWORKS, tmp_path / f"{name}.safetensors", {"x": 1})
-    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
-
-
-def test_missing_and_foreign_files_are_named(tmp_path):
-    with pytest.raises(OrlaError, match=r"none\.safetensors: no such result"):
-        networks.load(tmp_path / "none.safetensors")
-    (tmp_path / "x.safetensors").write_bytes(b"nothing of the kind")
-    with pytest.raises(OrlaError, match=r"x\.safetensors: written by another program, or damaged"):
-        networks.load(tmp_path / "x.safetensors")

@@ -1,10 +1,11 @@
+"""From spikes to bins; what is fitted on bins, test_from_bins.py holds to NumPy."""
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from made import by_hand_counts, session
 
-from orla.catalogue.options import settings as settings_of
 from orla.errors import OrlaError
 from orla.sessions.account import Account
 from orla.sessions.binning import bin_edges, bin_velocities
@@ -24,52 +25,22 @@ def make(a=None, b=None, tail_steps=200, **settings):
     return prepare(a, b, preparation, tail_steps=tail_steps, dataset=DATASET)
 
 
-def test_inputs_are_the_channels_of_largest_variance_scaled_by_the_pretraining_part():
+@pytest.mark.parametrize("transform", ["sqrt", "none"])
+def test_inputs_are_the_channels_of_largest_variance_scaled_by_the_pretraining_part(transform):
     a, b = session("day a", 1), session("day b", 2)
-    streams = make(a, b)
+    streams, root = make(a, b, transform=transform), np.sqrt if transform == "sqrt" else np.array
     n = len(streams.a) - 200
     counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), "all")
     variances = [np.var(counts[:n, c]) for c in range(4)]
     kept = sorted(np.argsort(variances)[1:])
     assert streams.dataset["features"]["channels"] == [a.channels[c] for c in kept]
-    roots = np.sqrt(counts[:, kept])
+    roots = root(counts[:, kept])
     expected = (roots - roots[:n].mean(0)) / roots[:n].std(0)
     np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
-    roots_b = np.sqrt(by_hand_counts(b, bin_edges(b.time_s, 0.05), "all")[:, kept])
+    roots_b = root(by_hand_counts(b, bin_edges(b.time_s, 0.05), "all")[:, kept])
     np.testing.assert_allclose(streams.b.X, (roots_b - roots[:n].mean(0)) / roots[:n].std(0))
     np.testing.assert_allclose(streams.a.Y[:n].mean(0), 0.0, atol=1e-12)
     np.testing.assert_allclose(streams.a.Y[:n].std(0), 1.0)
-
-
-def with_more_spikes(s: Session, start: float, stop: float) -> Session:
-    """The first channel bursts between two times."""
-    extra = np.linspace(start, stop, 4000, endpoint=False)
-    s.unit_spikes[0] = np.sort(np.concatenate([s.unit_spikes[0], extra]))
-    return s
-
-
-def test_nothing_is_fitted_on_the_tail_of_a_or_on_b():
-    plain = make()
-    n = len(plain.a) - 200
-    tail_start = 3.0 + n * 0.05
-    a = with_more_spikes(session("day a", 1), tail_start, 63.0)
-    a.behavior["cursor_pos"][a.time_s > tail_start] *= 5
-    b = with_more_spikes(session("day b", 2), 3.0, 63.0)
-    other = make(a, b)
-    assert other.dataset["features"] == plain.dataset["features"]
-    np.testing.assert_array_equal(other.a.X[:n], plain.a.X[:n])
-    np.testing.assert_array_equal(other.a.Y[:n], plain.a.Y[:n])
-    # The control: the same burst inside the pretraining part changes channels and scaling.
-    changed = make(with_more_spikes(session("day a", 1), 3.0, 33.0))
-    assert changed.dataset["features"]["channels"] != plain.dataset["features"]["channels"]
-    assert np.abs(changed.b.X - plain.b.X).max() > 0.1
-
-
-def test_how_long_b_is_changes_nothing_of_a():
-    plain, other = make(), make(b=session("day b", 2, seconds=45.0))
-    assert (len(plain.b), len(other.b)) == (1200, 900)
-    np.testing.assert_array_equal(other.a.X, plain.a.X)
-    np.testing.assert_array_equal(other.a.Y, plain.a.Y)
 
 
 def without_crossings(s: Session) -> Session:
@@ -121,18 +92,6 @@ def test_finger_velocity_and_lag():
         make(a, target="finger")
 
 
-def test_pca_of_matching_channels_is_fitted_on_a_alone():
-    a, b = session("day a", 1), session("day b", 2)
-    streams = make(a, b, reduction="pca", n_inputs=2)
-    n = len(streams.a) - 200
-    roots = [np.sqrt(by_hand_counts(s, bin_edges(s.time_s, 0.05), "all")) for s in (a, b)]
-    mean = roots[0][:n].mean(0)
-    values, vectors = np.linalg.eigh(np.cov((roots[0][:n]).T))
-    vectors = vectors[:, ::-1][:, :2] * np.where(vectors[:, ::-1][:, :2].sum(0) < 0, -1, 1)
-    sd = np.sqrt(values[::-1][:2] * (n - 1) / n)
-    np.testing.assert_allclose(streams.b.X, (roots[1] - mean) @ vectors / sd, atol=1e-8)
-
-
 @pytest.mark.parametrize(
     ("settings", "names"),
     [
@@ -168,22 +127,6 @@ def test_a_channel_missing_on_b_is_named():
     b = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
     with pytest.raises(OrlaError, match=r"day b: lacks 1 of the 3 channels.*'M1 003'"):
         make(b=b)
-
-
-@pytest.mark.parametrize(
-    ("given", "names"),
-    [
-        ({"units": "some"}, '"units" cannot be "some"; the nearest is'),
-        ({"target": {"signal": "hand"}}, r'"target\.signal" cannot be "hand"'),
-        ({"features": {"method": "ica"}}, r'"features\.method" cannot be "ica"'),
-        ({"features": {"count": 0}}, r'"features\.count" must be at least 1'),
-        ({"bin_s": 0.0}, '"bin_s" must be greater than 0'),
-        ({"bins": 0.05}, '"bins" is not a known key; the nearest is "bin_s"'),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(given, names):
-    with pytest.raises(OrlaError, match=names):
-        settings_of(Preparation, given, "preparation")
 
 
 def test_an_account_says_what_was_left_out_and_why():
@@ -269,16 +212,6 @@ def test_values_are_averaged_over_each_bin_and_not_differentiated():
     np.testing.assert_allclose(targets[:, 0], expected, atol=1e-4)
     np.testing.assert_allclose(targets[:, 1], 3.0)
     np.testing.assert_allclose(targets[:, 2], (edges[1:] + edges[:-1]) / 2, atol=1e-4)
-
-
-def test_inputs_may_be_the_counts_themselves():
-    a = session("day a", 1)
-    streams = make(a, transform="none")
-    n = len(streams.a) - 200
-    counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), "all")
-    kept = np.sort(np.argsort(counts[:n].var(0))[1:])
-    expected = (counts[:, kept] - counts[:n, kept].mean(0)) / counts[:n, kept].std(0)
-    np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
 
 
 def test_cursors_from_different_series_are_refused():

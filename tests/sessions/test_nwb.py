@@ -329,12 +329,6 @@ def probes(labels, groups=("p0", "p0", "p1", "p1")):
     return file
 
 
-def test_labels_may_repeat_from_probe_to_probe(path):
-    read = nwb.read_session(save(probes(["1", "2", "1", "2"]), path))
-    assert read.channels == ["1", "2", "1", "2"]
-    assert read.arrays == ["p0", "p0", "p1", "p1"]
-
-
 def test_two_channels_of_one_name_are_refused(path):
     save(probes(["1", "1", "1", "2"]), path)
     with pytest.raises(OrlaError, match="electrodes, label: two channels are called 'p0 1'"):

@@ -55,12 +55,6 @@ def test_outputs_are_columns_or_categories():
     assert (streams().n_out, categories().n_out) == (2, 3)
 
 
-def test_the_same_streams_give_the_same_bytes(tmp_path):
-    streams().save(tmp_path / "one.npz")
-    streams().save(tmp_path / "two.npz")
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-
-
 def test_a_file_of_other_things_is_named(tmp_path):
     np.savez(tmp_path / "other.npz", counts=np.zeros(3))
     with pytest.raises(OrlaError, match=r"other\.npz: written by another program"):

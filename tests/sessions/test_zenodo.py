@@ -114,6 +114,8 @@ def fetch(server, target, md5=MD5, **settings):
 
 
 def part_of(target):
+    """The partial file, whose folder is there."""
+    target.parent.mkdir(exist_ok=True)
     return target.with_name(target.name + ".part")
 
 
@@ -121,11 +123,56 @@ def ranges(server):
     return [wanted for _, wanted in server.seen]
 
 
-def test_serves_the_file_by_its_name_and_leaves_no_partial(server, target):
+# What the server does, what stands there before, and the ranges that are asked for.
+DOWNLOADED = {
+    "served": (["serve"], None, [None]),
+    "resumed": (["serve"], BODY[:1000], ["bytes=1000-"]),
+    "whole already": (["serve"], BODY, []),
+    "ranges ignored": (["ignore-range"], b"x" * 1000, ["bytes=1000-"]),
+    "another range": (["wrong-range"], BODY[:1000], ["bytes=1000-", None]),
+    "a part that is too long": (["serve"], BODY + b"more", [f"bytes={len(BODY) + 4}-", None]),
+    "a part of other content": (["serve"], b"x" * 1000, ["bytes=1000-", None]),
+    "no answer at first": (["silent", "serve"], None, [None, None]),
+    "busy": ([503, 429, "serve"], None, [None, None, None]),
+    "a wrong checksum once": (["wrong", "serve"], None, [None, None]),
+    "compressed unasked": (["compress"], None, [None]),
+    "digits that are no length": (["superscript"], None, [None]),
+}
+
+
+@pytest.mark.parametrize(("modes", "before", "asked"), DOWNLOADED.values(), ids=DOWNLOADED)
+def test_the_file_is_whole_and_leaves_no_partial(server, target, modes, before, asked):
+    server.modes = [*modes]
+    if before is not None:
+        part_of(target).write_bytes(before)
     fetch(server, target)
     assert target.read_bytes() == BODY
-    assert server.seen == [("/records/1/files/indy%201.mat", None)]
+    assert ranges(server) == asked
+    assert {path for path, _ in server.seen} <= {"/records/1/files/indy%201.mat"}
     assert [path.name for path in target.parent.iterdir()] == [target.name]
+
+
+# What the server does, settings, the error's words, and how often it is asked.
+REFUSED = {
+    "forbidden": ([403], {}, r"indy%201\.mat.*HTTP 403.*check the file name", 1),
+    "not found": ([404], {}, r"indy%201\.mat.*HTTP 404.*check the file name", 1),
+    "gone": ([410], {}, r"indy%201\.mat.*HTTP 410.*check the file name", 1),
+    "busy for good": ([503], {}, "failed 4 times, at last: HTTP 503", 4),
+    "wrong twice": (["wrong"], {}, rf"not {MD5}, twice in a row; check", 2),
+    "slow": (["trickle"], {"retries": 1}, "failed 2 times, at last: slower than 1000 bytes a", 2),
+    "broken": (["chunked"], {"retries": 1}, "failed 2 times, .* broke within the file", 2),
+    "without end": (["huge"], {"retries": 1}, "more than 20 GiB; check the base URL", 1),
+}
+
+
+@pytest.mark.parametrize(("modes", "settings", "words", "asked"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_had_is_one_error(server, target, modes, settings, words, asked):
+    server.modes = [*modes]
+    with pytest.raises(OrlaError, match=words):
+        fetch(server, target, **settings)
+    assert len(server.seen) == asked and not target.exists()
+    if settings == {} and server.modes != [503]:
+        assert not list(target.parent.iterdir())
 
 
 def test_a_base_url_may_end_in_a_slash():
@@ -145,48 +192,6 @@ def test_a_file_with_another_checksum_is_replaced(server, target):
     assert target.read_bytes() == BODY
 
 
-def test_resumes_a_partial_file(server, target):
-    target.parent.mkdir()
-    part_of(target).write_bytes(BODY[:1000])
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert ranges(server) == ["bytes=1000-"]
-
-
-def test_a_whole_partial_file_needs_no_request(server, target):
-    target.parent.mkdir()
-    part_of(target).write_bytes(BODY)
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert server.seen == []
-
-
-def test_starts_anew_where_the_server_ignores_ranges(server, target):
-    server.modes = ["ignore-range"]
-    target.parent.mkdir()
-    part_of(target).write_bytes(b"x" * 1000)
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert len(server.seen) == 1
-
-
-def test_starts_anew_where_the_server_sends_another_range(server, target):
-    server.modes = ["wrong-range"]
-    target.parent.mkdir()
-    part_of(target).write_bytes(BODY[:1000])
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert ranges(server) == ["bytes=1000-", None]
-
-
-def test_starts_anew_from_a_partial_file_that_is_too_long(server, target):
-    target.parent.mkdir()
-    part_of(target).write_bytes(BODY + b"more")
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert ranges(server) == [f"bytes={len(BODY) + 4}-", None]
-
-
 @pytest.mark.parametrize("mode", ["truncate", "stall"])
 def test_goes_on_after_a_body_that_ends_early(server, target, mode):
     server.modes = [mode, mode, "serve"]
@@ -196,12 +201,6 @@ def test_goes_on_after_a_body_that_ends_early(server, target, mode):
     assert first is None
     # At least one chunk of what arrived is kept each time, so each request asks for less.
     assert 0 < int(second[6:-1]) < int(third[6:-1])
-
-
-def test_survives_a_server_that_never_answers_at_first(server, target):
-    server.modes = ["silent", "serve"]
-    fetch(server, target)
-    assert target.read_bytes() == BODY
 
 
 def test_gives_up_on_a_server_that_always_stalls_and_keeps_what_arrived(server, target):
@@ -234,33 +233,17 @@ def test_a_line_that_breaks_for_good_after_a_megabyte_ends_in_one_error(server, 
     assert len(server.seen) == 3
 
 
-@pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_refusal_is_one_clear_error_without_retry(server, target, status):
-    server.modes = [status]
-    with pytest.raises(OrlaError, match=rf"indy%201\.mat.*HTTP {status}.*check the file name"):
-        fetch(server, target)
-    assert len(server.seen) == 1
-    assert not list(target.parent.iterdir())
-
-
-def test_a_busy_server_is_asked_again(server, target):
-    server.modes = [503, 429, "serve"]
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert len(server.seen) == 3
-
-
-def test_a_server_that_stays_busy_ends_in_one_error(server, target):
-    server.modes = [503]
-    with pytest.raises(OrlaError, match="failed 4 times, at last: HTTP 503"):
-        fetch(server, target)
-    assert len(server.seen) == 4
-
-
 @pytest.mark.parametrize(
-    ("retry_after", "pauses"), [(None, [30.0, 60.0, 120.0, 120.0]), ("900", [120.0] * 4)]
+    ("retry_after", "pauses"),
+    [
+        (None, [30.0, 60.0, 120.0, 120.0]),
+        ("900", [120.0] * 4),
+        ("1", [1.0] * 4),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", [0.0] * 4),
+        ("\N{SUPERSCRIPT TWO}", [30.0, 60.0, 120.0, 120.0]),
+    ],
 )
-def test_pauses_double_and_none_is_longer_than_two_minutes(
+def test_pauses_double_or_are_the_servers_and_none_is_longer_than_two_minutes(
     server, target, monkeypatch, retry_after, pauses
 ):
     slept = []
@@ -270,67 +253,6 @@ def test_pauses_double_and_none_is_longer_than_two_minutes(
     server.modes, server.retry_after = [503, 503, 503, 503, "serve"], retry_after
     fetch(server, target, retries=4, backoff_s=30.0)
     assert slept == pauses
-
-
-def test_honours_retry_after(server, target):
-    server.modes, server.retry_after = [503, "serve"], "1"
-    began = time.monotonic()
-    fetch(server, target)
-    assert time.monotonic() - began >= 1.0
-    server.modes, server.retry_after = [503, "serve"], None
-    target.unlink()
-    began = time.monotonic()
-    fetch(server, target)
-    assert time.monotonic() - began < 0.9
-
-
-def test_retry_after_may_be_a_date(server, target):
-    server.modes, server.retry_after = [503, "serve"], "Wed, 21 Oct 2015 07:28:00 GMT"
-    fetch(server, target, backoff_s=30.0)
-    assert target.read_bytes() == BODY
-
-
-def test_a_wrong_checksum_is_retried_once_from_the_beginning(server, target):
-    server.modes = ["wrong", "serve"]
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert ranges(server) == [None, None]
-
-
-def test_a_body_that_is_compressed_unasked_is_unpacked(server, target):
-    server.modes = ["compress"]
-    fetch(server, target)
-    assert target.read_bytes() == BODY and len(server.seen) == 1
-
-
-def test_a_partial_file_of_other_content_is_discarded_after_one_try(server, target):
-    target.parent.mkdir()
-    part_of(target).write_bytes(b"x" * 1000)
-    fetch(server, target)
-    assert target.read_bytes() == BODY
-    assert ranges(server) == ["bytes=1000-", None]
-
-
-def test_a_checksum_wrong_twice_is_one_error_and_leaves_nothing(server, target):
-    server.modes = ["wrong"]
-    with pytest.raises(OrlaError, match=rf"not {MD5}, twice in a row; check"):
-        fetch(server, target)
-    assert len(server.seen) == 2
-    assert not list(target.parent.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("trickle", "failed 2 times, at last: slower than 1000 bytes a second"),
-        ("chunked", "failed 2 times, at last: the connection broke within the file"),
-        ("huge", "more than 20 GiB; check the base URL"),
-    ],
-)
-def test_a_body_without_end_or_sense_is_one_error(server, target, mode, words):
-    server.modes = [mode]
-    with pytest.raises(OrlaError, match=words):
-        fetch(server, target, retries=1)
 
 
 def test_a_full_disk_is_one_clear_error(server, target, monkeypatch):
@@ -396,13 +318,3 @@ def test_a_folder_in_the_files_place_is_refused(server, target, place):
     with pytest.raises(OrlaError, match="a folder stands where the file goes; remove it"):
         fetch(server, target)
     assert server.seen == []
-
-
-@pytest.mark.parametrize("name", ["Retry-After", "Content-Length"])
-def test_digits_that_are_no_number_in_a_header_end_in_no_traceback(server, target, name):
-    if name == "Retry-After":
-        server.retry_after, server.modes = "\N{SUPERSCRIPT TWO}", [503, "serve"]
-    else:
-        server.modes = ["superscript", "serve"]
-    fetch(server, target)
-    assert target.read_bytes() == BODY

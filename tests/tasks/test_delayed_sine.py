@@ -40,13 +40,3 @@ def test_the_target_continues_the_sine_of_its_part(ahead):
                 # To the last step of pretraining: its targets do not know the change.
                 np.testing.assert_allclose(later(X, frequency, ahead), Y[1:], atol=1e-9)
                 assert np.abs(later(X, frequency + 1e-3, ahead) - Y[1:]).max() > 0.05
-
-
-@pytest.mark.parametrize("ahead", DELAYS)
-def test_a_delay_of_whole_periods_is_an_identity(ahead):
-    """Why frequencies of which a delay is a whole number of periods are no test of memory."""
-    same = delayed(ahead, frequency=0.02, shifted=0.06).episode("shift", [1])
-    for part in (same.pretraining, same.whole):
-        np.testing.assert_allclose(part.X, part.Y, atol=1e-9)
-    other = delayed(ahead).episode("shift", [1])
-    assert np.abs(other.pretraining.X - other.pretraining.Y).max() > 0.05

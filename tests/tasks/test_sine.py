@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 
-from orla import catalogue
-from orla.errors import OrlaError
 from orla.tasks.sine import Sine
 
 LENGTHS = dict(pretraining=2000, adapt=1000, heldout=1000, window=200)
@@ -26,17 +24,6 @@ def test_the_frequency_changes_where_pretraining_ends(options):
         assert frequency(part.Y[0, :, 0]) == pytest.approx(task.shifted, abs=1e-4)
 
 
-@pytest.mark.parametrize("ahead", [1, 50])
-def test_the_target_is_a_later_input(ahead):
-    task = Sine(**LENGTHS, ahead=ahead, noise=0.1)
-    for variant in task.variants():
-        episode = task.episode(variant, [1, 2])
-        for part in (episode.pretraining, episode.whole):
-            assert np.array_equal(part.Y[:, :-ahead], part.X[:, ahead:])
-        # The unchanged stream goes on where pretraining ends.
-        assert np.array_equal(episode.pretraining.Y[:, -ahead:], episode.reference.X[:, :ahead])
-
-
 def test_variance_is_one_and_phases_are_spread():
     X = Sine(**LENGTHS).episode("shift", range(40)).pretraining.X[..., 0]
     assert X.var(1) == pytest.approx(np.ones(40), rel=1e-12)
@@ -56,22 +43,3 @@ def test_the_curve_does_not_jump_where_the_frequency_changes():
     assert sums[5:] == pytest.approx(after * around[6:9], abs=1e-10)
     # At the step where it changes, one side has the old frequency and one the new.
     assert sums[4] != pytest.approx(before * around[5], abs=1e-3)
-
-
-def test_noise_has_the_standard_deviation_that_is_asked_for():
-    quiet = Sine(**LENGTHS).episode("shift", [1])
-    noisy = Sine(**LENGTHS, noise=0.3).episode("shift", [1])
-    for part in ("pretraining", "adapt"):
-        difference = getattr(noisy, part).X - getattr(quiet, part).X
-        assert difference.std() == pytest.approx(0.3, rel=0.1)
-    # The noise goes on where the frequency changes: one step has one value.
-    assert noisy.adapt.X[0, 0] == pytest.approx(noisy.pretraining.Y[0, -1], abs=1e-10)
-
-
-@pytest.mark.parametrize(
-    "option, value",
-    [("frequency", 0), ("frequency", 0.6), ("shifted", -0.1), ("ahead", 0), ("noise", -1)],
-)
-def test_options_out_of_range_are_refused(option, value):
-    with pytest.raises(OrlaError, match=f'task sine: "{option}" must be'):
-        catalogue.make("task", {"kind": "sine", option: value})

@@ -1,6 +1,7 @@
 """What holds for every task that needs no files of rules, plug-ins included."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -113,6 +114,65 @@ def test_the_parts_follow_each_other_and_the_reference_is_what_did_not_change(na
     assert [len(getattr(shift, part)) for part in STREAMS] == [400, 600, 200, 800]
     assert shift.reference_from == 600
     assert shift.selection_cut == 400  # 80 % of 600 in whole windows of 100
+
+
+# Options, and how many steps later the target is an input.
+MOVED = {
+    "sine": ({"ahead": 50, "noise": 0.1}, 50),
+    "lorenz": ({"noise": 0.1}, 1),
+    "ar1": ({"delay": 50, "inputs": 2, "noise": 0.1}, -50),
+    "ar2": ({"delay": 50}, -50),
+}
+
+
+@pytest.mark.parametrize("variant", ["shift", STATIONARY])
+@pytest.mark.parametrize("name", MOVED)
+def test_the_target_is_a_later_or_an_earlier_input(name, variant):
+    options, by = MOVED[name]
+    episode = small(name, **options).episode(variant, [1, 2])
+    for part in (episode.pretraining, episode.whole):
+        first, then = (part.Y, part.X) if by > 0 else (part.X, part.Y)
+        assert np.array_equal(first[:, : -abs(by)], then[:, abs(by) :])
+    if by < 0:  # what is copied across the change is the input before it
+        assert np.array_equal(episode.adapt.Y[:, :-by], episode.pretraining.X[:, by:])
+    else:  # the unchanged stream goes on where pretraining ends
+        assert np.array_equal(episode.pretraining.Y[:, -by:], episode.reference.X[:, :by])
+        # Noise and all, one step has one value where the rule changes.
+        last, first = episode.pretraining.Y[:, -by], episode.adapt.X[:, 0]
+        np.testing.assert_allclose(first, last, atol=1e-10)
+    assert episode.n_in == episode.n_out == episode.adapt.X.shape[-1]
+
+
+@pytest.mark.parametrize("name", ["sine", "lorenz", "ar1"])
+def test_noise_has_the_standard_deviation_that_is_asked_for(name):
+    quiet, noisy = (small(name, noise=n).episode("shift", range(9)) for n in (0, 0.3))
+    for part, array in itertools.product(("pretraining", "adapt", "reference"), "XY"):
+        with_noise, without = (getattr(getattr(e, part), array) for e in (noisy, quiet))
+        assert (with_noise - without).std() == pytest.approx(0.3, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "values"),
+    [
+        ("sine", "frequency", [0, 0.6]),
+        ("sine", "shifted", [-0.1]),
+        ("sine", "ahead", [0]),
+        ("sine", "noise", [-1]),
+        ("ar1", "rho", [1, -1.0]),
+        ("ar1", "shifted", [0.9995]),
+        ("ar1", "delay", [0]),
+        ("ar1", "inputs", [0]),
+        ("ar1", "noise", [-1]),
+        ("ar2", "radius", [0, 1]),
+        ("ar2", "frequency", [0.5]),
+        ("ar2", "shifted", [0]),
+        ("ar2", "delay", [0]),
+    ],
+)
+def test_options_out_of_range_are_refused(name, option, values):
+    for value in values:
+        with pytest.raises(OrlaError, match=f'task {name}: "{option}" must be'):
+            catalogue.make("task", {"kind": name, option: value})
 
 
 def arrays_of(stream):

@@ -4,6 +4,8 @@ LONGEST = [
     "workflow/test_run.py",
     "workflow/test_plugins.py",
     "programs/test_compiling.py",
+    "workflow/test_streams.py",
+    "learners/test_definitions.py",
     "engine/test_streams.py",
 ]
 

@@ -124,16 +124,16 @@ JUDGED, COMPARED = {"Judging", *REPORTED}, {"Comparing", "Judging", *REPORTED}
 ADAPTED = {"Adapting", *COMPARED}
 
 
-# One change of each depth of the workflow; the others are planned with `-m full`.
+# A change of each depth of the workflow, of a setting or a source; more with `-m full`.
 CHANGES = [
     ({"grids": {"adam": {"step": [0.001, 0.003]}}}, ADAPTED),
     ({"statistics": {"margin_pp": 5.0}}, COMPARED),
     ({"registrations": {"folders": []}}, JUDGED),
-    ("src/orla/engine/loop.py", ADAPTED),
     ("src/orla/reports/page.py", REPORTED),
     ("src/orla/sessions/from_spikes.py", {"Making", "Decoding", *ADAPTED}),
 ]
 FURTHER = [
+    ("src/orla/engine/loop.py", ADAPTED),
     ({"horizons": {"learners": ["immediate"]}}, ADAPTED),
     ({"registrations": {"assume": {"pair": None}}}, JUDGED),
     ("src/orla/optimizers/sgd.py", ADAPTED),
@@ -287,8 +287,6 @@ def test_a_result_that_was_changed_with_its_old_time_is_found(copy, monkeypatch,
     with pytest.raises(SystemExit):
         program.main(["verify", "--configfile", "overlay.yaml"])
     assert "float64.safetensors: differs from its own digest" in capsys.readouterr().out
-    line = copy.refused(f"{RESULTS}/verdicts.parquet", "--forcerun", "verdict")
-    assert "float64.safetensors: differs from its own digest" in line
 
 
 def simulated(study, folder):
@@ -355,11 +353,7 @@ def test_recordings_are_downloaded_once_and_read_with_the_options_of_the_config(
     assert len(ours.b) == len(theirs.b)
     assert ours.dataset["account"]["b"]["spikes_dropped"]["outside the positions' times"] == 1
     assert not ours.dataset["simulated"] and "SIMULATED" not in ours.dataset["label"]
-
-    before = len(requested)
-    recordings = [f"recordings/{path.name}" for path in mats]
-    changed(timeout_s=45.0).made(*recordings, "--forcerun", "download")
-    assert len(requested) == before, "a recording that is there was downloaded again"
+    assert len(requested) == len(mats), "each is downloaded once"
 
 
 def test_nwb_files_of_others_give_streams_in_their_unit(study):
@@ -466,17 +460,11 @@ def test_the_workflow_is_read_without_pytorch(study, tmp_path):
 def test_recordings_are_prepared_alone_and_simulated_where_they_have_no_source(study):
     bare = {"kind": "recordings", "pairs": {"p": {"a": "first", "b": "second"}}}
     more = [{**study.config["conditions"][0], "tasks": ["bare"]}]
-    study.changed(tasks={"bare": bare}, conditions=study.config["conditions"] + more)
-    planned = study.planned()
-    assert "Making the streams of bare" in planned
-
-
-def test_recordings_are_prepared_alone(study):
     elsewhere = {"results": "results/prepared", "reports": "prepared"}
-    jobs = study.changed(pathvars=elsewhere).planned("prepared")
-    kinds = {job.split()[0] for job in jobs}
-    assert "Making" in kinds, jobs
-    assert not kinds & {"Pretraining", "Adapting", "Writing"}, jobs
+    changes = {"tasks": {"bare": bare}, "conditions": study.config["conditions"] + more}
+    jobs = study.changed(pathvars=elsewhere, **changes).planned("prepared")
+    assert {"Making the streams of bare", "Making the streams of recordings"} <= {*jobs}
+    assert not {job.split()[0] for job in jobs} & {"Pretraining", "Adapting", "Writing"}, jobs
 
 
 @pytest.mark.parametrize(
@@ -486,9 +474,10 @@ def test_recordings_are_prepared_alone(study):
             {"tasks": {"recordings": {"parts": {"tail_steps": 9000}}}},
             ["a_pretraining is empty", "lower tail_steps"],
         ),
-        (
+        pytest.param(
             {"horizons": {"steps": [400, 20000]}},
             ["horizons.steps has 20000", "up to the "],
+            marks=pytest.mark.full,
         ),
     ],
 )

@@ -66,18 +66,25 @@ def study(tmp_path_factory, recorded):
         registrations={"folders": []},
     )
     made.config = yaml.safe_load((made.folder / "overlay.yaml").read_text())
-    made.made("prepared")
     return made
 
 
 @pytest.fixture(scope="module")
-def finished(study):
-    """The same, run to the page."""
-    study.made("all")
+def prepared(study):
+    """The same with its streams."""
+    study.made("prepared")
     return study
 
 
-def test_each_pair_is_a_draw_of_the_recording(study, recorded):
+@pytest.fixture(scope="module")
+def finished(prepared):
+    """The same, run to the page."""
+    prepared.made("all")
+    return prepared
+
+
+@pytest.mark.full
+def test_each_pair_is_a_draw_of_the_recording(prepared, recorded):
     counts = np.load(recorded)["counts"]
     roots = np.sqrt(counts)
     fitted = roots[: STEP - TAIL]
@@ -86,7 +93,7 @@ def test_each_pair_is_a_draw_of_the_recording(study, recorded):
     firsts = {}
     for task, share in SHARES.items():
         for pair in PAIRS:
-            found = Streams.load(study.folder / f"results/swapped/{task}/{pair}/streams.npz")
+            found = Streams.load(prepared.folder / f"results/swapped/{task}/{pair}/streams.npz")
             units = [
                 [int(np.abs(scaled[rows] - x[:, None]).max(0).argmin()) for x in stream.X.T]
                 for rows, stream in ((slice(STEP), found.a), (slice(STEP, None), found.b))
@@ -139,10 +146,11 @@ def test_the_folder_of_recordings_can_be_said_on_the_command_line(study, recorde
     study.changed()
 
 
-def test_another_share_of_a_pair_makes_its_streams_alone_anew(study):
-    study.changed(tasks={"swapped-50": {"pairs": {"swap-02": {"share": 1.0}}}})
-    made = [job for job in study.planned("prepared") if job.startswith("Making")]
-    study.changed()
+@pytest.mark.full
+def test_another_share_of_a_pair_makes_its_streams_alone_anew(prepared):
+    prepared.changed(tasks={"swapped-50": {"pairs": {"swap-02": {"share": 1.0}}}})
+    made = [job for job in prepared.planned("prepared") if job.startswith("Making")]
+    prepared.changed()
     assert made == ["Making the streams of swapped-50/swap-02"]
 
 

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,9 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def reaching(seconds=300.0, **task):
-    return simulate_reaching(TaskSettings(**task), seconds, rng(1))
+@cache
+def reaching(seconds=300.0):
+    return simulate_reaching(TaskSettings(), seconds, rng(1))
 
 
 def test_targets_are_points_of_the_grid_and_never_repeat():

@@ -1,4 +1,5 @@
 from dataclasses import fields
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
+@cache
 def many_units():
     array = ArraySettings(n_channels=3000)
     return array, draw_units(array, rng(8))

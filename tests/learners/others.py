@@ -1,18 +1,81 @@
-"""RTRL of element-wise recurrences against the dense recursion in complex numbers."""
+"""Networks that tell learners apart, and the textbook steps of those that have one."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import oracles
-import pytest
 import torch
-from harness import NETWORKS, distance, held_to, initial, networks, stream, watch
-from torch.utils import _pytree as pytree
+from harness import HIDDEN, N_IN, N_OUT, Adapting, Normalised
 
+from orla.architectures.base import Architecture, LinearGates, Pattern
 from orla.architectures.elementwise import ElementWise
-from orla.errors import OrlaError
-from orla.learners.diagonal import Diagonal
 
-STEPS = 24
+
+@dataclass(frozen=True)
+class Leaky(LinearGates):
+    """h_t = (1 - a) h_{t-1} + a tanh(u_t), a = `rate`."""
+
+    units_independent: ClassVar[bool] = True
+    rate: float = 0.3
+
+    @property
+    def state_size(self):
+        return self.hidden
+
+    gates = state_size
+
+    def activate(self, preactivation, state):
+        phi = torch.tanh(preactivation)
+        return (1.0 - self.rate) * state + self.rate * phi, 1.0 - phi * phi
+
+    def pull(self, cache, cotangent):
+        return self.rate * cache * cotangent, (1.0 - self.rate) * cotangent
+
+
+@dataclass(frozen=True)
+class Meeting(Normalised):
+    """Units that meet before they act, and say so."""
+
+    units_independent: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Surplus(Adapting):
+    """With one more number of state, the mean of the others: no whole blocks of units."""
+
+    @property
+    def state_size(self):
+        return 2 * self.hidden + 1
+
+    def step(self, params, state, x):
+        after = super().step(params, state[:-1], x)
+        mean = 0.5 * state[-1:] + 0.5 * after.mean()
+        return torch.cat([after[: self.hidden] + 0.3 * state[-1], after[self.hidden :], mean])
+
+
+@dataclass(frozen=True)
+class Ring(Architecture):
+    """Units in a ring, each of which hears itself and the one before it: W holds more, unused."""
+
+    @property
+    def state_size(self):
+        return self.hidden
+
+    @property
+    def hears(self):
+        itself = torch.eye(self.hidden)
+        return itself + itself.roll(1, 0)
+
+    def recurrent_shapes(self):
+        return {"W": (self.hidden, self.hidden), "U": (self.hidden, self.n_in)}
+
+    def step(self, params, state, x):
+        return torch.tanh((params["W"] * self.hears) @ state + params["U"] @ x)
+
+    def pattern(self):
+        own, hears = torch.eye(self.hidden) > 0, self.hears > 0
+        return Pattern(hears, {"W": own[:, :, None] & hears, "U": own[:, :, None]})
+
+
 MODES = 3
 
 
@@ -77,52 +140,9 @@ def modes_error(params, state, y):
     return ((outputs - y) ** 2).mean()
 
 
-CASES = {
-    kind: (network, step, oracles.loss)
-    for kind, (network, step) in NETWORKS.items()
-    if isinstance(network, ElementWise)
+SURPLUS, RING = (kind(HIDDEN, N_IN, N_OUT) for kind in (Surplus, Ring))
+OTHERS = {
+    "surplus": (SURPLUS, SURPLUS.step),
+    "ring": (RING, RING.step),
+    "modes": (Modes(HIDDEN, N_IN, N_OUT), modes_step),
 }
-CASES["modes"] = Modes(5, 3, 2), modes_step, modes_error
-
-
-@pytest.mark.parametrize("kind", CASES)
-def test_it_is_dense_rtrl_while_weights_move(kind):
-    network, step, error = CASES[kind]
-    X, Y = stream(STEPS)
-
-    def dense(used, factor=1.0):
-        start, jacobian = initial(network), lambda J: factor * J
-        return oracles.dense_rtrl(step, start, used, X, Y, error=error, jacobian=jacobian)
-
-    run = watch(Diagonal(network), networks(network), X, Y, rate=0.05)
-    ours, used = held_to(dense, run)
-    local = oracles.immediate(step, initial(network), used, X, Y, error=error)
-    for other in (dense([used[0]] * STEPS), dense(used, 1 - 1e-4), local):
-        assert distance(ours, other) > 1e-6
-
-
-@pytest.mark.parametrize("kind", CASES)
-def test_it_starts_anew_with_a_trial(kind):
-    network, _, _ = CASES[kind]
-    X, Y = stream(STEPS)
-    starts = torch.arange(STEPS) == 10
-    both, _ = watch(Diagonal(network), networks(network), X, Y, starts=starts).model(0)
-    second, _ = watch(Diagonal(network), networks(network), X[10:], Y[10:]).model(0)
-    assert distance(both[10:], second) < 1e-12
-    on, _ = watch(Diagonal(network), networks(network), X, Y).model(0)
-    assert distance(on[10:], second) > 1e-3
-
-
-@pytest.mark.parametrize("kind", CASES)
-def test_what_is_carried_grows_as_the_parameters(kind):
-    network, _, _ = CASES[kind]
-    learner, params = Diagonal(network), networks(network, models=1)
-    numbers = sum(leaf.numel() for leaf in pytree.tree_leaves(learner.init(params)))
-    shapes = network.recurrent_shapes().values()
-    assert numbers == 2 * network.per_unit * sum(torch.Size(s).numel() for s in shapes)
-
-
-@pytest.mark.parametrize("kind", ["rnn", "lstm", "another"])
-def test_another_recurrence_is_refused(kind):
-    with pytest.raises(OrlaError, match=r"diagonal: the recurrence of .* is not element-wise"):
-        Diagonal(NETWORKS[kind][0])
