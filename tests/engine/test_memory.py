@@ -71,7 +71,7 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch)
     assert counted["buffers"] == bytes_of(state.buffers)
     assert counted["stepped"] == (0 if driver.block_length or driver.loops else counted["carry"])
     # A model that is not made is counted the same.
-    monkeypatch.setattr(memory, "_MADE", 0)
+    monkeypatch.setattr(memory, "_MOST_COUNTED", 0)
     assert memory.one_model(made, DOUBLE) == counted
 
 

@@ -13,7 +13,7 @@ from orla.engine.state import DRAWN_TOGETHER, fixed_noise, noise
 from orla.learners.base import Learner
 from orla.learners.immediate import Immediate
 from orla.optimizers.adam import Adam
-from orla.study.batches import chosen
+from orla.study.batches import models_at
 
 LIKE = torch.zeros((), dtype=torch.float64)
 LSTM = NETWORKS["lstm"][0]
@@ -72,7 +72,7 @@ def test_neither_cuts_nor_neighbours_change_them(window):
     def run(segment, index=(0, 1, 2), seeds=(5, 6, 7), cuts=(48,)):
         index = torch.tensor(index)
         loop = Loop(learner, Adam(), SQUARED_ERROR, probes=[Recorder()], segment=segment)
-        state, first = loop.start(chosen(params, index), seeds=[seeds[i] for i in index]), 0
+        state, first = loop.start(models_at(params, index), seeds=[seeds[i] for i in index]), 0
         for cut in cuts:
             result = adapt(loop, None, rates[index], X[first:cut], Y[first:cut], state=state)
             first = cut

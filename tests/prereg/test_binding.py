@@ -8,7 +8,7 @@ from made_claims import BINDS, document, seed_document
 
 from orla.errors import OrlaError
 from orla.prereg import binding, reader
-from orla.study.config import checked, settled
+from orla.study.config import normal_form, plan_from_config
 
 CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
 
@@ -30,7 +30,7 @@ def known(write):
 
 
 def bound(config, known):
-    return binding.bound(checked(settled(config)), known)
+    return binding.bound(plan_from_config(normal_form(config)), known)
 
 
 def changed(config, *path, value):
@@ -87,7 +87,7 @@ def test_what_they_do_not_depend_on_is_not(config, known, path, value):
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     other = reader.read(write(document(studies=["odoherty"]), "other"))
     assert binding.bound_by(plan, [known, other]) == {"small-gap": binding.bound(plan, known)}
 
@@ -104,7 +104,7 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
     ],
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     binding.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
     known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
@@ -112,7 +112,7 @@ def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, w
 
 
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
     binding.check_answered(plan, reader.read(write(given)))
 
@@ -171,7 +171,7 @@ def asking(config):
 
 
 def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
-    plan = checked(settled(asking))
+    plan = plan_from_config(normal_form(asking))
     binding.check_answered(plan, about)
     paths = binding.sweeps(plan, about)
     assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
@@ -211,7 +211,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
     ]
     quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
     config = asking | {"quantities": quantities, "conditions": blocks}
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     binding.check_answered(plan, known)
     paths = binding.sweeps(plan, known)
     assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
@@ -231,7 +231,9 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
     ):
         with pytest.raises(OrlaError, match=words):
-            binding.check_answered(checked(settled(changed(config, *path, value=value))), known)
+            binding.check_answered(
+                plan_from_config(normal_form(changed(config, *path, value=value))), known
+            )
 
 
 @pytest.mark.parametrize(
@@ -244,4 +246,6 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
 )
 def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
     with pytest.raises(OrlaError, match=words):
-        binding.check_answered(checked(settled(changed(asking, *path, value=value))), about)
+        binding.check_answered(
+            plan_from_config(normal_form(changed(asking, *path, value=value))), about
+        )

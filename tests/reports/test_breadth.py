@@ -14,7 +14,7 @@ from orla.reports import numbers, style
 from orla.reports.alignment import against_exact
 from orla.reports.paper import load
 from orla.reports.table import to_latex
-from orla.study.declared import declared
+from orla.study.declared import declarations
 
 CONDITION = dict(zip(KEYS, ("sine", "", "rnn", "immediate", "adam"), strict=False))
 CONDITION |= {"precision": "float64", "split": "shift", "intervention": "none"}
@@ -88,7 +88,7 @@ def test_learners_stand_in_the_order_they_declare_whatever_their_names():
 
 
 def test_declared_costs_stand_in_the_table_once_there_are_such(monkeypatch):
-    known = declared()
+    known = declarations()
     part = known["learner"]["trace"]
     more = part["more"] | {"time": "O(n^2)", "memory": "steps 1: O(n^2), or O(n^3) elsewhere"}
     costly = known | {"learner": known["learner"] | {"trace": part | {"more": more}}}

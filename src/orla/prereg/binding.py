@@ -18,10 +18,10 @@ from orla.errors import OrlaError
 from orla.files import atomic
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
-from orla.provenance.code import files_of, hash_of, sources
+from orla.provenance.code import files_of, hash_of, source_digests
 from orla.results.guards import LEAST_RATES
 from orla.schema import nearest
-from orla.study.config import checked, settled
+from orla.study.config import normal_form, plan_from_config
 from orla.study.plan import Condition, Plan
 from orla.study.quantities import Quantity, quantity_of
 from orla.study.seeds import without_locks
@@ -103,7 +103,7 @@ def _record(plan: Plan, condition: Condition) -> dict[str, Any]:
 
 
 def _digest(record: Any) -> str:
-    text = json.dumps(settled(record), sort_keys=True)
+    text = json.dumps(normal_form(record), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -127,7 +127,7 @@ def syntax(plan: Plan, run: Iterable[Condition]) -> str:
     named = {part for c in run for part in _parts_of(plan, c)}
     files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
     home = Path(__file__).parents[2]
-    known = sources(*_ROOTS, *files)
+    known = source_digests(*_ROOTS, *files)
     paths = {name: home / name for name in known if (home / name).is_file()}
     paths |= {file.name: file for file in files}
     trees = {name: _tree(path) for name, path in paths.items() if path.suffix == ".py"}
@@ -295,7 +295,7 @@ def plan_of(files: Iterable[Path]) -> Plan:
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
         _lay_over(config, parse(path) or {})
-    return checked(settled(config))
+    return plan_from_config(normal_form(config))
 
 
 def results_folders(registration: Registration) -> list[Path]:
