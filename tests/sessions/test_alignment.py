@@ -189,7 +189,7 @@ def test_components_that_cannot_be_aligned_are_refused():
         ),
         ((a, b), {"of": "shared", "columns": "same"}, 'align.*but of is "shared"'),
         ((a, b, "top_channels", "procrustes", "same"), {}, 'align is "procrustes", but method is'),
-        ((a, b), {"names_last": False}, "no channel of day A has a name that lasts"),
+        ((a, b), {"named": False}, "no channel of day A has a name that lasts"),
         (numbered, {}, "day B has 20 columns and day A 24, so that their numbers name no channel"),
     ):
         with pytest.raises(OrlaError, match=message):
