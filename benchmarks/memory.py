@@ -16,10 +16,10 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import job, measure
-from orla.catalogue.written import written
+from orla.catalogue.written import read_entry
 from orla.engine.asked_memory import BESIDE, job_mb
 from orla.reports import style
-from orla.study.plan import specified
+from orla.study.plan import specification
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
 LARGE = 512
@@ -46,10 +46,10 @@ FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision
 
 def predicted_bytes(case: Mapping[str, Any]) -> int:
     """Memory that a job's own process is given, without Snakemake's and the C++ compiler's."""
-    parts = written("parts")
+    parts = read_entry("parts")
     asked = {
         "network": {"kind": case["architecture"], "hidden": case["hidden"]},
-        "learner": specified(parts, "learner", case["learner"], {}),
+        "learner": specification(parts, "learner", case["learner"], {}),
         **{"observers": {}, "interventions": [], "probes": []},
         **{"stable_windows": 0, "horizons": []},
     }

@@ -23,7 +23,7 @@ from orla.learners.base import Learner
 from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
 from orla.probes.base import Probe
-from orla.programs.scan import scan, stacked
+from orla.programs.scan import scan, stack_trees
 from orla.study.batches import initial_parameters
 
 HIDDEN, N_IN, N_OUT = 5, 3, 2
@@ -368,7 +368,7 @@ class Recorder(Probe):
 
     def measure(self, state, update):
         seen = {f"gradient {n}": g for n, g in update.gradients.items()}
-        seen |= {f"learned {n}": g for n, g in update.learned.items()}
+        seen |= {f"learned {n}": g for n, g in update.learner.items()}
         seen |= {f"params {n}": p for n, p in update.params.items()}
         for name, gradient in update.observers.items():
             seen |= {f"of {name} {n}": g for n, g in gradient.items()}
@@ -432,7 +432,7 @@ class Drawing(Learner):
             self.derivatives.pull(params, {n: t[at] for n, t in tape.items()}, scaled[at])[1]
             for at in range(self.window)
         ]
-        return carry, self.derivatives.gather(tape, stacked(pulled))
+        return carry, self.derivatives.gather(tape, stack_trees(pulled))
 
 
 @dataclass

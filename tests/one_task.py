@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from orla.errors import OrlaError
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 
 CONFIG = yaml.safe_load((Path(__file__).parents[1] / "config.yaml").read_text())
 BLOCK = {
@@ -32,6 +32,6 @@ def config(*blocks, **sections):
 
 def refusal(*blocks, **sections):
     with pytest.raises(OrlaError) as raised:
-        checked(config(*blocks, **sections))
+        plan_from_config(config(*blocks, **sections))
     [line] = str(raised.value).splitlines()
     return line

@@ -85,7 +85,7 @@ class Nameless(Wide):
 @pytest.fixture
 def sort(monkeypatch):
     """The parts of this file as a kind of the catalogue."""
-    monkeypatch.setitem(catalogue._loaded, "sort", catalogue._collected("sort"))
+    monkeypatch.setitem(catalogue._parts, "sort", catalogue._parts_by_name("sort"))
 
 
 # Discovery
@@ -105,7 +105,7 @@ def test_a_class_in_a_function_is_no_part_of_the_catalogue():
     class Hidden(Sort, name="hidden"):
         pass
 
-    assert "hidden" not in catalogue._collected("sort")
+    assert "hidden" not in catalogue._parts_by_name("sort")
 
 
 @pytest.mark.parametrize("kind", ["task", "loss"])
@@ -346,7 +346,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
 def test_a_broken_entry_point_is_one_line(monkeypatch):
     point = EntryPoint("mine", "no_such_module_here:Thing", importing.ENTRY_POINTS)
     monkeypatch.setattr(importing, "entry_points", lambda group: [point])
-    monkeypatch.delitem(catalogue._loaded, "loss", raising=False)
+    monkeypatch.delitem(catalogue._parts, "loss", raising=False)
     message = refusal(catalogue.parts, "loss")
     assert message.startswith("entry point mine (no_such_module_here:Thing): the plug-in cannot")
 

@@ -25,12 +25,13 @@ class Linear(Loss, name="linear", label="absolute error"):
 '''
 ASKED = """
 import json
-from orla.provenance.code import files_of, sources
-from orla.study.declared import declared
+from orla.provenance.code import files_of, source_digests
+from orla.study.declared import declarations
 
-found = declared()["loss"]
+found = declarations()["loss"]
 files = files_of("loss", "linear") if "linear" in found else []
-print(json.dumps({"losses": list(found), "files": [str(f) for f in files]} | sources(*files)))
+digests = source_digests(*files)
+print(json.dumps({"losses": list(found), "files": [str(f) for f in files]} | digests))
 """
 
 

@@ -3,12 +3,12 @@ import sys
 
 import pytest
 
-from orla.errors import OrlaError, logged
+from orla.errors import OrlaError, log_stderr
 
 
 def test_stderr_goes_to_terminal_and_log(tmp_path, capsys):
     log = tmp_path / "logs" / "sweep.log"
-    with logged(log):
+    with log_stderr(log):
         print("half way", file=sys.stderr)
         assert not sys.stderr.isatty()
     print("after", file=sys.stderr)
@@ -18,13 +18,13 @@ def test_stderr_goes_to_terminal_and_log(tmp_path, capsys):
 
 def test_a_log_that_cannot_be_written_is_one_line(tmp_path, capsys):
     (tmp_path / "logs").touch()
-    with pytest.raises(SystemExit), logged(tmp_path / "logs" / "a.log"):
+    with pytest.raises(SystemExit), log_stderr(tmp_path / "logs" / "a.log"):
         pass
     assert "a.log: the log cannot be written (" in capsys.readouterr().err
 
 
 def test_a_full_disk_swallows_the_log_and_not_the_error(capsys):
-    with pytest.raises(SystemExit), logged("/dev/full"):
+    with pytest.raises(SystemExit), log_stderr("/dev/full"):
         raise OrlaError("no space left")
     assert capsys.readouterr().err == "error: no space left\n"
 
@@ -40,7 +40,7 @@ def test_a_full_disk_swallows_the_log_and_not_the_error(capsys):
 def test_an_error_ends_a_job_with_a_line_and_a_defect_with_its_traceback(
     tmp_path, capsys, error, status, said
 ):
-    with pytest.raises(SystemExit) as ended, logged(tmp_path / "a.log"):
+    with pytest.raises(SystemExit) as ended, log_stderr(tmp_path / "a.log"):
         raise error
     shown = capsys.readouterr().err
     assert ended.value.code == status and shown == (tmp_path / "a.log").read_text()

@@ -16,7 +16,7 @@ from orla.errors import one_line
 from orla.prereg import power
 from orla.study import efficiency, refits
 from orla.study.config_schema import config_schema
-from orla.study.declared import declared
+from orla.study.declared import declarations
 from orla.study.keys import KEYS
 from orla.study.measurement import UNADAPTED
 from orla.study.plan import SECTIONS
@@ -162,7 +162,7 @@ UNKEYED = ("peers", "speed", "pretraining/NETWORK/PRECISION", "power", "truth_co
 
 def reference() -> str:
     """The page, as Markdown."""
-    parts = declared()
+    parts = declarations()
     lines = [HEAD, "## Keys of a config", "", *_keys(config_schema(parts)), ""]
     for kind, room in catalogue.ROOMS.items():
         if kind in ("statistic", "table", "figure"):

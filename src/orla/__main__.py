@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _main(given: Sequence[str]) -> None:
+def _main(words: Sequence[str]) -> None:
     from orla.command import cli as command
     from orla.errors import one_line
     from orla.gradients import cli as gradients
@@ -27,7 +27,7 @@ def _main(given: Sequence[str]) -> None:
     from orla.provenance import archive
     from orla.study import cli as schema
 
-    at = given.index("--") if "--" in given else len(given)
+    at = words.index("--") if "--" in words else len(words)
     parser = argparse.ArgumentParser(
         prog="orla",
         description="From two recordings to a judged page: orla new, inspect, plan, run, show.",
@@ -36,9 +36,9 @@ def _main(given: Sequence[str]) -> None:
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for room in (command, prereg, gradients, schema, archive):
         room.add_commands(subparsers)
-    parsed = parser.parse_args(given[:at], argparse.Namespace(options=given[at + 1 :]))
+    namespace = parser.parse_args(words[:at], argparse.Namespace(options=words[at + 1 :]))
     with one_line():
-        parsed.run(parsed)
+        namespace.run(namespace)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,15 @@ class OrlaError(Exception):
     """A mistake that the user can correct: one line with the file, the variable and what to do."""
 
 
-def told(error: Exception, file: str) -> str:
-    """An exception in one line: its kind and words, and the last line of `file` that it came by."""
+def describe_error(error: Exception, file: str) -> str:
+    """An exception in one line: class, message, and the last line of `file` in its traceback."""
     words = " ".join(str(error).split())
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return f"{type(error).__name__}: {words}" + (f", in line {lines[-1]}" if lines else "")
 
 
 @contextmanager
-def naming(place: str | Path) -> Iterator[None]:
+def prefix_errors(place: str | Path) -> Iterator[None]:
     """Put `place`, such as a file, before the message of an `OrlaError` of the block."""
     try:
         yield
@@ -64,7 +64,7 @@ class _Both(TextIOBase):
 
 
 @contextmanager
-def logged(path: str | Path) -> Iterator[None]:
+def log_stderr(path: str | Path) -> Iterator[None]:
     """Copy stderr to the log `path`, with the error that ends the block, if any.
 
     Args:

@@ -76,8 +76,8 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def guarded(path: str | Path, what: str, mend: str) -> Iterator[None]:
-    """The guard of every reader: whatever error the block meets in a file is one line.
+def as_one_line(path: str | Path, what: str, mend: str) -> Iterator[None]:
+    """Turn any error of the block, such as a damaged file raises, into one line.
 
     Args:
         path: the file.
@@ -92,8 +92,8 @@ def guarded(path: str | Path, what: str, mend: str) -> Iterator[None]:
     except OrlaError:
         raise
     except Exception as error:  # what libraries raise for a damaged file is of many kinds
-        said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise OrlaError(f"{path}: {what} ({said}); {mend}") from error
+        message = " ".join(str(error).split())[:200] or type(error).__name__
+        raise OrlaError(f"{path}: {what} ({message}); {mend}") from error
 
 
 def plain(path: str | Path) -> Path:
@@ -113,7 +113,7 @@ def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
     Raises:
         OrlaError: as `plain`; it cannot be read; or it has more than `most` bytes.
     """
-    with guarded(path, "cannot be read", "mend the path, or its permissions"):
+    with as_one_line(path, "cannot be read", "mend the path, or its permissions"):
         path = plain(path)
         if (size := path.stat().st_size) > most:
             raise OrlaError(
@@ -132,22 +132,22 @@ def sha256(path: str | Path, most: int | None = None) -> str:
 
 def results_in(folder: Path) -> list[Path]:
     """Every file below a study's folder of results; none of other studies that lie in it."""
-    others = {path.parent for path in folder.glob("*/verdicts.parquet")}
+    other_studies = {path.parent for path in folder.glob("*/verdicts.parquet")}
     return [
         path
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.startswith(".") and not others & {*path.parents}
+        if path.is_file() and not path.name.startswith(".") and not other_studies & {*path.parents}
     ]
 
 
 def load_arrays(
-    path: str | Path, wanted: Sequence[str] | None = None
+    path: str | Path, only: Sequence[str] | None = None
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Read arrays of an .npz without unpickling; sizes are checked before anything is read.
 
     Args:
         path: the file.
-        wanted: names; a name that the file lacks is skipped. None reads all arrays.
+        only: names; a name that the file lacks is skipped. None reads all arrays.
 
     Returns:
         The arrays, and the names of all arrays in the file.
@@ -158,12 +158,12 @@ def load_arrays(
             `MOST_NUMBERS`.
     """
     mend = "save it with numpy.savez"
-    with guarded(path, "not an .npz of numeric arrays, or cut short", mend):
-        return arrays_in(plain(path), wanted)
+    with as_one_line(path, "not an .npz of numeric arrays, or cut short", mend):
+        return arrays_in(plain(path), only)
 
 
 def arrays_in(
-    npz: Path | IO[bytes], wanted: Sequence[str] | None = None, most: int | None = None
+    npz: Path | IO[bytes], only: Sequence[str] | None = None, most: int | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """`load_arrays` of an .npz, of at most `most` numbers; errors are of many kinds."""
     most = most or MOST_NUMBERS
@@ -172,16 +172,16 @@ def arrays_in(
         names = [name for name, _ in members]
         if twice := [name for name, times in Counter(names).items() if times > 1]:
             raise ValueError(f"it holds {twice[0]} twice")
-        chosen = [(n, member) for n, member in members if wanted is None or n in wanted]
+        members_to_read = [(n, member) for n, member in members if only is None or n in only]
         numbers = 0
-        for name, member in chosen:
+        for name, member in members_to_read:
             with file.open(member) as array:
                 numbers += _numbers(name, array, member.file_size)
         if numbers > most:
-            told = ", ".join(name for name, _ in chosen)
-            raise ValueError(f"{told} have more than {most} numbers")
+            labels = ", ".join(name for name, _ in members_to_read)
+            raise ValueError(f"{labels} have more than {most} numbers")
         arrays = {}
-        for name, member in chosen:
+        for name, member in members_to_read:
             with file.open(member) as array:
                 arrays[name] = npy.read_array(array, allow_pickle=False)
         return arrays, names
@@ -190,8 +190,8 @@ def arrays_in(
 def _numbers(name: str, file: IO[bytes], size: int) -> int:
     """How many numbers (of 8 bytes at least) an array has, by its header; its bytes are there."""
     version = npy.read_magic(file)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(file)
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read_header(file)
     count = math.prod(shape)
     if (
         not dtype.hasobject

@@ -11,7 +11,7 @@ from contextlib import contextmanager  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from orla import catalogue  # noqa: E402
-from orla.errors import logged  # noqa: E402
+from orla.errors import log_stderr  # noqa: E402
 from orla.provenance import cost  # noqa: E402
 
 _PR_SET_PDEATHSIG = 1
@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 def job(
     log: str | Path, result: str | Path, rest: str = "other", plugins: Sequence[str | Path] = ()
 ) -> Iterator[None]:
-    """Run the block as a job: see `errors.logged`, `cost.measured` and `catalogue.use_plugins`.
+    """Run the block as a job: see `errors.log_stderr`, `cost.record` and `catalogue.use_plugins`.
 
     SIGTERM ends it as Ctrl-C does, without half-written files. On Linux the end of Snakemake,
     however it came, is such a signal: a job does not outlive the run that it belongs to.
@@ -30,6 +30,6 @@ def job(
         signal.signal(number, signal.default_int_handler)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    with logged(log), cost.measured(result, rest):
+    with log_stderr(log), cost.record(result, rest):
         catalogue.use_plugins(plugins)
         yield

@@ -21,7 +21,7 @@ _WORDS = {
     "null": "nothing",
 }
 # Of more valid words than this an error tells the first.
-_MOST_TOLD = 20
+_MOST_NAMES = 20
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
@@ -53,8 +53,8 @@ def nearest(word: str, valid: Iterable[str]) -> str:
         return f'the nearest is "{near[0]}"'
     if not valid:
         return "none is allowed here"
-    more = f" and {len(valid) - _MOST_TOLD} more" if len(valid) > _MOST_TOLD else ""
-    return "there are " + ", ".join(f'"{v}"' for v in valid[:_MOST_TOLD]) + more
+    more = f" and {len(valid) - _MOST_NAMES} more" if len(valid) > _MOST_NAMES else ""
+    return "there are " + ", ".join(f'"{v}"' for v in valid[:_MOST_NAMES]) + more
 
 
 def _message(error: ValidationError) -> str:
@@ -62,19 +62,19 @@ def _message(error: ValidationError) -> str:
         return _message(_alternative(error))
     key = _key(error.absolute_path)
     at = f'"{key}"' if key else "the document"
-    wanted = error.validator_value
+    expected = error.validator_value
     match error.validator:
         case "additionalProperties":
             return _unknown_key(error, key)
         case "required":
-            missing = next(k for k in wanted if k not in error.instance)
-            return f'"{key + "." if key else ""}{missing}" is missing; add it'
+            absent = next(k for k in expected if k not in error.instance)
+            return f'"{key + "." if key else ""}{absent}" is missing; add it'
         case "type":
-            kinds = [wanted] if isinstance(wanted, str) else wanted
+            kinds = [expected] if isinstance(expected, str) else expected
             words = " or ".join(_WORDS[kind] for kind in kinds)
             return f"{at} must be {words}, not {_show(error.instance)}{_hint(error, kinds)}"
         case "enum":
-            near = nearest(str(error.instance), wanted)
+            near = nearest(str(error.instance), expected)
             return f"{at} cannot be {_show(error.instance)}; {near}"
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             words = {
@@ -83,14 +83,14 @@ def _message(error: ValidationError) -> str:
                 "exclusiveMinimum": "greater than",
                 "exclusiveMaximum": "less than",
             }[error.validator]
-            return f"{at} must be {words} {wanted}, not {_show(error.instance)}"
+            return f"{at} must be {words} {expected}, not {_show(error.instance)}"
         case "pattern" if "examples" in error.schema:
             near = nearest(str(error.instance), error.schema["examples"])
             return f"{at} cannot be {_show(error.instance)}; {near}"
         case "pattern":
-            return f"{at} must match {wanted}, which {_show(error.instance)} does not"
+            return f"{at} must match {expected}, which {_show(error.instance)} does not"
         case "minItems":
-            return f"{at} must have at least {wanted} entries, not {len(error.instance)}"
+            return f"{at} must have at least {expected} entries, not {len(error.instance)}"
         case _:
             return f"{at}: {error.message}"
 

@@ -40,17 +40,17 @@ def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
         *["orla: RNN, forward: compiled before, loaded in 1.4 s"] * 2,
     ]
     assert told(watch, *said) == [said[0].removeprefix("orla: "), said[2]]
-    assert [*watch.finished()] == [] and watch.conditions == 0
+    assert [*watch.new_results()] == [] and watch.conditions == 0
     (tmp_path / paths[0]).parent.mkdir(parents=True)
     (tmp_path / f"{paths[0]}.parquet").write_text("")
     watch.began -= 20.0  # 10 of 29 CPU seconds, a program being kept: 19/29 of (20 s + 19 s)
-    [line] = watch.finished()
+    [line] = watch.new_results()
     assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 26 s left"
-    assert [*watch.finished()] == [] and watch.conditions == 1
+    assert [*watch.new_results()] == [] and watch.conditions == 1
     told(watch, f"orla: 2 of 2: {paths[1]}, kept")
     (tmp_path / paths[1]).parent.mkdir(parents=True)
     (tmp_path / f"{paths[1]}.parquet").write_text("")
-    assert "80-20, kept" in next(watch.finished())
+    assert "80-20, kept" in next(watch.new_results())
 
 
 JOB_FAILED = event("job_error", jobid=1, rule_name="streams", log=["results/logs/streams.log"])

@@ -108,7 +108,7 @@ def test_pushing_forward_is_the_jacobian_times_a_tangent(kind, starts):
     window = [{n: t[None] for n, t in part.items()} for part in (tape, local)]
     gathered = [g.flatten(1) for g in d.gather(*window).values()]
     squares = torch.cat(gathered, 1).square().sum(1)
-    torch.testing.assert_close(d.gathered_square(*window), squares, rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(d.gradient_square(*window), squares, rtol=1e-12, atol=0.0)
     assert (squares > 1e-3).all()
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from orla.catalogue.written import written
+from orla.catalogue.written import read_entry
 from orla.engine import memory, memory_table
 from orla.engine.asked_memory import BESIDE, COPIES, PROCESS, job_mb
 from orla.engine.loop import loop_of
@@ -83,4 +83,4 @@ def test_asking_loads_no_pytorch():
 
 
 def test_the_file_holds_what_the_parts_take():
-    assert memory_table.of_parts() == written("memory")
+    assert memory_table.memory_of_parts() == read_entry("memory")

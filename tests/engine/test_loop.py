@@ -37,7 +37,7 @@ from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
 from orla.probes.base import Probe
 from orla.programs import compiling
-from orla.study.batches import batches, chosen
+from orla.study.batches import batches, models_at
 
 
 def of(params, model):
@@ -84,7 +84,7 @@ def test_a_model_does_not_depend_on_its_company(kind, name):
 
     def some(*models):
         index = torch.tensor(models)
-        chosen_ones = chosen(params, index)
+        chosen_ones = models_at(params, index)
         return adapt(make_loop(name, kind), chosen_ones, RATES[index], *stream(STEPS), seeds=models)
 
     filled, alone = some(0, 2, 2), some(1)
@@ -158,7 +158,7 @@ def test_batches_of_two_compute_the_bits_of_one_of_three(name):
     together = adapt(own, params, RATES, X, Y).state
     for index, count in batches(3, 2):
         index = torch.as_tensor(index)
-        some = adapt(own, chosen(params, index), RATES[index], X, Y).state
+        some = adapt(own, models_at(params, index), RATES[index], X, Y).state
         for place in range(count):
             assert same(of(some.params, place), of(together.params, int(index[place])))
 

@@ -77,7 +77,7 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch)
         held = bytes_of([begun.learners, begun.buffers])
         assert memory.carried_bytes(driver, SGD(), dtype) == held + tapes
     # A model that is not made is counted the same.
-    monkeypatch.setattr(memory, "_MADE", 0)
+    monkeypatch.setattr(memory, "_MOST_COUNTED", 0)
     assert memory.one_model(made, DOUBLE) == counted
 
 

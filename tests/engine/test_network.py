@@ -52,7 +52,7 @@ def test_its_step_is_tried_with_its_own_parameters(made):
 
 
 def test_a_large_network_is_tried_without_numbers(made, monkeypatch):
-    monkeypatch.setattr(network, "_MADE", 0)
+    monkeypatch.setattr(network, "_MOST_PARAMETERS", 0)
     assert made(first="assert x.is_meta").hidden == 4
 
 

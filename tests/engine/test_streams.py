@@ -28,7 +28,7 @@ from orla.engine.loop import Loop
 from orla.engine.state import noise
 from orla.learners.tbptt import TBPTT
 from orla.optimizers.adam import Adam
-from orla.study.batches import chosen
+from orla.study.batches import models_at
 
 STEPS, SEGMENT = 24, 8
 RATES = torch.tensor([0.01, 0.03], dtype=torch.float64)
@@ -63,7 +63,7 @@ def test_a_model_with_a_stream_of_its_own_is_as_it_is_alone(kind, name, products
         one = torch.tensor([model])
         given = (t[:, model].contiguous() for t in (X, Y, scored, starts))
         shared = dict(zip(("X", "Y", "scored", "starts"), given, strict=True))
-        alone = adapt(loop, chosen(params, one), RATES[one], seeds=[model], **shared)
+        alone = adapt(loop, models_at(params, one), RATES[one], seeds=[model], **shared)
         np.testing.assert_allclose(alone.errors[0], together.errors[model], rtol=1e-9)
         for n, p in alone.state.params.items():
             torch.testing.assert_close(p[0], together.state.params[n][model], rtol=1e-9, atol=1e-11)

@@ -32,7 +32,7 @@ from orla.prereg import reader as registrations
 from orla.provenance import arrays, digest, networks, tables
 from orla.sessions import binned, mat_read, nwb_read, nwb_write
 from orla.sessions.streams import Streams
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 from orla.tasks.stream import Stream
 
 MOST_BYTES, MOST_S = 2 << 30, 20
@@ -240,7 +240,7 @@ def read_config(path):
         given = yaml.load(file, Loader=documents._LOADER)  # as Snakemake does
     if given is None:
         given = {}
-    return checked(merged(defaults(), given)).config if isinstance(given, dict) else given
+    return plan_from_config(merged(defaults(), given)).config if isinstance(given, dict) else given
 
 
 ABOUT = {"keys": {"learner": "immediate"}, "seeds": [0, 1], "dataset": {"simulated": True}}

@@ -29,7 +29,7 @@ def flat(gradient):
 def exact(learner):
     """Whether the learner's gradient is exact RTRL's; SnAp's is once it keeps everything."""
     if isinstance(learner, SnAp):
-        return all(mask.all() for mask in learner.kept().values()) and learner.dense
+        return all(mask.all() for mask in learner.mask().values()) and learner.dense
     return learner.part.more["exactness"] == "exact"
 
 

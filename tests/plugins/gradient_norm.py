@@ -25,5 +25,5 @@ class GradientNorm(
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         return state, {
             "gradient_norm": norm(update.gradients),
-            "learned_norm": norm(update.learned),
+            "learned_norm": norm(update.learner),
         }

@@ -8,7 +8,7 @@ from made_claims import BINDS, document, seed_document
 
 from orla.errors import OrlaError
 from orla.prereg import asked, binding, reader
-from orla.study.config import checked, settled
+from orla.study.config import normal_form, plan_from_config
 
 CONFIG = binding.Path(__file__).parents[2] / "config.yaml"
 
@@ -30,7 +30,7 @@ def known(write):
 
 
 def bound(config, known):
-    return binding.bound(checked(settled(config)), known)
+    return binding.bound(plan_from_config(normal_form(config)), known)
 
 
 def changed(config, *path, value):
@@ -94,7 +94,7 @@ def test_a_grid_of_one_rate_is_refused(config, known):
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, write):
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     other = reader.read(write(document(studies=["odoherty"]), "other"))
     assert binding.bound_by(plan, [known, other]) == {"small-gap": binding.bound(plan, known)}
 
@@ -111,7 +111,7 @@ def test_only_registrations_for_the_study_are_bound(config, known, write):
     ],
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     asked.check_answered(plan, reader.read(write(document(studies=["simulated"]))))
     known = reader.read(write(document(studies=["simulated"]) | changes, "other"))
     with pytest.raises(OrlaError, match=words):
@@ -119,7 +119,7 @@ def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, w
 
 
 def test_the_pair_of_seeds_is_one_of_the_task(config, write):
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     given = seed_document(studies=["simulated"], task="recordings", sample={"seeds": 5})
     asked.check_answered(plan, reader.read(write(given)))
 
@@ -178,7 +178,7 @@ def asking(config):
 
 
 def test_a_quantity_binds_its_conditions_probes_and_terms(asking, about):
-    plan = checked(settled(asking))
+    plan = plan_from_config(normal_form(asking))
     asked.check_answered(plan, about)
     paths = asked.sweeps(plan, about)
     assert len(paths) == 24 and "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in paths
@@ -218,7 +218,7 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
     ]
     quantities = asking["quantities"] | {"sgd": QUANTITY | {"sum": [term]}}
     config = asking | {"quantities": quantities, "conditions": blocks}
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     asked.check_answered(plan, known)
     paths = asked.sweeps(plan, known)
     assert "many-arrays/pair-0/sweeps/rnn/immediate/sgd/80-20" in paths
@@ -238,7 +238,9 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
         (("quantities",), {"gap": QUANTITY}, 'no quantity "sgd"'),
     ):
         with pytest.raises(OrlaError, match=words):
-            asked.check_answered(checked(settled(changed(config, *path, value=value))), known)
+            asked.check_answered(
+                plan_from_config(normal_form(changed(config, *path, value=value))), known
+            )
 
 
 @pytest.mark.parametrize(
@@ -251,4 +253,6 @@ def test_the_quantities_that_checks_read_are_bound_too(asking, write, kind):
 )
 def test_a_quantity_that_the_study_does_not_answer_so_is_refused(asking, about, path, value, words):
     with pytest.raises(OrlaError, match=words):
-        asked.check_answered(checked(settled(changed(asking, *path, value=value))), about)
+        asked.check_answered(
+            plan_from_config(normal_form(changed(asking, *path, value=value))), about
+        )

@@ -90,7 +90,7 @@ def updates(answer):
         (SWEEP, (rates, "best", lambda scores: max(scores))),
         (
             "sweep and choice of the rate",
-            negative(scores, "scored", lambda one: (1.01 * one[0], one[1])),
+            negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1])),
         ),
         (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
         ("guards", (guards, "LEAST_UPDATES", 19)),

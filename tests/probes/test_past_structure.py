@@ -19,7 +19,7 @@ from harness import (
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
-from orla.probes.directions import MOVED, NOW, PAST
+from orla.probes.directions import NOW, PAST, UPDATE
 from orla.probes.past_structure import LastStructure, PastStructure, ShuffledStructure
 
 STEPS, WINDOW = 24, 8
@@ -83,7 +83,7 @@ def test_a_windows_gradients_are_autograds_summed_over_its_steps(driver, observe
             np.testing.assert_allclose(series[NOW + name][model], now[name], atol=1e-10)
             # Plain descent at a rate of 0.05, by the gradient that drives.
             driven = now[name] + (past[name] if driver == "rtrl" else 0)
-            np.testing.assert_allclose(series[MOVED + name][model], -0.05 * driven, atol=1e-10)
+            np.testing.assert_allclose(series[UPDATE + name][model], -0.05 * driven, atol=1e-10)
         assert np.abs(past["W_hh"]).max() > 1e-3
         norms = [
             np.linalg.norm(series[f"params {n}"][model].reshape(STEPS, -1), axis=1)[7::8]
@@ -128,7 +128,7 @@ def series_of(past, now, moved=None):
     past, now = np.asarray(past, float), np.asarray(now, float)
     moved = -now if moved is None else np.asarray(moved, float)
     made = {}
-    for start, kind in ((PAST, past), (NOW, now), (MOVED, moved)):
+    for start, kind in ((PAST, past), (NOW, now), (UPDATE, moved)):
         made[start + "W_hh"] = kind[None, :, :4].reshape(1, -1, 2, 2)
         made[start + "W_out"] = kind[None, :, 4:].reshape(1, -1, 1, 2)
     made["ratio of the weights' norms"] = np.arange(1.0, len(past) + 1)[None]

@@ -6,7 +6,7 @@ import torch
 
 from orla import catalogue
 from orla.engine.loop import loop_of
-from orla.probes.prequential import Prequential, skipped
+from orla.probes.prequential import Prequential, windows_to_skip
 from orla.study.batches import initial_parameters
 
 STEPS, WINDOW = 40, 10
@@ -47,6 +47,6 @@ def test_it_is_the_share_of_steps_that_were_right(masked):
 
 
 def test_windows_are_left_out_whole():
-    assert [skipped(20, share) for share in (0, 0.1, 0.11)] == [0, 2, 3]
+    assert [windows_to_skip(20, share) for share in (0, 0.1, 0.11)] == [0, 2, 3]
     none = {name: np.empty((2, 0)) for name in ("hits", "tested")}
     assert np.isnan(Prequential().summary(none)["prequential_accuracy"]).all()

@@ -21,8 +21,8 @@ from orla.engine import forward
 from orla.errors import OrlaError
 from orla.programs import compiling
 from orla.programs.compiling import Compiled
-from orla.programs.scan import in_layout_of, repeat, scan, scan_in_place, stored, traced
-from orla.study.batches import chosen
+from orla.programs.scan import in_layout_of, materialize, repeat, scan, scan_in_place, trace
+from orla.study.batches import models_at
 
 
 def watched():
@@ -101,7 +101,7 @@ def test_a_models_place_in_its_batch_changes_no_bit(pair):
     _, fast, made = pair
     compiling.configure(compile=True)
     order = torch.tensor([2, 0, 0])
-    other = run(made, chosen(networks(made.learner.architecture, 3), order), RATES[order])
+    other = run(made, models_at(networks(made.learner.architecture, 3), order), RATES[order])
     # Exact RTRL of a network without structure goes through BLAS, which may round by where in
     # memory a model's matrices lie.
     rounding = 1e-12 if made.learner.architecture == network("another") else 0.0
@@ -161,7 +161,7 @@ def of_every_kind(xs, state, limit, start, stop):
         "powers": repeat(more, lambda x, n, limit: (2 * x, n + 1), (xs[0], 0 * xs[0]), (limit,)),
         "in place": scan_in_place(in_place, state, xs, constants=(limit,), start=start, stop=stop),
         "laid": (product, in_layout_of(product, torch.zeros(len(xs), len(xs)).T)),
-        "stored": torch.func.vmap(lambda x: stored(torch.exp(x))[:, None] * x)(xs.view(2, 2)),
+        "stored": torch.func.vmap(lambda x: materialize(torch.exp(x))[:, None] * x)(xs.view(2, 2)),
         "zeros": torch.cat([xs, zeros.expand(3)]) + 1,
     }
 
@@ -197,7 +197,7 @@ def test_loops_and_layouts_in_a_program(compiled):
     theirs = torch.stack([torch.outer(row.exp(), row) for row in xs.view(2, 2)])
     torch.testing.assert_close(out["stored"], theirs)
     assert out["zeros"].tolist() == [2.0, 3.0, 4.0, 5.0, 1.0, 1.0, 1.0]
-    assert len(program._programs) == compiled and stored(xs) is xs
+    assert len(program._programs) == compiled and materialize(xs) is xs
 
 
 def test_a_state_may_change_places():
@@ -213,7 +213,7 @@ def test_a_state_may_change_places():
     state = {name: torch.tensor(float(i)) for i, name in enumerate("abc")}
     turned(xs, state, *ends)
     assert [t.item() for t in state.values()] == [1.0, 2.0, 0.0]
-    graph, _ = traced(turned, (xs, state, *ends))
+    graph, _ = trace(turned, (xs, state, *ends))
     graph(xs, *state.values(), *ends)
     assert [t.item() for t in state.values()] == [2.0, 0.0, 1.0]
 
@@ -228,9 +228,9 @@ def test_reading_what_a_loop_writes_is_refused():
 
     given = torch.arange(3.0), torch.zeros(()), torch.tensor(0), torch.tensor(3)
     with pytest.raises(RuntimeError, match="reads what a loop"):
-        traced(late, given)
+        trace(late, given)
     with pytest.raises(RuntimeError, match="drops a loop"):
-        traced(lambda *given: late(*given)[1:], given)
+        trace(lambda *given: late(*given)[1:], given)
 
 
 def test_a_loop_that_closes_over_a_programs_tensor_is_refused():
@@ -238,20 +238,20 @@ def test_a_loop_that_closes_over_a_programs_tensor_is_refused():
         return scan(lambda carry, x: (factor * carry + x, carry), xs[0], xs)
 
     with pytest.raises(RuntimeError, match="constants"):
-        traced(closing, (torch.ones(()), torch.arange(3.0)))
+        trace(closing, (torch.ones(()), torch.arange(3.0)))
 
 
 def test_a_program_computes_once_what_is_stored():
     def outer(x, stores=True):
         def one(x):
             y = torch.exp(x)
-            return (stored(y) if stores else y)[:, None] * y
+            return (materialize(y) if stores else y)[:, None] * y
 
         return torch.func.vmap(one)(x)
 
     x = torch.linspace(0, 1, 6).view(2, 3)
     marks = [
-        sum("stride_order" in str(node.target) for node in traced(f, (x,))[0].graph.nodes)
+        sum("stride_order" in str(node.target) for node in trace(f, (x,))[0].graph.nodes)
         for f in (outer, lambda x: outer(x, stores=False))
     ]
     assert marks == [1, 0]

@@ -59,8 +59,8 @@ def plant(folder, tmp_path):
 
 
 def count_compilations(monkeypatch):
-    calls, compiled = [], kernels._compiled
-    monkeypatch.setattr(kernels, "_compiled", lambda *args: calls.append(1) or compiled(*args))
+    calls, compiled = [], kernels._compile
+    monkeypatch.setattr(kernels, "_compile", lambda *args: calls.append(1) or compiled(*args))
     return calls
 
 
@@ -183,13 +183,13 @@ def test_what_one_process_makes_the_next_ones_wait_for(cache):
     path, order = cache / "programs" / "a.program", []
 
     def second():
-        with store.alone(path):
+        with store.lock_on(path):
             order.append("second")
 
     other = threading.Thread(target=second)
-    with store.alone(path):
+    with store.lock_on(path):
         other.start()
-        with store.alone(cache / "programs" / "b.program"), store.alone(None):
+        with store.lock_on(cache / "programs" / "b.program"), store.lock_on(None):
             other.join(0.2)
         assert other.is_alive()
         order.append("first")
@@ -199,16 +199,16 @@ def test_what_one_process_makes_the_next_ones_wait_for(cache):
 
 def test_a_lock_ends_with_an_error_and_nobody_waits_where_there_is_none(cache, monkeypatch):
     path = cache / "programs" / "a.program"
-    with pytest.raises(ZeroDivisionError), store.alone(path):
+    with pytest.raises(ZeroDivisionError), store.lock_on(path):
         raise ZeroDivisionError
-    with store.alone(path):
+    with store.lock_on(path):
         pass
 
     def refuse(*_):
         raise OSError("no locks available")
 
     monkeypatch.setattr(store.fcntl, "flock", refuse)
-    with store.alone(path), store.alone(path):
+    with store.lock_on(path), store.lock_on(path):
         pass
 
 
@@ -219,7 +219,7 @@ def question(monkeypatch):
     monkeypatch.setattr(sources, "digest", lambda: "one")
 
     def ask(asked="why"):
-        return store.remembered("kind", asked, lambda: answered.append(asked) or {"said": asked})
+        return store.cached_answer("kind", asked, lambda: answered.append(asked) or {"said": asked})
 
     return ask, answered
 

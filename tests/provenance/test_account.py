@@ -4,7 +4,7 @@ import os
 import pytest
 
 from orla.provenance import account
-from orla.provenance.account import Planned
+from orla.provenance.account import PlannedWork
 
 
 def write(file, **changes):
@@ -34,10 +34,10 @@ def folders(tmp_path):
 
 
 def test_the_line_has_all_phases_of_all_files_the_largest_first(folders):
-    assert account.line(*folders) == (
+    assert account.cpu_summary(*folders) == (
         "CPU 20 s: learners 70 %, compiling 15 %, starting 12 %, reports 2 %"
     )
-    assert account.line(folders[1]) == "CPU 1 s: starting 50 %, reports 50 %"
+    assert account.cpu_summary(folders[1]) == "CPU 1 s: starting 50 %, reports 50 %"
 
 
 def test_counts_are_those_of_processes_not_of_files(folders):
@@ -56,27 +56,27 @@ def test_counts_are_those_of_processes_not_of_files(folders):
 def test_an_earlier_run_is_not_counted(folders):
     old = folders[0] / "a.parquet.cost.json"
     os.utime(old, (1e9, 1e9))
-    assert account.line(*folders, since=2e9).startswith("CPU 0 s")
-    assert account.line(*folders, since=1.5e9).startswith("CPU 10 s: learners 90 %")
+    assert account.cpu_summary(*folders, since=2e9).startswith("CPU 0 s")
+    assert account.cpu_summary(*folders, since=1.5e9).startswith("CPU 10 s: learners 90 %")
     assert account.counts(*folders, since=1.5e9)["programs"] == 0
 
 
 def test_files_that_are_missing_damaged_or_old_are_passed_over(folders, tmp_path):
-    expected = account.line(*folders)
+    expected = account.cpu_summary(*folders)
     (folders[0] / "c.cost.json").write_text("{")
     (folders[0] / "d.cost.json").write_text('{"wall_s": 3.0}')
-    assert account.line(*folders, tmp_path / "no folder") == expected
-    assert account.line(tmp_path / "no folder") == "CPU 0 s: no job ran"
+    assert account.cpu_summary(*folders, tmp_path / "no folder") == expected
+    assert account.cpu_summary(tmp_path / "no folder") == "CPU 0 s: no job ran"
     assert account.counts(tmp_path / "no folder")["processes"] == 0
 
 
 @pytest.mark.parametrize(
     ("planned", "measured_us"),
     [
-        (Planned("exact", 10**6), 239.0),
-        (Planned("window", 10**6), 7.8),
-        (Planned("step", 10**6, hidden=32), 4.8),
-        (Planned("exact", 10**6, hidden=32), 59.0),
+        (PlannedWork("exact", 10**6), 239.0),
+        (PlannedWork("window", 10**6), 7.8),
+        (PlannedWork("step", 10**6, hidden=32), 4.8),
+        (PlannedWork("exact", 10**6, hidden=32), 59.0),
     ],
 )
 def test_other_sizes_are_near_what_was_measured(planned, measured_us):

@@ -61,9 +61,9 @@ def house(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     monkeypatch.setattr(code, "_HOME", home)
-    code._read.cache_clear()
+    code._entry.cache_clear()
     yield home
-    code._read.cache_clear()
+    code._entry.cache_clear()
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def plugins(tmp_path):
 
 
 def test_imports_are_followed_to_their_files_and_no_further(house):
-    assert set(code.sources("orla.study.sweep")) == {
+    assert set(code.source_digests("orla.study.sweep")) == {
         "orla/__init__.py",
         "orla/study/__init__.py",
         "orla/study/sweep.py",
@@ -117,9 +117,9 @@ def test_imports_are_followed_to_their_files_and_no_further(house):
 )
 def test_an_import_is_found_in_any_block(house, block):
     (house / "orla/simulator.py").write_text(block.format("import orla.late"))
-    assert "orla/late.py" in code.sources("orla.simulator")
+    assert "orla/late.py" in code.source_digests("orla.simulator")
     (house / "orla/simulator.py").write_text(block.format("'import orla.late'"))
-    assert "orla/late.py" not in code.sources("orla.simulator")
+    assert "orla/late.py" not in code.source_digests("orla.simulator")
 
 
 @pytest.mark.parametrize("changed", HOUSE)
@@ -136,7 +136,7 @@ def test_one_changed_line_changes_what_depends_on_it(house, changed):
         file.write("# changed\n")
     after = hashes()
     moved = {name for name in before if before[name] != after[name]}
-    both = {*code.sources("orla.study.sweep"), "orla/optimizers/base.py"}
+    both = {*code.source_digests("orla.study.sweep"), "orla/optimizers/base.py"}
     expected = {name: {"adam", "sgd"} for name in [*both, "orla/optimizers/__init__.py"]} | {
         "orla/__init__.py": {"adam", "sgd", "simulated"},
         "orla/optimizers/adam.py": {"adam"},
@@ -171,7 +171,9 @@ def test_a_plug_in_counts_with_its_helpers_and_bases(house, plugins):
         return code.code_hash("orla.study.sweep", *code.files_of("optimizer", name))
 
     assert {"plugins/rms.py", "plugins/shared_by_parts.py", "orla/optimizers/adam.py"} == {
-        name for name in code.sources(*code.files_of("optimizer", "rms")) if "__init__" not in name
+        name
+        for name in code.source_digests(*code.files_of("optimizer", "rms"))
+        if "__init__" not in name
     } - {"orla/optimizers/base.py"}
     for file, expected in {
         plugins / "rms.py": {"rms"},
@@ -199,10 +201,10 @@ def test_a_plug_in_package_is_followed_within_itself(house, tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     site = tmp_path / "site-packages"
-    found = {Path(name).name for name in code.sources(site / "gru" / "parts.py")}
+    found = {Path(name).name for name in code.source_digests(site / "gru" / "parts.py")}
     assert found == {"__init__.py", "parts.py", "words.py", "maths.py", "tables.py"}
-    assert not any("torch" in name for name in code.sources(site / "gru" / "parts.py"))
-    assert list(code.sources(site / "single.py")) == ["site-packages/single.py"]
+    assert not any("torch" in name for name in code.source_digests(site / "gru" / "parts.py"))
+    assert list(code.source_digests(site / "single.py")) == ["site-packages/single.py"]
 
 
 def test_what_cannot_be_read_is_refused(house):
@@ -228,12 +230,12 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
     modules = {Path(file).relative_to(HOME).as_posix() for file in loaded}
     silent = {name for name in modules if name[:-3].replace("/", ".").startswith(code.SILENT)}
     assert len(modules) > 20 and len(silent) < 10
-    found = set(code.sources("orla.study.sweep"))
+    found = set(code.source_digests("orla.study.sweep"))
     assert modules - silent <= found and not silent & found
     assert "orla/programs/kernels.cpp" not in found
-    assert "orla/programs/kernels.cpp" in code.sources(*code.files_of("learner", "rtrl"))
+    assert "orla/programs/kernels.cpp" in code.source_digests(*code.files_of("learner", "rtrl"))
     assert "orla/sessions/simulator/spikes.py" not in found
-    simulated = set(code.sources("orla.sessions.simulator"))
+    simulated = set(code.source_digests("orla.sessions.simulator"))
     assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated
 
 
@@ -248,7 +250,7 @@ def test_nothing_is_imported_to_find_it():
 
 def test_of_the_real_package_a_sweep_depends_on_its_own_optimizer_alone():
     with_adam, with_sgd = (
-        set(code.sources("orla.study.sweep", *code.files_of("optimizer", name)))
+        set(code.source_digests("orla.study.sweep", *code.files_of("optimizer", name)))
         for name in ("adam", "sgd")
     )
     assert with_adam ^ with_sgd == {"orla/optimizers/adam.py", "orla/optimizers/sgd.py"}

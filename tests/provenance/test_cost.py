@@ -29,7 +29,7 @@ def written(result):
 
 def test_time_and_memory_stand_beside_the_result(tmp_path):
     result = tmp_path / "deep" / "t.parquet"
-    with cost.measured(result):
+    with cost.record(result):
         held = np.ones(30_000_000)  # 240 MB
         time.sleep(0.05)
     found = json.loads((tmp_path / "deep" / "t.parquet.cost.json").read_text())
@@ -62,9 +62,9 @@ def test_the_memory_of_started_processes_is_counted_apart(tmp_path):
     program = """
 import subprocess, sys
 from orla.provenance import cost
-with cost.measured(sys.argv[1] + "/alone"):
+with cost.record(sys.argv[1] + "/alone"):
     pass
-with cost.measured(sys.argv[1] + "/helped"):
+with cost.record(sys.argv[1] + "/helped"):
     subprocess.run([sys.executable, "-c", "held = b'x' * 300_000_000"], check=True)
 """
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
@@ -76,13 +76,13 @@ with cost.measured(sys.argv[1] + "/helped"):
 
 
 def test_a_block_that_fails_costs_nothing(tmp_path):
-    with pytest.raises(ValueError), cost.measured(tmp_path / "t.parquet"):
+    with pytest.raises(ValueError), cost.record(tmp_path / "t.parquet"):
         raise ValueError
     assert not list(tmp_path.iterdir())
 
 
 def test_a_phase_within_a_phase_is_counted_once(tmp_path, ledger):
-    with cost.measured(tmp_path / "t", rest="reports"):
+    with cost.record(tmp_path / "t", rest="reports"):
         with cost.phase("outer"):
             burn(0.04)
             with cost.phase("inner"):
@@ -104,7 +104,7 @@ def test_a_phase_that_fails_is_counted_and_ends(tmp_path, ledger):
     with pytest.raises(ValueError), cost.phase("failing"), cost.phase("within"):
         burn(0.03)
         raise ValueError
-    with cost.measured(tmp_path / "t"):
+    with cost.record(tmp_path / "t"):
         burn(0.03)
     spent = written(tmp_path / "t")["cpu_by_phase_s"]
     assert 0.03 <= spent["within"] < 0.2
@@ -116,11 +116,11 @@ def test_a_file_holds_what_was_spent_since_the_last_one(tmp_path, ledger):
     burn(0.03)
     with cost.phase("before"):
         burn(0.05)
-    with cost.measured(tmp_path / "first"):
+    with cost.record(tmp_path / "first"):
         burn(0.02)
-    cost.compiled()
+    cost.count_program()
     burn(0.06)
-    with cost.measured(tmp_path / "second"):
+    with cost.record(tmp_path / "second"):
         pass
     first, second = written(tmp_path / "first"), written(tmp_path / "second")
     assert set(first["cpu_by_phase_s"]) == {"starting", "before", "other"}
@@ -134,10 +134,10 @@ def test_a_file_holds_what_was_spent_since_the_last_one(tmp_path, ledger):
 def test_a_file_that_is_written_within_a_phase_counts_nothing_twice(tmp_path, ledger):
     with cost.phase("long"):
         burn(0.05)
-        with cost.measured(tmp_path / "first"):
+        with cost.record(tmp_path / "first"):
             burn(0.05)
         burn(0.05)
-    with cost.measured(tmp_path / "second"):
+    with cost.record(tmp_path / "second"):
         pass
     first, second = (written(tmp_path / name)["cpu_by_phase_s"] for name in ("first", "second"))
     assert 0.1 <= first["long"] < 0.2
@@ -145,7 +145,7 @@ def test_a_file_that_is_written_within_a_phase_counts_nothing_twice(tmp_path, le
 
 
 def test_work_is_part_of_the_open_phase(tmp_path, ledger):
-    with cost.measured(tmp_path / "t"):
+    with cost.record(tmp_path / "t"):
         with cost.work("learners", 30), cost.phase("compiling"):
             burn(0.03)
         with cost.phase("pretraining"), cost.work("learners", 500), cost.phase("compiling"):
@@ -162,7 +162,7 @@ def test_work_is_part_of_the_open_phase(tmp_path, ledger):
 
 def test_the_time_of_started_processes_is_counted(tmp_path, ledger):
     busy = "import time\nwhile time.process_time() < 0.3: pass"
-    with cost.measured(tmp_path / "t"), cost.phase("compiling"):
+    with cost.record(tmp_path / "t"), cost.phase("compiling"):
         subprocess.run([sys.executable, "-c", busy], check=True)
     found = written(tmp_path / "t")
     assert found["cpu_s"] < 0.2
@@ -174,7 +174,7 @@ def test_a_process_says_whether_it_has_pytorch_and_what_its_start_took(tmp_path,
     program = f"""
 import sys, {imported}
 from orla.provenance import cost
-with cost.measured(sys.argv[1]):
+with cost.record(sys.argv[1]):
     pass
 """
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "t")], check=True)

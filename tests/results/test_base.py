@@ -29,7 +29,7 @@ def statistics(monkeypatch):
                     )
 
             found[name] = Made
-        monkeypatch.setitem(catalogue._loaded, "statistic", found)
+        monkeypatch.setitem(catalogue._parts, "statistic", found)
 
     return put
 

@@ -30,7 +30,7 @@ def test_channels_of_two_subjects_are_different_unless_declared():
     b.subject = "loco"
     found = correspondence(a, b)
     assert found.columns == "different" and "indy_1 is of subject indy" in found.because
-    assert not found.named and correspondence(a, b, "different").named
+    assert not found.names_last and correspondence(a, b, "different").names_last
     assert correspondence(a, b, "same").columns == "same"
 
 

@@ -10,7 +10,7 @@ from orla.errors import OrlaError
 from orla.sessions.account import Account
 from orla.sessions.binning import bin_edges, bin_velocities
 from orla.sessions.checks import seconds
-from orla.sessions.from_spikes import binned, prepare
+from orla.sessions.from_spikes import bin_session, prepare
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.session import Session
 
@@ -166,7 +166,7 @@ def test_a_gap_ends_a_stretch_of_bins_and_no_bin_spans_it():
     a = session("day a", 1)
     lost = (a.time_s > 20.0) & (a.time_s < 21.02)
     a.behavior["cursor_pos"][lost] = np.nan
-    whole = binned(a, Preparation())
+    whole = bin_session(a, Preparation())
     kept = [a.time_s[a.time_s <= 20.0], a.time_s[a.time_s >= 21.02]]
     edges = [bin_edges(t, 0.05) for t in kept]
     counts = np.concatenate([by_hand_counts(a, e, "all") for e in edges])
@@ -175,7 +175,7 @@ def test_a_gap_ends_a_stretch_of_bins_and_no_bin_spans_it():
     assert np.isfinite(whole.targets).all()
     a.behavior["cursor_pos"][10:-10] = np.nan
     with pytest.raises(OrlaError, match=r"day a: too short|of 60\.0 s are left"):
-        binned(a, Preparation())
+        bin_session(a, Preparation())
 
 
 def test_events_on_edges_land_where_whole_numbers_put_them():
@@ -190,10 +190,10 @@ def test_events_on_edges_land_where_whole_numbers_put_them():
             a.time_s = (start_ms + 4 * np.arange(15_001)) / 1000
             a.unit_spikes = [seconds(times.astype(stored))] + [np.empty(0)] * 7
             exact = np.bincount(np.sort(ms) // 50, minlength=1200)
-            np.testing.assert_array_equal(binned(a, Preparation()).inputs[:, 0], exact)
+            np.testing.assert_array_equal(bin_session(a, Preparation()).inputs[:, 0], exact)
             # The control: what was stored in single precision, taken as it is, lands elsewhere.
             a.unit_spikes[0] = times.astype(np.float32).astype(float)
-            assert (binned(a, Preparation()).inputs[:, 0] != exact).any()
+            assert (bin_session(a, Preparation()).inputs[:, 0] != exact).any()
 
 
 def test_times_that_are_exact_stay_as_they_are():
@@ -206,7 +206,7 @@ def test_values_are_averaged_over_each_bin_and_not_differentiated():
     a = session("day a", 1)
     values = np.column_stack([np.sin(a.time_s), np.full(len(a.time_s), 3.0), a.time_s])
     a = replace(a, behavior={"cursor_values": values}, unit="N")
-    targets = binned(a, Preparation()).targets
+    targets = bin_session(a, Preparation()).targets
     edges = bin_edges(a.time_s, 0.05)
     expected = -np.diff(np.cos(edges)) / 0.05
     np.testing.assert_allclose(targets[:, 0], expected, atol=1e-4)

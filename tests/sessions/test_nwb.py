@@ -265,7 +265,7 @@ def test_time_that_one_unit_was_not_observed_is_left_out(path):
     for intervals in ([[0.0, 0.1], [0.1, 0.7], [0.8, 1.0]], [[0.1, 2.0]]):
         file.add_unit(spike_times=[0.05, 0.3, 0.9], obs_intervals=intervals)
     read = nwb.read_session(save(file, path))
-    seen = read.time_s[read.excluded() == 0]
+    seen = read.time_s[read.interval_index() == 0]
     np.testing.assert_allclose(seen, np.concatenate([np.arange(10, 71), np.arange(80, 101)]) / 100)
 
 

@@ -51,7 +51,7 @@ def test_a_study_of_folders_in_zarr_can_be_written(tmp_path):
     other = tmp_path / "next.zarr"
     path.rename(other)
     exported(tmp_path)
-    pair = files.read("nwb", [str(path), str(other)], cursor="hand")
+    pair = files.read_pair("nwb", [str(path), str(other)], cursor="hand")
     assert pair.names == ("day.nwb", "next") and pair.inputs > 0
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from orla.errors import OrlaError
-from orla.sessions.parts import Sizes, parts, pretraining_steps, stationary
+from orla.sessions.parts import Sizes, parts, pretraining_steps, stationary_split
 
 
 def test_the_study_cuts_as_the_paper_counts():
@@ -77,10 +77,10 @@ def test_what_barely_fits_is_no_error():
 
 def test_the_stationary_control_adapts_to_the_tail_stream_of_a():
     p = parts(26_700, 16_500, Sizes())
-    control = stationary(p, Sizes())
+    control = stationary_split(p, Sizes())
     assert control.adapt == slice(20_450, 25_450)
     assert control.heldout == slice(25_450, 26_700)
     assert control.selection_cut == 4_000
-    assert stationary(p, Sizes(300)).selection_cut == 3_900
+    assert stationary_split(p, Sizes(300)).selection_cut == 3_900
     with pytest.raises(OrlaError, match="split stationary: the part on which selection learns"):
-        stationary(p, Sizes(4_500))
+        stationary_split(p, Sizes(4_500))

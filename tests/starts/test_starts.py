@@ -7,7 +7,7 @@ from harness import NETWORKS, networks, same
 from orla import catalogue
 from orla.starts.fresh import Fresh
 from orla.starts.pretrained import Pretrained
-from orla.study.batches import initial_parameters, started
+from orla.study.batches import apply_start, initial_parameters
 
 STARTS = catalogue.parts("start")
 
@@ -19,13 +19,13 @@ def test_shapes_and_precision_stay_and_a_seed_is_the_same_in_any_company(name, k
     architecture, _ = NETWORKS[kind]
     start, params = catalogue.make("start", name), networks(architecture, models=3, dtype=dtype)
     before = {n: p.clone() for n, p in params.items()}
-    begun = started(start, architecture, params, [4, 5, 6])
+    begun = apply_start(start, architecture, params, [4, 5, 6])
     assert same(params, before)
     assert list(begun) == list(params)
     assert all(begun[n].shape == p.shape and begun[n].dtype == dtype for n, p in params.items())
-    assert same(begun, started(start, architecture, params, [4, 5, 6]))
+    assert same(begun, apply_start(start, architecture, params, [4, 5, 6]))
     last = {n: p[2:] for n, p in params.items()}
-    alone = started(start, architecture, last, [6])
+    alone = apply_start(start, architecture, last, [6])
     assert same({n: p[0] for n, p in alone.items()}, {n: p[2] for n, p in begun.items()})
 
 
@@ -36,7 +36,7 @@ def test_a_start_that_draws_is_given_its_seeds_own_generator():
 
     architecture, _ = NETWORKS["rnn"]
     params = networks(architecture, models=1)
-    one, two, again = (started(Shaken(), architecture, params, [seed]) for seed in (1, 2, 1))
+    one, two, again = (apply_start(Shaken(), architecture, params, [seed]) for seed in (1, 2, 1))
     assert same(one, again) and not same(one, two)
     drawn = {n: one[n] - params[n] for n in params}
     fresh = initial_parameters(architecture, [1], torch.float64)
@@ -47,5 +47,5 @@ def test_the_two_built_in_ones_change_nothing_and_say_whom_they_are_given():
     architecture, _ = NETWORKS["lstm"]
     params = networks(architecture)
     for start, pretrained in ((Pretrained(), True), (Fresh(), False)):
-        assert same(started(start, architecture, params, [0, 1]), params)
+        assert same(apply_start(start, architecture, params, [0, 1]), params)
         assert start.part.more["pretrained"] is pretrained

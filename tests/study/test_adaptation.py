@@ -132,8 +132,8 @@ def test_another_source_file_touches_what_depends_on_it(folder, monkeypatch, cha
     def sources(*roots):
         return {n: "0" * 64 if n == change else digest for n, digest in real(*roots).items()}
 
-    real = collect.sources
-    monkeypatch.setattr(collect, "sources", sources)
+    real = collect.source_digests
+    monkeypatch.setattr(collect, "source_digests", sources)
     assert folder.adapted() == again
 
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 from harness import NETWORKS, networks
 
-from orla.study.batches import batches, chosen, initial_parameters, moments
+from orla.study.batches import batches, initial_parameters, models_at, moments
 from orla.tasks.stream import Stream
 
 
@@ -21,7 +21,7 @@ def test_batches_hold_every_model_once_and_have_one_size(models, size):
 
 def test_chosen_models_are_copies():
     params = networks(NETWORKS["rnn"][0], models=3)
-    some = chosen(params, torch.tensor([2, 0, 0]))
+    some = models_at(params, torch.tensor([2, 0, 0]))
     assert torch.equal(some["W_hh"][0], params["W_hh"][2])
     assert torch.equal(some["W_hh"][1], some["W_hh"][2])
     some["W_hh"].zero_()

@@ -10,7 +10,7 @@ import yaml
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.prereg.documents import schema
-from orla.study.config import HIGHEST_ALPHA, checked, settled
+from orla.study.config import HIGHEST_ALPHA, normal_form, plan_from_config
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 
@@ -28,14 +28,14 @@ def refusal(path, value):
 
 def said_of(config):
     with pytest.raises(OrlaError) as raised:
-        checked(config)
+        plan_from_config(config)
     [line] = str(raised.value).splitlines()
     assert line.startswith(("config: ", "grid= in the class"))
     return line
 
 
 def test_the_default_config_passes():
-    assert len(checked(CONFIG).conditions) > 40
+    assert len(plan_from_config(CONFIG).conditions) > 40
 
 
 def test_a_plan_has_the_whole_config_and_what_was_given_stays_as_it_is():
@@ -43,23 +43,23 @@ def test_a_plan_has_the_whole_config_and_what_was_given_stays_as_it_is():
     del given["tasks"]["recordings"]["source"]
     given["tasks"]["many-arrays"] = None
     before = copy.deepcopy(given)
-    whole = checked(given).config
+    whole = plan_from_config(given).config
     assert given == before
     assert whole["tasks"].keys() == {"recordings"} and whole["name"] == CONFIG["name"]
     assert whole["tasks"]["recordings"] == CONFIG["tasks"]["recordings"]
-    assert checked(whole).config == whole
+    assert plan_from_config(whole).config == whole
 
 
 def test_networks_of_one_kind_may_differ_in_pretraining_alone():
     config = copy.deepcopy(CONFIG)
     config["networks"]["far"] = config["networks"]["rnn"]
     config["pretraining"]["of"] = {"far": {"window": 200}}
-    plan = checked(config)
+    plan = plan_from_config(config)
     assert plan.pretraining("far") == plan.pretraining("rnn") | {"window": 200}
     assert plan.pretraining("rnn")["window"] == 1 and "of" not in plan.pretraining("rnn")
     config["pretraining"] |= {"frozen": ["b_out"], "optimizer": "sgd"}
     config["pretraining"]["of"] = {"far": {"frozen": [], "optimizer": {"kind": "adam"}}}
-    plan = checked(config)
+    plan = plan_from_config(config)
     assert plan.pretraining("rnn")["frozen"] == ["b_out"]
     assert plan.pretraining("rnn")["optimizer"] == "sgd"
     own = {"frozen": [], "optimizer": {"kind": "adam"}}
@@ -187,7 +187,7 @@ def test_a_stack_is_one_line_of_a_config():
     config = copy.deepcopy(CONFIG)
     layers = ["rnn", {"kind": "lstm", "hidden": 32}, "rnn"]
     config["networks"]["deep"] = {"kind": "stack", "hidden": 64, "layers": layers}
-    assert checked(config).spec("architecture", "deep")["layers"] == layers
+    assert plan_from_config(config).spec("architecture", "deep")["layers"] == layers
 
 
 def synthetic(**sections):
@@ -210,7 +210,7 @@ def test_horizons_of_a_task_that_is_not_run():
 
 def test_the_main_comparison_is_run_where_any_is():
     config = synthetic()
-    assert checked(config).config["statistics"]["main"] == "paper"  # no comparison is run
+    assert plan_from_config(config).config["statistics"]["main"] == "paper"  # no comparison is run
     config["conditions"].append(config["conditions"][0] | {"learners": ["immediate", "rtrl"]})
     assert said_of(config) == (
         'config: "statistics.main" is paper, and no condition has both of its learners '
@@ -221,13 +221,13 @@ def test_the_main_comparison_is_run_where_any_is():
     config["conditions"].append(config["conditions"][0] | other)
     assert "name one that is run: per_step" in said_of(config)
     config["statistics"] = config["statistics"] | {"main": "per_step"}
-    assert checked(config)
+    assert plan_from_config(config)
 
 
 @pytest.mark.parametrize("part", ["pretraining", "adapt", "heldout"])
 def test_a_part_of_a_synthetic_task_is_whole_windows(part):
     task = {"kind": "sine", "window": 30, "pretraining": 300, "adapt": 300, "heldout": 300}
-    assert checked(synthetic(tasks=CONFIG["tasks"] | {"wave": task}))
+    assert plan_from_config(synthetic(tasks=CONFIG["tasks"] | {"wave": task}))
     task[part] = 290
     assert said_of(synthetic(tasks=CONFIG["tasks"] | {"wave": task})) == (
         f'config: "tasks.wave.{part}" is 290 steps, no multiple of the window of 30; change one of'
@@ -261,7 +261,7 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
         "comparisons": {"paper": None},
         "name": None,
     }
-    assert settled(config) == {
+    assert normal_form(config) == {
         "comparisons": {},
         "name": None,
         "networks": {"lstm": {"kind": "lstm"}},
@@ -270,7 +270,7 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
 
 
 def test_the_order_of_keys_changes_nothing_and_that_of_lists_stays():
-    assert repr(settled({"b": {"d": [3, 1], "c": 0}, "a": 1})) == (
+    assert repr(normal_form({"b": {"d": [3, 1], "c": 0}, "a": 1})) == (
         "{'a': 1, 'b': {'c': 0, 'd': [3, 1]}}"
     )
 
@@ -282,7 +282,7 @@ def test_the_highest_alpha_is_that_of_registrations():
 def test_made_up_studies_bound_alpha_where_there_are_some():
     config = copy.deepcopy(CONFIG)
     config["statistics"]["alpha"], config["truth"]["studies"] = 0.2, 0
-    assert checked(config).conditions
+    assert plan_from_config(config).conditions
 
 
 SCALED = {
@@ -311,8 +311,8 @@ def test_a_gradient_is_not_rescaled_for_an_optimizer_that_does_not_see_it(optimi
                 said_of(config),
             )
         else:
-            checked(config)
+            plan_from_config(config)
     # What follows a rescaled gradient may tell its size.
     for chain in ("none", "routed", "matched+routed"):
         config["conditions"] = [{**block, "interventions": [chain]}]
-        checked(config)
+        plan_from_config(config)

@@ -4,7 +4,7 @@ import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study.declared import declared, described
+from orla.study.declared import declarations, describe
 
 PART = '''"""An optimizer of one's own."""
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ def without_plugins():
 
 
 def test_they_are_what_the_parts_say_of_themselves():
-    found = declared()
-    assert found == described(), "declarations.json is out of date; run: make reference"
+    found = declarations()
+    assert found == describe(), "declarations.json is out of date; run: make reference"
     assert list(found) == list(catalogue.ROOMS)
     for kind in found:
         assert list(found[kind]) == list(catalogue.parts(kind))
@@ -47,13 +47,13 @@ def test_they_are_what_the_parts_say_of_themselves():
 
 def test_a_plug_in_is_among_them(tmp_path):
     (tmp_path / "mine.py").write_text(PART)
-    found = declared([tmp_path])
+    found = declarations([tmp_path])
     mine = found["optimizer"]["mine"]
     assert mine["defaults"]["pace"] == 0.25 and mine["doc"] == "Plain descent."
     assert mine["schema"]["properties"]["pace"]["exclusiveMinimum"] == 0
     assert mine["more"]["grid"] == {"step": [0.1]}
     assert list(found["optimizer"]) == list(catalogue.parts("optimizer"))
-    without = declared()
+    without = declarations()
     assert "mine" not in without["optimizer"]
     assert without == found | {"optimizer": without["optimizer"]}
 
@@ -61,7 +61,7 @@ def test_a_plug_in_is_among_them(tmp_path):
 def test_a_part_cannot_take_the_name_of_the_packages_own(tmp_path):
     (tmp_path / "mine.py").write_text(PART.replace('"mine"', '"adam"'))
     with pytest.raises(OrlaError, match=r"two parts of the kind optimizer are called 'adam'"):
-        declared([tmp_path])
+        declarations([tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_a_class_that_is_not_finished_is_one_line_that_names_its_file(
     file = tmp_path / "part.py"
     file.write_text(PART.replace(before, after))
     with pytest.raises(OrlaError) as refused:
-        declared([tmp_path])
+        declarations([tmp_path])
     assert f"{file}: optimizer mine: {message}" in str(refused.value)

@@ -86,12 +86,12 @@ def test_a_decoder_is_ridge_regression_on_what_was_read():
 
 def test_the_interval_of_a_mean_is_the_usual_one_of_its_blocks():
     hits = np.random.default_rng(0).integers(0, 2, 400)
-    scored = drift.Scored(np.eye(2)[hits], np.eye(2)[np.ones(400, int)], True)
+    scored = drift.DecoderOutputs(np.eye(2)[hits], np.eye(2)[np.ones(400, int)], True)
     blocks = hits.reshape(drift.BLOCKS, -1).mean(1)
     half = 2.093 * blocks.std(ddof=1) / np.sqrt(drift.BLOCKS)
-    found = drift.differing(scored)
+    found = drift.score_difference(scored)
     assert found == pytest.approx((hits.mean(), hits.mean() - half, hits.mean() + half), abs=1e-3)
-    assert drift.differing(scored, scored) == pytest.approx((0.0, 0.0, 0.0))
+    assert drift.score_difference(scored, scored) == pytest.approx((0.0, 0.0, 0.0))
 
 
 def test_what_own_components_make_is_told_apart(tmp_path):
@@ -103,7 +103,7 @@ def test_what_own_components_make_is_told_apart(tmp_path):
     for align in (None, "procrustes"):
         features = {"method": "pca", "count": INPUTS, "align": align}
         chosen = task(source="binned", binned=source, preparation={"features": features})
-        scores.append(drift.made_by_components(chosen, tmp_path / "a.npz", "80-20"))
+        scores.append(drift.component_drift(chosen, tmp_path / "a.npz", "80-20"))
     # All components together are all columns, turned: what is left is the means of the halves.
     assert scores[0].low > 0.3 and abs(scores[1].value) < 0.02
 

@@ -7,7 +7,7 @@ from harness import NETWORKS
 
 from orla import catalogue
 from orla.study.batches import initial_parameters
-from orla.study.efficiency import MEASURES, measured
+from orla.study.efficiency import MEASURES, measure
 from orla.tasks.stream import Stream
 
 N_IN, N_OUT, HIDDEN, STEPS = 3, 2, 4, 30
@@ -24,7 +24,7 @@ def measures(kind, change=lambda params: None, X=None, dtype=torch.float64):
     X = np.random.default_rng(0).standard_normal((STEPS, N_IN)) if X is None else X
     stream = Stream(X, np.zeros((STEPS, N_OUT)))
     networks = {name: torch.stack([p, p]) for name, p in params.items()}
-    values = measured(network, networks, stream)
+    values = measure(network, networks, stream)
     assert set(values) == set(MEASURES) and all(np.ptp(v) == 0 for v in values.values())
     return {name: v[0] for name, v in values.items()}, network
 
@@ -62,5 +62,5 @@ def test_every_network_is_counted(name):
     network, _ = NETWORKS[name]
     networks = initial_parameters(network, [0], torch.float64)
     X = np.random.default_rng(0).standard_normal((STEPS, network.n_in))
-    found = measured(network, networks, Stream(X, np.zeros((STEPS, network.n_out))))
+    found = measure(network, networks, Stream(X, np.zeros((STEPS, network.n_out))))
     assert network.n_out * network.hidden <= found["effective_macs"] <= found["dense_macs"]

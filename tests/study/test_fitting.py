@@ -8,11 +8,11 @@ import pytest
 from one_task import BLOCK, CONFIG, config, refusal
 
 from orla import catalogue
-from orla.catalogue.written import written
+from orla.catalogue.written import read_entry
 from orla.errors import OrlaError
 from orla.prereg.binding import plan_of
 from orla.study import fitting
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +49,7 @@ def test_a_learner_is_refused_on_the_networks_that_it_does_not_take_and_on_no_ot
     named = {"networks": CONFIG["networks"] | {"its": {"kind": network}}}
     taken = [name for name in LEARNERS if not words(name, network)]
     on_all = BLOCK | {"networks": ["its"], "tasks": ["wave"]}
-    checked(config(on_all | {"learners": taken}, tasks=windowed(), **named))
+    plan_from_config(config(on_all | {"learners": taken}, tasks=windowed(), **named))
     for name in set(LEARNERS) - set(taken):
         said = refusal(on_all | {"learners": ["immediate", name]}, **named)
         place = f'config: "conditions[0].learners" has {name} on the network its: '
@@ -77,7 +77,7 @@ def test_the_place_is_the_block_that_names_the_part():
     both = {"networks": ["lstm"], "learners": ["immediate"]}
     said = refusal(both, both | {"observers": ["rtrl", "eprop", "diagonal"]})
     assert said.startswith('config: "conditions[1].observers" has diagonal on the network lstm: ')
-    checked(config(both, both | {"observers": ["rtrl", "eprop"]}))
+    plan_from_config(config(both, both | {"observers": ["rtrl", "eprop"]}))
 
 
 def test_an_instance_goes_by_its_own_name():
@@ -108,8 +108,8 @@ def test_a_part_that_reads_an_observer_needs_it(key, part):
     kind = part["kind"]
     assert said.startswith(f'config: "conditions[{1 if key == "interventions" else 0}]": ')
     assert f"{kind} reads the observer 'exact', which is not there; name it under observers" in said
-    checked(config({key: ["mine"], "observers": ["exact"]}, **sections))
-    checked(config({}, **sections))
+    plan_from_config(config({key: ["mine"], "observers": ["exact"]}, **sections))
+    plan_from_config(config({}, **sections))
 
 
 def test_an_observer_that_answers_at_other_steps_than_the_learner():
@@ -195,16 +195,18 @@ def test_the_configs_of_this_repository_are_read_without_torch_and_without_a_cac
 def test_what_the_file_says_fits_does():
     plans = [plan_of([]), plan_of([ROOT / "config/synthetic.yaml"])]
     asked = [question for plan in plans for question in fitting.questions(plan)]
-    assert {fitting.digest(question) for question in asked} <= set(written("fits"))
+    assert {fitting.digest(question) for question in asked} <= set(read_entry("fits"))
     assert {*fitting.answers(asked[::4])} == {None}
 
 
 def test_another_question_is_asked_once(cache):
-    checked(config({}))
+    plan_from_config(config({}))
     assert not cache.exists()  # it stands in the file
     networks = CONFIG["networks"] | {"rnn": {"kind": "rnn", "hidden": 3}}
     for _ in range(2):
-        checked(config({"seeds": 4, "tasks": ["wave"]}, networks=networks, stable_windows=3))
+        plan_from_config(
+            config({"seeds": 4, "tasks": ["wave"]}, networks=networks, stable_windows=3)
+        )
     assert len(list(cache.glob("*.json"))) == 1
     said = [refusal({"networks": ["lstm"], "learners": ["rflo"]}) for _ in range(2)]
     assert said[0] == said[1] and len(list(cache.glob("*.json"))) == 2

@@ -9,13 +9,13 @@ from running import ROOT
 
 from orla.engine.asked_memory import job_mb
 from orla.provenance.account import PROGRAM_S, START_S, STEP_US
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, lengths
 
 
 @pytest.fixture(scope="module")
 def plan():
-    return checked(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    return plan_from_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
 def of(plan, learner, **keys):

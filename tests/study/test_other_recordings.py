@@ -14,7 +14,7 @@ from snakemake.utils import update_config
 
 from orla import catalogue
 from orla.study import sweep
-from orla.study.config import checked, settled
+from orla.study.config import normal_form, plan_from_config
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import run_of
 
@@ -31,7 +31,7 @@ def ran(request):
     overlay = request.param
     config = load_configfile(ROOT / "config.yaml")
     update_config(config, load_configfile(ROOT / f"config/{overlay}.yaml"))
-    plan = checked(settled(config))
+    plan = plan_from_config(normal_form(config))
     spec = plan.spec("task", "recordings")
     spec["pairs"] = {k: v for k, v in spec["pairs"].items() if v}
     [pair] = spec["pairs"]

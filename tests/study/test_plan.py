@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from orla.errors import OrlaError
-from orla.study.declared import declared
+from orla.study.declared import declarations
 from orla.study.keys import KEYS
 from orla.study.plan import Plan, parts_in, parts_of
 
@@ -45,7 +45,7 @@ CONFIG = {
 
 def plan(*blocks, **changes):
     config = copy.deepcopy(CONFIG) | changes
-    return Plan(config | {"conditions": list(blocks) or [BLOCK]}, declared())
+    return Plan(config | {"conditions": list(blocks) or [BLOCK]}, declarations())
 
 
 def paths(*blocks, **changes):
@@ -137,7 +137,7 @@ def test_grids_are_those_of_the_cadence_and_an_optimizer_has_its_own():
     study = plan(block)
     assert [study.grid(c) for c in study.conditions] == [[0.001], [0.003]]
     own = plan(block, grids={})
-    declared_grid = declared()["optimizer"]["adam"]["more"]["grid"]
+    declared_grid = declarations()["optimizer"]["adam"]["more"]["grid"]
     assert [own.grid(c) for c in own.conditions] == [declared_grid["step"], declared_grid["window"]]
     lacking = plan(block, grids={"adam": {"step": [0.001]}})
     with pytest.raises(OrlaError, match=r'"grids.adam" has no rates .* each window; add "window"$'):
@@ -152,7 +152,7 @@ def test_an_optimizer_without_rates_may_declare_them(monkeypatch):
 
 
 def test_windows_are_the_cut_of_recordings_and_the_window_of_other_tasks():
-    tone = declared()["task"]["sine"]["defaults"]["window"]
+    tone = declarations()["task"]["sine"]["defaults"]["window"]
     assert [plan().window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
 
 

@@ -71,4 +71,4 @@ def test_another_batch_is_another_program(study, asked):
 def test_all_is_compiled_again_after_the_block(study, asked):
     with pytest.raises(ZeroDivisionError), compiling.only(lambda path: 1 // 0):
         compiling.Compiled(lambda x: x, "nothing", [1])(next(iter(study.networks.values())))
-    assert compiling._settings["wanted"] is None
+    assert compiling._settings["condition"] is None

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from orla.errors import OrlaError
-from orla.study.config import checked, settled
+from orla.study.config import normal_form, plan_from_config
 from orla.study.quantities import quantity_of
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
@@ -28,7 +28,7 @@ def config(**quantities):
 
 def refusal(**quantities):
     with pytest.raises(OrlaError) as raised:
-        checked(config(**quantities))
+        plan_from_config(config(**quantities))
     return str(raised.value)
 
 
@@ -60,7 +60,7 @@ def test_a_correlation_along_conditions_has_a_sum_of_each():
 
 def test_those_of_the_study_pass():
     over = GAP | {"at": AT | {"task": "many-arrays"}, "unit": "pair", "estimand": "stable"}
-    assert set(checked(config(gap=GAP, over=over)).config["quantities"]) == {"gap", "over"}
+    assert set(plan_from_config(config(gap=GAP, over=over)).config["quantities"]) == {"gap", "over"}
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_a_mistake_is_one_line(changes, words):
 
 
 def test_one_that_an_overlay_sets_to_null_is_left_out():
-    assert settled(config(gap=GAP, gone=None))["quantities"].keys() == {"gap"}
+    assert normal_form(config(gap=GAP, gone=None))["quantities"].keys() == {"gap"}

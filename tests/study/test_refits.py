@@ -43,8 +43,8 @@ def test_the_filter_settles_to_that_of_a_library():
     for t in range(1, 400):
         targets[t] = 0.9 * targets[t - 1] + 0.4 * RNG.normal(size=2)
     inputs = targets @ RNG.normal(size=(2, 5)) + 0.2 + 0.5 * RNG.normal(size=(400, 5))
-    decoder = Kalman.fitted(inputs, targets, np.arange(400) > 0)
-    ours = decoder.decoded(inputs, np.zeros(400, bool))
+    decoder = Kalman.fit(inputs, targets, np.arange(400) > 0)
+    ours = decoder.decode(inputs, np.zeros(400, bool))
     library = KalmanFilter(k_endog=5, k_states=2)
     library.bind(inputs)
     residual = inputs - targets @ decoder.C.T - decoder.offset
@@ -60,17 +60,17 @@ def test_the_filter_settles_to_that_of_a_library():
 
 
 def test_a_trial_begins_at_zero():
-    decoder = Kalman.fitted(X, Y, np.arange(300) > 0)
+    decoder = Kalman.fit(X, Y, np.arange(300) > 0)
     starts = np.zeros(300, bool)
     starts[120] = True
-    ours = decoder.decoded(X, starts)
-    np.testing.assert_array_equal(ours[120:], decoder.decoded(X[120:], starts[120:]))
+    ours = decoder.decode(X, starts)
+    np.testing.assert_array_equal(ours[120:], decoder.decode(X[120:], starts[120:]))
 
 
 def test_lags_stop_where_a_trial_begins():
     starts = np.zeros(300, bool)
     starts[[0, 7]] = True
-    features = refits.lagged(Stream(X, Y, starts=starts))
+    features = refits.lag_inputs(Stream(X, Y, starts=starts))
     for lags, wide in features.items():
         for t in (0, 5, 7, 8, 30):
             begins = 7 if t >= 7 else 0
@@ -115,7 +115,7 @@ def test_nothing_held_out_is_read(study):
 def test_settings_are_chosen_on_the_selection_part(study):
     """The ridge of each setting by a plain solve; the best on the selection part is taken."""
     stream, episode = study.episode.whole, study.episode
-    lagged, scored = refits.lagged(stream), {}
+    lagged, scored = refits.lag_inputs(stream), {}
     for lags in refits.LAGS:
         for penalty in refits.PENALTIES:
 

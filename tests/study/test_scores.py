@@ -61,7 +61,7 @@ def test_errors_count_scored_steps_alone(own):
         "scored": torch.rand(lead, generator=generator) < 0.6,
     }
     part = slice(3, 12)
-    found, _ = scores.scored(SQUARED_ERROR, outputs, moments, part)
+    found, _ = scores.mean_scores(SQUARED_ERROR, outputs, moments, part)
     each = scores.errors(SQUARED_ERROR, outputs, moments)
     learned = scores.adapted_mean(
         each[:, part], scores.by_models({n: m[part] for n, m in moments.items()}, "scored")
@@ -86,7 +86,7 @@ def test_further_scores_are_the_losss_own_on_the_part(name):
     if loss.part.more["targets"] == "categories":
         y = y.argmax(-1)
     moments = {"x": torch.zeros(12, 1), "y": y}
-    _, found = scores.scored(loss, outputs, moments, slice(4, 10))
+    _, found = scores.mean_scores(loss, outputs, moments, slice(4, 10))
     direct = loss.scores(outputs[:, 4:10], y[4:10], None)
     whole = loss.scores(outputs, y, None)
     assert list(found) == list(loss.columns())
@@ -102,7 +102,7 @@ def test_unscored_steps_leave_further_scores_as_they_are():
         "y": torch.as_tensor(y)[:, None],
         "scored": torch.tensor([True, True, True, False]),
     }
-    _, found = scores.scored(SQUARED_ERROR, torch.as_tensor(outputs)[None, :, None], moments)
+    _, found = scores.mean_scores(SQUARED_ERROR, torch.as_tensor(outputs)[None, :, None], moments)
     # Residuals 0, 1, 1; the scored targets lie 2, 0, 2 from their mean.
     assert {name: values.tolist() for name, values in found.items()} == {
         name: [1 - 2 / 8] for name in SQUARED_ERROR.columns()

@@ -166,7 +166,7 @@ def test_the_constant_error_is_the_variance_of_the_heldout_targets(study, swept)
 def everywhere(study):
     """The sweep with held-out windows scored at every rate."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rates, "beaten", lambda scores: set())
+        patched.setattr(rates, "dominated_rates", lambda scores: set())
         return table("models", study, GRID, growth=2)
 
 

@@ -5,7 +5,7 @@ from one_task import CONFIG, config, refusal
 
 from orla import catalogue
 from orla.study import trial
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 
 HEAD = """
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def block_and_sections(key, folder, text):
 )
 def test_one_that_works_is_taken(folder, key, text):
     block, sections = block_and_sections(key, folder, text)
-    checked(config(block, **sections))
+    plan_from_config(config(block, **sections))
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_a_layer_from_outside_is_tried_in_its_stack(folder):
 def test_parts_of_the_package_are_not_tried(monkeypatch):
     for name in ("try_loop", "try_optimizer", "try_start"):
         monkeypatch.setattr(trial, name, lambda _: pytest.fail("tried"))
-    checked(config({"optimizers": ["sgd", "adam"], "starts": ["pretrained", "fresh"]}))
+    plan_from_config(config({"optimizers": ["sgd", "adam"], "starts": ["pretrained", "fresh"]}))
 
 
 def test_a_network_that_would_take_long_is_not_tried(folder, monkeypatch):
     broken = NETWORK.replace("0.1 *", "new.mean().item() *")
     block, sections = block_and_sections("networks", folder, broken)
     monkeypatch.setattr(trial, "_MOST", 0)
-    checked(config(block, **sections))
+    plan_from_config(config(block, **sections))
 
 
 PROBE = '''

@@ -60,7 +60,7 @@ def file(tmp_path):
 
 def test_a_file_is_one_stream_for_all_seeds(file):
     episode = task(stream="Rows", **file).episode("stream", [0, 1])
-    assert not episode.adapt.own and not episode.simulated and episode.label == "Rows"
+    assert not episode.adapt.per_seed and not episode.simulated and episode.label == "Rows"
     assert list(episode.adapt.Y[:3]) == [1, 0, 1]  # classes are sorted
     assert episode.adapt.X[0, 0] == 0 and not episode.adapt.X[:, 1].any()  # one value: no SD
 
@@ -86,4 +86,4 @@ def test_what_it_refuses(file, tmp_path):
         assert "\n" not in str(error.value), options
     with pytest.raises(OrlaError, match="at least one seed"):
         task().episode("shift", [0])
-    assert replace(task(), adapt=420).rows == 440
+    assert replace(task(), adapt=420).total_rows == 440

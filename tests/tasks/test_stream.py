@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from orla.errors import OrlaError
-from orla.tasks.stream import Stream, joined
+from orla.tasks.stream import Stream, concatenate
 
 
 def values(*shape):
@@ -56,7 +56,7 @@ def test_a_stream_says_what_it_is(lead, target):
     stream = Stream(values(*lead, 3), np.zeros(lead, np.int64) if categories else values(*lead, 1))
     assert len(stream) == 6
     assert stream.n_in == 3
-    assert stream.own == (len(lead) == 2)
+    assert stream.per_seed == (len(lead) == 2)
     assert stream.categories == categories
 
 
@@ -79,7 +79,7 @@ def test_parts_that_are_joined_are_the_whole(own):
     shape = (2, 6) if own else (6,)
     mask = np.broadcast_to(np.array([1, 0, 1, 1, 0, 1], bool), shape).copy()
     whole = Stream(values(*shape, 3), values(*shape, 2), scored=mask, starts=~mask)
-    again = joined(whole.part(slice(4)), whole.part(slice(4, None)))
+    again = concatenate(whole.part(slice(4)), whole.part(slice(4, None)))
     for name in ("X", "Y", "scored", "starts"):
         assert getattr(again, name).tolist() == getattr(whole, name).tolist()
 
@@ -87,6 +87,6 @@ def test_parts_that_are_joined_are_the_whole(own):
 def test_where_one_of_two_has_no_mask_its_steps_count_and_begin_no_trial():
     mask = np.zeros(6, bool)
     plain, masked = Stream(X, Y), Stream(X, Y, scored=mask, starts=~mask)
-    assert joined(plain, plain).scored is None
-    assert joined(plain, masked).scored.tolist() == [True] * 6 + [False] * 6
-    assert joined(masked, plain).starts.tolist() == [True] * 6 + [False] * 6
+    assert concatenate(plain, plain).scored is None
+    assert concatenate(plain, masked).scored.tolist() == [True] * 6 + [False] * 6
+    assert concatenate(masked, plain).starts.tolist() == [True] * 6 + [False] * 6

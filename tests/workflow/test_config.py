@@ -14,9 +14,9 @@ from orla.catalogue.written import FILE as DECLARATIONS
 from orla.errors import OrlaError
 from orla.schema import validate
 from orla.sessions import simulator
-from orla.study.config import checked, settled
+from orla.study.config import normal_form, plan_from_config
 from orla.study.config_schema import config_schema
-from orla.study.declared import declared
+from orla.study.declared import declarations
 from orla.study.plan import SECTIONS
 from orla.study.pretraining import Pretraining
 
@@ -31,7 +31,7 @@ def merged(overlay=None):
     config = load_configfile(ROOT / "config.yaml")
     if overlay:
         update_config(config, load_configfile(overlay))
-    return settled(config)
+    return normal_form(config)
 
 
 def walk(schema, path=""):
@@ -58,7 +58,7 @@ def keys(value, path=""):
 
 
 def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
-    assert json.loads(json.dumps(config_schema(declared()))) == SCHEMA
+    assert json.loads(json.dumps(config_schema(declarations()))) == SCHEMA
     made, parts = tmp_path / "made.yaml", tmp_path / "made.json"
     program.main(["schema", str(made), str(parts)])
     assert made.read_bytes() == FILE.read_bytes(), "run: make reference"
@@ -67,7 +67,7 @@ def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
 
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS], ids=lambda path: path and path.stem)
 def test_every_config_fits_the_schema_and_names_what_there_is(overlay):
-    plan = checked(merged(overlay))
+    plan = plan_from_config(merged(overlay))
     assert plan.conditions
     for condition in plan.conditions:
         assert plan.job(condition)["learning_rates"]
@@ -156,6 +156,6 @@ def test_the_other_study_has_no_setting_at_its_default():
             assert path in after, f"{path} stands in config.yaml alone"
     for kind, section in SECTIONS.items():
         for name, spec in other.get(section, {}).items():
-            defaults = declared()[kind][spec["kind"]]["defaults"]
+            defaults = declarations()[kind][spec["kind"]]["defaults"]
             kept = [o for o in spec if o in defaults and spec[o] == defaults[o]]
             assert set(kept) <= {"source"}, name

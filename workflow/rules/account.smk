@@ -26,4 +26,4 @@ if FIRST_READING and (words := forecast()):
 
 
 onsuccess:
-    store.say(account.line(RESULTS, since=BEGAN))
+    store.say(account.cpu_summary(RESULTS, since=BEGAN))

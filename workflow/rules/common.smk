@@ -10,7 +10,7 @@ from orla.prereg import documents
 from orla.programs import store
 from orla.provenance.code import code_hash, files_of
 from orla.sessions.streams import stream_settings
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, STATIONARY, parts_of
 
@@ -20,7 +20,7 @@ os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
 with one_line():
     for file in workflow.configfiles:
         documents.parse(Path(file))  # Snakemake takes the last of two equal keys without a word
-    PLAN = checked(config)
+    PLAN = plan_from_config(config)
 STUDY = PLAN.config
 RESULTS = STUDY["pathvars"]["results"]
 PLUGINS = STUDY.get("plugins", [])

@@ -11,7 +11,7 @@ params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output[0], plugins=params.plugins):
     tables = {path: read_table(path) for path in snakemake.input.peers}
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
-    source = merge.merged(given, allow_mixed=params.allow_mixed)
+    source = merge.merge(given, allow_mixed=params.allow_mixed)
     named = zip(tables.values(), params.tasks, strict=True)
     peers = pd.concat([table.assign(task=task) for table, task in named], ignore_index=True)
     write_table(peers, output.peers, source, tables)

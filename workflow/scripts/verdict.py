@@ -9,7 +9,7 @@ from orla.jobs import job
 from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect, merge
 from orla.provenance.tables import read_table, write_table
-from orla.study.config import checked
+from orla.study.config import plan_from_config
 from orla.study.verification import problems
 
 params = snakemake.params
@@ -30,15 +30,15 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     )
     mixed = ""
     try:
-        source = merge.merged(given)
+        source = merge.merge(given)
     except OrlaError as error:
         if not params.allow_mixed:
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
-        source = merge.merged(given, allow_mixed=True)
+        source = merge.merge(given, allow_mixed=True)
     tested = [each for each in registered if each.tested and params.study in each.studies]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
-    plan = checked(snakemake.config)
+    plan = plan_from_config(snakemake.config)
     catalogue.use_plugins(plan.config.get("plugins", []))
     # Nothing is judged over results that were exchanged since tables were made of them.
     results = Path(snakemake.output.verdicts).parent

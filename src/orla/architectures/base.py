@@ -172,13 +172,15 @@ class LinearGates(Architecture):
         return self.pull(cache, blocks.repeat_interleave(self.hidden, 1))
 
     def pattern(self) -> Pattern | None:
-        declared = self.unit_pattern
-        if declared is None and self.state_size == self.hidden:
-            declared = ((1,) * (self.gates // self.hidden),), ((1,),)
-        if declared is None or not self.units_independent:
+        unit_pattern = self.unit_pattern
+        if unit_pattern is None and self.state_size == self.hidden:
+            unit_pattern = ((1,) * (self.gates // self.hidden),), ((1,),)
+        if unit_pattern is None or not self.units_independent:
             return None
-        own = torch.eye(self.hidden, dtype=torch.int64)
-        on_gates, by_state = (torch.kron(torch.tensor(rows), own).bool() for rows in declared)
+        identity = torch.eye(self.hidden, dtype=torch.int64)
+        on_gates, by_state = (
+            torch.kron(torch.tensor(rows), identity).bool() for rows in unit_pattern
+        )
         by_state[:, : self.hidden] |= on_gates.any(1, keepdim=True)  # W_hh has every number of h
         weights = on_gates[:, :, None]
         return Pattern(by_state, {"W_ih": weights, "W_hh": weights, "b_h": on_gates})

@@ -73,21 +73,23 @@ class BlockGRU(Architecture, name="block_gru", label="Block-GRU + MLP", order=35
         for name, shape in self.recurrent_shapes().items():
             if name.startswith("W"):
                 # W_hh and W_eh are one matrix there, with the inputs of both.
-                joined = self.blocks * (self.hidden // self.blocks + 2 * self.units)
-                inputs = joined if name in ("W_hh", "W_eh") else math.prod(shape) // shape[-2]
-                drawn = torch.empty(shape, dtype=torch.float64)
-                torch.nn.init.trunc_normal_(drawn, generator=generator)
-                params[name] = drawn * (_UNCUT / math.sqrt(inputs))
+                joint_inputs = self.blocks * (self.hidden // self.blocks + 2 * self.units)
+                inputs = joint_inputs if name in ("W_hh", "W_eh") else math.prod(shape) // shape[-2]
+                weights = torch.empty(shape, dtype=torch.float64)
+                torch.nn.init.trunc_normal_(weights, generator=generator)
+                params[name] = weights * (_UNCUT / math.sqrt(inputs))
             else:
                 params[name] = torch.full(shape, float(name.startswith("scale"))).double()
         return {name: p.to(dtype) for name, p in params.items()}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         h = state[-self.hidden :]
-        embedded = torch.cat([_dense(params, "he", h), _dense(params, "ih", x)])
-        by_block = matvec(params["W_hh"], _own(h, self.blocks)) + matvec(params["W_eh"], embedded)
-        u = _activated(by_block.flatten() + params["b_h"], params["scale_h"])
-        gates = matvec(params["W_g"], _own(u, self.blocks)) + params["b_g"]
+        embedding = torch.cat([_dense(params, "he", h), _dense(params, "ih", x)])
+        by_block = matvec(params["W_hh"], _in_blocks(h, self.blocks)) + matvec(
+            params["W_eh"], embedding
+        )
+        u = _activation(by_block.flatten() + params["b_h"], params["scale_h"])
+        gates = matvec(params["W_g"], _in_blocks(u, self.blocks)) + params["b_g"]
         reset, cand, update = (gate.flatten() for gate in gates.chunk(3, -1))
         cand = torch.tanh(torch.sigmoid(reset) * cand)
         update = torch.sigmoid(update - 1.0)
@@ -98,16 +100,16 @@ class BlockGRU(Architecture, name="block_gru", label="Block-GRU + MLP", order=35
         return torch.cat([m, h]) if self.mlp else h
 
 
-def _own(vector: Tensor, blocks: int) -> Tensor:
+def _in_blocks(vector: Tensor, blocks: int) -> Tensor:
     """A vector in blocks, each to be multiplied with the rows of its own matrix."""
     return vector.view(blocks, 1, -1)
 
 
 def _dense(params: Parameters, name: str, v: Tensor) -> Tensor:
     wide = matvec(params[f"W_{name}"], v) + params[f"b_{name}"]
-    return _activated(wide, params[f"scale_{name}"])
+    return _activation(wide, params[f"scale_{name}"])
 
 
-def _activated(v: Tensor, scale: Tensor) -> Tensor:
+def _activation(v: Tensor, scale: Tensor) -> Tensor:
     """SiLU(RMSNorm(v)): RMSNorm by Zhang and Sennrich (2019)."""
     return torch.nn.functional.silu(v * torch.rsqrt((v * v).mean() + _EPS) * scale)

@@ -21,9 +21,9 @@ def product(a: Complex, b: Complex) -> Complex:
 
 def quotient(a: Complex, b: Complex) -> Complex:
     """a / b, number by number."""
-    squared = b[0] * b[0] + b[1] * b[1]
+    square = b[0] * b[0] + b[1] * b[1]
     real, imaginary = product(a, (b[0], -b[1]))
-    return real / squared, imaginary / squared
+    return real / square, imaginary / square
 
 
 def exponential(a: Complex) -> Complex:
@@ -90,8 +90,8 @@ class ElementWise(Architecture):
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         h, _ = self.parts(state)
-        kept, driven = product(self.decay(params), h), self.drive(params, x)
-        return torch.cat([kept[0] + driven[0], kept[1] + driven[1], self.now(params, x)])
+        past, drive = product(self.decay(params), h), self.drive(params, x)
+        return torch.cat([past[0] + drive[0], past[1] + drive[1], self.now(params, x)])
 
     @abstractmethod
     def outputs(self, params: Parameters, state: Tensor) -> Tensor:

@@ -61,8 +61,10 @@ class LowRankRNN(Architecture, name="low_rank_rnn", label="RNN of rank {rank}", 
         return torch.tanh(matvec(params["W_ih"], x) + recurrent + params["b_h"])
 
     def pattern(self) -> Pattern:
-        own = torch.eye(self.hidden, dtype=torch.bool)
-        every = torch.ones_like(own)
-        rows = own[:, :, None]
+        identity = torch.eye(self.hidden, dtype=torch.bool)
+        every = torch.ones_like(identity)
+        rows = identity[:, :, None]
         # V^T h is in reach of every unit.
-        return Pattern(every, {"W_ih": rows, "U_hh": rows, "V_hh": every[:, :, None], "b_h": own})
+        return Pattern(
+            every, {"W_ih": rows, "U_hh": rows, "V_hh": every[:, :, None], "b_h": identity}
+        )

@@ -57,18 +57,18 @@ class LRU(ElementWise, name="lru", label="LRU", order=44):
 
         n, params = self.hidden, super().init(generator, dtype)
         area, phase = torch.rand(2, n, generator=generator, dtype=torch.float64)
-        squared = self.r_min**2 + area * (self.r_max**2 - self.r_min**2)
-        own = {
-            "nu": torch.log(-0.5 * torch.log(squared)),
+        square_modulus = self.r_min**2 + area * (self.r_max**2 - self.r_min**2)
+        initial = {
+            "nu": torch.log(-0.5 * torch.log(square_modulus)),
             "theta": torch.log(self.max_phase * phase),
-            "gamma": 0.5 * torch.log1p(-squared),
+            "gamma": 0.5 * torch.log1p(-square_modulus),
             "B_re": normal(n, self.n_in) / math.sqrt(2 * self.n_in),
             "B_im": normal(n, self.n_in) / math.sqrt(2 * self.n_in),
             "C_re": normal(n, n) / math.sqrt(n),
             "C_im": normal(n, n) / math.sqrt(n),
             "D": normal(n, self.n_in) / math.sqrt(self.n_in),
         }
-        return params | {name: p.to(dtype) for name, p in own.items()}
+        return params | {name: p.to(dtype) for name, p in initial.items()}
 
     def decay(self, params: Parameters) -> Complex:
         return exponential((-torch.exp(params["nu"]), torch.exp(params["theta"])))

@@ -50,7 +50,7 @@ class Retention(Architecture):
         """S of each head (..., heads, values, keys), of a state (..., state_size)."""
         return state[..., self.hidden :].unflatten(-1, (self.heads, self.value_size, self.key_size))
 
-    def written(self, params: Parameters, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def key_value(self, params: Parameters, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """u (hidden,), and v (heads, values) and k (heads, keys) of each head, of an input."""
         u = matvec(params["W_in"], x) + params["b_in"]
         v, k = (matvec(params[name], u).view(self.heads, -1) for name in ("W_v", "W_k"))

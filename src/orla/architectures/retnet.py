@@ -68,28 +68,28 @@ class RetNet(Retention, name="retnet", label="RetNet", order=38):
         }
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        u, v, k = self.written(params, x)
+        u, v, k = self.key_value(params, x)
         q = matvec(params["W_q"], u).view(self.heads, -1)
         S = self.memories(state)
         if self.rotation:
-            S = self._turned(S)
+            S = self._rotate_keys(S)
         S = self.gamma(S)[:, None, None] * S + v[:, :, None] * k[:, None, :]
         o = matvec(S, q[:, None, :])
         gate = torch.nn.functional.silu(matvec(params["W_g"], u))
-        h = matvec(params["W_o"], gate * self._normalised(o).flatten())
+        h = matvec(params["W_o"], gate * self._group_norm(o).flatten())
         return torch.cat([h, S.flatten()])
 
-    def _turned(self, S: Tensor) -> Tensor:
+    def _rotate_keys(self, S: Tensor) -> Tensor:
         """S with each pair of keys turned back by its angle."""
         pair = torch.arange(0, self.key_size, 2, dtype=S.dtype, device=S.device)
         angle = torch.exp(-math.log(10000.0) * pair / self.key_size)
         cos, sin = torch.cos(angle), torch.sin(angle)
         first, second = S.unflatten(-1, (-1, 2)).unbind(-1)
-        turned = [first * cos + second * sin, second * cos - first * sin]
-        return torch.stack(turned, -1).flatten(-2)
+        pairs = [first * cos + second * sin, second * cos - first * sin]
+        return torch.stack(pairs, -1).flatten(-2)
 
-    def _normalised(self, o: Tensor) -> Tensor:
+    def _group_norm(self, o: Tensor) -> Tensor:
         """Each head's outputs (heads, values) with mean 0 and variance 1."""
-        centred = o - o.sum(-1, keepdim=True) / self.value_size
-        variance = (centred * centred).sum(-1, keepdim=True) / self.value_size
-        return centred / torch.sqrt(variance + EPSILON)
+        deviation = o - o.sum(-1, keepdim=True) / self.value_size
+        variance = (deviation * deviation).sum(-1, keepdim=True) / self.value_size
+        return deviation / torch.sqrt(variance + EPSILON)

@@ -53,33 +53,33 @@ class RWKV(Architecture, name="rwkv", label="RWKV-4", order=36):
         """As `Architecture`; mu, decay and bonus as in the first layer of RWKV-4."""
         n = self.hidden
         unit = torch.arange(n, dtype=torch.float64)
-        fixed = {
+        initial = {
             "mu_r": torch.sqrt(unit / n),
             "mu_k": unit / n,
             "mu_v": unit / n,
             "decay": -5.0 + 8.0 * (unit / max(1, n - 1)) ** 0.7,
             "bonus": math.log(0.3) + 0.5 * ((unit + 1) % 3 - 1),
         }
-        return super().init(generator, dtype) | {name: p.to(dtype) for name, p in fixed.items()}
+        return super().init(generator, dtype) | {name: p.to(dtype) for name, p in initial.items()}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         _, u_before, a, b, p = state.split(self.hidden)
         u = matvec(params["W_in"], x) + params["b_in"]
 
-        def shifted(name: str) -> Tensor:
+        def token_shift(name: str) -> Tensor:
             mu = params[f"mu_{name}"]
             return matvec(params[f"W_{name}"], mu * u + (1.0 - mu) * u_before)
 
-        r, k, v = shifted("r"), shifted("k"), shifted("v")
+        r, k, v = token_shift("r"), token_shift("k"), token_shift("v")
         if self.running_maximum:
             p = torch.where(b == 0, _LOWEST, p).detach()
         now = params["bonus"] + k
         highest = self._highest(p, now)
         past, present = torch.exp(p - highest), torch.exp(now - highest)
         wkv = (past * a + present * v) / (past * b + present)
-        kept = p - torch.exp(params["decay"])
-        p = self._highest(kept, k)
-        past, present = torch.exp(kept - p), torch.exp(k - p)
+        exponent = p - torch.exp(params["decay"])
+        p = self._highest(exponent, k)
+        past, present = torch.exp(exponent - p), torch.exp(k - p)
         h = matvec(params["W_o"], torch.sigmoid(r) * wkv)
         return torch.cat([h, u, past * a + present * v, past * b + present, p])
 

@@ -78,7 +78,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         of_modes = n, self.modes
         span = math.log(self.dt_max) - math.log(self.dt_min)
         share = torch.rand(n, generator=generator, dtype=torch.float64)
-        own = {
+        initial = {
             "log_dt": math.log(self.dt_min) + span * share,
             "log_A_real": torch.full(of_modes, math.log(0.5), dtype=torch.float64),
             "A_imag": math.pi
@@ -87,7 +87,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
             "C_im": normal(*of_modes) / math.sqrt(2),
             "D": normal(n),
         }
-        return params | {name: p.to(dtype) for name, p in own.items()}
+        return params | {name: p.to(dtype) for name, p in initial.items()}
 
     def decay(self, params: Parameters) -> Complex:
         real, imaginary = self._discrete(params)[0]
@@ -110,8 +110,8 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
             decay = exponential((dt * A[0], dt * A[1]))
             return decay, quotient((decay[0] - 1.0, decay[1]), A)
         half = 0.5 * dt * A[0], 0.5 * dt * A[1]
-        one = torch.ones_like(half[0]), torch.zeros_like(half[1])
-        inverse = quotient(one, (1.0 - half[0], -half[1]))
+        unity = torch.ones_like(half[0]), torch.zeros_like(half[1])
+        inverse = quotient(unity, (1.0 - half[0], -half[1]))
         return product((1.0 + half[0], half[1]), inverse), (dt * inverse[0], dt * inverse[1])
 
     def outputs(self, params: Parameters, state: Tensor) -> Tensor:

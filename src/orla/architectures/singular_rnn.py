@@ -50,12 +50,12 @@ class SingularRNN(
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As a spectral RNN of the same seed, whose W_hh is U diag(s) V^T."""
-        drawn = RNN(self.hidden, self.n_in, self.n_out).init(generator, dtype)
-        drawn["U_hh"], drawn["V_hh"] = (
+        params = RNN(self.hidden, self.n_in, self.n_out).init(generator, dtype)
+        params["U_hh"], params["V_hh"] = (
             orthogonal(self.hidden, generator).to(dtype) for _ in range(2)
         )
-        drawn["s_hh"] = power_law(self.hidden, self.condition, self.largest).to(dtype)
-        return {name: drawn[name] for name in self.shapes()}
+        params["s_hh"] = power_law(self.hidden, self.condition, self.largest).to(dtype)
+        return {name: params[name] for name in self.shapes()}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         U, V = params["U_hh"].detach(), params["V_hh"].detach()
@@ -63,8 +63,8 @@ class SingularRNN(
         return torch.tanh(matvec(params["W_ih"], x) + recurrent + params["b_h"])
 
     def pattern(self) -> Pattern:
-        own = torch.eye(self.hidden, dtype=torch.bool)
-        every = torch.ones_like(own)
-        rows, none = own[:, :, None], torch.zeros(1, 1, 1, dtype=torch.bool)
+        identity = torch.eye(self.hidden, dtype=torch.bool)
+        every = torch.ones_like(identity)
+        rows, none = identity[:, :, None], torch.zeros(1, 1, 1, dtype=torch.bool)
         bases = {"U_hh": none, "V_hh": none}
-        return Pattern(every, {"W_ih": rows, **bases, "s_hh": every, "b_h": own})
+        return Pattern(every, {"W_ih": rows, **bases, "s_hh": every, "b_h": identity})

@@ -47,9 +47,9 @@ class SLSTM(LinearGates, name="slstm", label="sLSTM", order=34):
             log_f, slope = torch.nn.functional.logsigmoid(f), torch.sigmoid(-f)
         else:
             log_f, slope = f, torch.ones_like(f)
-        carried = torch.where(n_before == 0, log_i, log_f + m_before.detach())
-        m = torch.maximum(carried, log_i).detach()
-        i, f, z, o = torch.exp(log_i - m), torch.exp(carried - m), torch.tanh(z), torch.sigmoid(o)
+        log_past = torch.where(n_before == 0, log_i, log_f + m_before.detach())
+        m = torch.maximum(log_past, log_i).detach()
+        i, f, z, o = torch.exp(log_i - m), torch.exp(log_past - m), torch.tanh(z), torch.sigmoid(o)
         c = f * c_before + i * z
         n = f * n_before + i
         cache = torch.cat([i, f, slope, z, o, c_before, n_before, c / n, n])

@@ -15,8 +15,8 @@ from orla.catalogue import option
 
 def orthogonal(size: int, generator: torch.Generator) -> Tensor:
     """A random orthogonal matrix (size, size), float64, uniform over all (Mezzadri 2007)."""
-    drawn = torch.randn(size, size, generator=generator, dtype=torch.float64)
-    q, r = torch.linalg.qr(drawn)
+    normal = torch.randn(size, size, generator=generator, dtype=torch.float64)
+    q, r = torch.linalg.qr(normal)
     return q * torch.where(r.diagonal() < 0, -1.0, 1.0)
 
 

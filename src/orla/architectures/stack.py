@@ -12,7 +12,7 @@ from torch import Tensor
 from orla import catalogue
 from orla.architectures.base import Architecture, LinearGates, Parameters
 from orla.catalogue import option
-from orla.errors import OrlaError, naming
+from orla.errors import OrlaError, prefix_errors
 
 T = TypeVar("T")
 
@@ -38,22 +38,22 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
     )
 
     def __post_init__(self) -> None:
-        made: list[Architecture] = []
-        for place, given in enumerate(self.layers):
-            with naming(f"stack: layers[{place}]"):
-                made.append(self._layer(given, made[-1].hidden if made else self.n_in))
-        if made[-1].hidden != self.hidden:
+        layers: list[Architecture] = []
+        for place, spec in enumerate(self.layers):
+            with prefix_errors(f"stack: layers[{place}]"):
+                layers.append(self._layer(spec, layers[-1].hidden if layers else self.n_in))
+        if layers[-1].hidden != self.hidden:
             raise OrlaError(
-                f"stack: the top layer has {made[-1].hidden} hidden units and the stack, whose"
+                f"stack: the top layer has {layers[-1].hidden} hidden units and the stack, whose"
                 f' readout sees them, {self.hidden}; set the stack\'s "hidden" to that of the layer'
             )
-        object.__setattr__(self, "layers", tuple(made))
+        object.__setattr__(self, "layers", tuple(layers))
 
-    def _layer(self, given: str | Mapping[str, Any] | Architecture, n_in: int) -> Architecture:
-        if isinstance(given, Architecture):
-            layer = replace(given, n_in=n_in, n_out=self.n_out)
+    def _layer(self, spec: str | Mapping[str, Any] | Architecture, n_in: int) -> Architecture:
+        if isinstance(spec, Architecture):
+            layer = replace(spec, n_in=n_in, n_out=self.n_out)
         else:
-            part, options = catalogue.specification(self.kind, given)
+            part, options = catalogue.specification(self.kind, spec)
             options = {"kind": part.part.name, "hidden": self.hidden} | options
             layer = catalogue.make(self.kind, options, n_in=n_in, n_out=self.n_out)
         if type(layer).readout is not Architecture.readout:
@@ -79,42 +79,42 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         """Fresh parameters: each layer's as it draws them, the readout that of the top layer."""
         recurrent = []
         for layer in self.layers:
-            own = layer.init(generator, dtype)
-            recurrent.append({name: own.pop(name) for name in layer.recurrent_shapes()})
-        return in_stack(recurrent) | own
+            layer_params = layer.init(generator, dtype)
+            recurrent.append({name: layer_params.pop(name) for name in layer.recurrent_shapes()})
+        return in_stack(recurrent) | layer_params
 
     def initial_state(self, params: Parameters) -> Tensor:
         """The layers' initial states (state_size,)."""
         readout = {name: p for name, p in params.items() if name not in self.recurrent_shapes()}
-        return self.joined(
+        return self.stack_state(
             [
-                layer.initial_state(own | readout)
-                for layer, own in zip(self.layers, self.by_layer(params), strict=True)
+                layer.initial_state(layer_params | readout)
+                for layer, layer_params in zip(self.layers, self.by_layer(params), strict=True)
             ]
         )
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         after = []
-        every = zip(self.layers, self.by_layer(params), self.parted(state), strict=True)
-        for layer, own, before in every:
-            after.append(layer.step(own, before, x))
+        every = zip(self.layers, self.by_layer(params), self.layer_states(state), strict=True)
+        for layer, layer_params, before in every:
+            after.append(layer.step(layer_params, before, x))
             x = after[-1][: layer.hidden]
-        return self.joined(after)
+        return self.stack_state(after)
 
-    def by_layer(self, named: Mapping[str, T]) -> list[dict[str, T]]:
+    def by_layer(self, mapping: Mapping[str, T]) -> list[dict[str, T]]:
         """What each layer has of a mapping, by its names in the layer; other names are left out."""
-        found: list[dict[str, T]] = [{} for _ in self.layers]
-        for name, value in named.items():
-            own, _, place = name.rpartition(".")
-            if own:
-                found[int(place)][own] = value
-        return found
+        mappings: list[dict[str, T]] = [{} for _ in self.layers]
+        for name, value in mapping.items():
+            local_name, _, place = name.rpartition(".")
+            if local_name:
+                mappings[int(place)][local_name] = value
+        return mappings
 
-    def parted(self, state: Tensor) -> tuple[Tensor, ...]:
+    def layer_states(self, state: Tensor) -> tuple[Tensor, ...]:
         """The layers' states, the bottom one first, of a state (..., state_size)."""
         return state.split([layer.state_size for layer in self.layers[::-1]], -1)[::-1]
 
-    def joined(self, states: list[Tensor]) -> Tensor:
+    def stack_state(self, states: list[Tensor]) -> Tensor:
         """The state of which these are the layers' (..., layer's state_size), bottom one first."""
         return torch.cat(states[::-1], -1)
 
@@ -122,5 +122,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
 def in_stack(layers: Iterable[Mapping[str, T]]) -> dict[str, T]:
     """The layers' mappings, the bottom one first, by the names in the stack: W_hh.0 for W_hh."""
     return {
-        f"{name}.{place}": value for place, own in enumerate(layers) for name, value in own.items()
+        f"{name}.{place}": value
+        for place, mapping in enumerate(layers)
+        for name, value in mapping.items()
     }

@@ -28,8 +28,8 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
 
     and h_t = norm(z) of the newest. q, k, v = W_qkv norm(z) in `heads` parts; q and v have a bias,
     b_qv. That of k would cancel in the softmax: its gradient is 0 but for rounding errors, and Adam
-    would take these for a gradient. The state is (h, filled, window): the window holds the inputs
-    (context, n_in), the oldest first, and `filled` tells its inputs from places that are empty at
+    would take these for a gradient. The state is (h, valid,  window): the window holds the inputs
+    (context, n_in), the oldest first, and `valid` tells its inputs from places that are empty at
     the beginning, which nobody attends to.
 
     The window depends on no parameter, so the immediate gradient is the full one; exact RTRL gives
@@ -80,37 +80,41 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
         return {name: p.to(dtype) for name, p in params.items()}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        _, filled, window = state.split([self.hidden, self.context, self.context * self.n_in])
-        filled = torch.cat([filled[1:], filled.new_ones(1)])
+        _, valid, window = state.split([self.hidden, self.context, self.context * self.n_in])
+        valid = torch.cat([valid[1:], valid.new_ones(1)])
         window = torch.cat([window[self.n_in :], x])
-        inputs, seen = window.view(self.context, self.n_in), self._seen(filled)
-        tokens = _each(params["W_in"], inputs) + params["b_in"] + params["position"]
+        inputs, mask = window.view(self.context, self.n_in), self._attention_mask(valid)
+        tokens = _linear(params["W_in"], inputs) + params["b_in"] + params["position"]
         for k in range(self.layers):
-            own = {name: params[f"{name}.{k}"] for name in _BLOCK}
+            block = {name: params[f"{name}.{k}"] for name in _BLOCK}
             # Of the last block the newest token alone is read.
-            tokens = self._block(own, tokens, seen[-1:] if k == self.layers - 1 else seen)
+            tokens = self._block(block, tokens, mask[-1:] if k == self.layers - 1 else mask)
         h = _norm(params["scale"], params["shift"], tokens[-1])
-        return torch.cat([h, filled, window])
+        return torch.cat([h, valid, window])
 
-    def _seen(self, filled: Tensor) -> Tensor:
-        """Which tokens (columns) a token (row) attends to: itself and the filled ones before it."""
-        at = torch.arange(self.context, device=filled.device)
-        return (at == at[:, None]) | ((at < at[:, None]) & (filled > 0))
+    def _attention_mask(self, valid: Tensor) -> Tensor:
+        """Which tokens (columns) a token (row) attends to: itself and the valid ones before it."""
+        at = torch.arange(self.context, device=valid.device)
+        return (at == at[:, None]) | ((at < at[:, None]) & (valid > 0))
 
-    def _block(self, own: Parameters, tokens: Tensor, seen: Tensor) -> Tensor:
-        """A block's answers for its last tokens, as many as `seen` has rows."""
-        asking = len(seen)
-        normed = _norm(own["scale_1"], own["shift_1"], tokens)
-        (W_q, W_k, W_v), (b_q, b_v) = (own[n].split(self.hidden) for n in ("W_qkv", "b_qv"))
-        q, k, v = _each(W_q, normed[-asking:]) + b_q, _each(W_k, normed), _each(W_v, normed) + b_v
+    def _block(self, block: Parameters, tokens: Tensor, mask: Tensor) -> Tensor:
+        """A block's answers for its last tokens, as many as `mask` has rows."""
+        queries = len(mask)
+        z_norm = _norm(block["scale_1"], block["shift_1"], tokens)
+        (W_q, W_k, W_v), (b_q, b_v) = (block[n].split(self.hidden) for n in ("W_qkv", "b_qv"))
+        q, k, v = (
+            _linear(W_q, z_norm[-queries:]) + b_q,
+            _linear(W_k, z_norm),
+            _linear(W_v, z_norm) + b_v,
+        )
         q, k, v = (t.unflatten(-1, (self.heads, -1)) for t in (q, k, v))
         scores = (q[:, None] * k).sum(-1) / math.sqrt(self.hidden / self.heads)
-        weights = torch.softmax(scores.masked_fill(~seen[..., None], -math.inf), 1)
-        attended = (weights[..., None] * v).sum(1).flatten(-2)
-        z = tokens[-asking:] + _each(own["W_o"], attended) + own["b_o"]
-        normed = _norm(own["scale_2"], own["shift_2"], z)
-        wide = torch.nn.functional.gelu(_each(own["W_1"], normed) + own["b_1"])
-        return z + _each(own["W_2"], wide) + own["b_2"]
+        weights = torch.softmax(scores.masked_fill(~mask[..., None], -math.inf), 1)
+        attention = (weights[..., None] * v).sum(1).flatten(-2)
+        z = tokens[-queries:] + _linear(block["W_o"], attention) + block["b_o"]
+        z_norm = _norm(block["scale_2"], block["shift_2"], z)
+        wide = torch.nn.functional.gelu(_linear(block["W_1"], z_norm) + block["b_1"])
+        return z + _linear(block["W_2"], wide) + block["b_2"]
 
 
 # A block's parameters, by their names without its number.
@@ -120,7 +124,7 @@ _BLOCK = (
 )
 
 
-def _each(W: Tensor, tokens: Tensor) -> Tensor:
+def _linear(W: Tensor, tokens: Tensor) -> Tensor:
     """W times each token: (rows, columns) x (tokens, columns) -> (tokens, rows).
 
     A matrix product, which keeps tiles in the cache. Each model of a batch has one of its own, so
@@ -131,6 +135,6 @@ def _each(W: Tensor, tokens: Tensor) -> Tensor:
 
 def _norm(scale: Tensor, shift: Tensor, z: Tensor) -> Tensor:
     """LayerNorm over the last axis (Ba et al. 2016)."""
-    centred = z - z.mean(-1, keepdim=True)
-    variance = (centred * centred).mean(-1, keepdim=True)
-    return centred * torch.rsqrt(variance + _EPS) * scale + shift
+    deviation = z - z.mean(-1, keepdim=True)
+    variance = (deviation * deviation).mean(-1, keepdim=True)
+    return deviation * torch.rsqrt(variance + _EPS) * scale + shift

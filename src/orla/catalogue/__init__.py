@@ -63,7 +63,7 @@ class Mark:
             )
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Mark:
+    def from_json(cls, plain: Mapping[str, Any]) -> Mark:
         """The mark of its fields, as JSON holds them."""
         line = plain["line"]
         if not isinstance(line, str):
@@ -105,30 +105,30 @@ class Part:
     declares: ClassVar[Mapping[str, Any]] = {}
     part: ClassVar[Declaration | None] = None
 
-    def __init_subclass__(cls, *, name: str | None = None, **declared: Any) -> None:
+    def __init_subclass__(cls, *, name: str | None = None, **keywords: Any) -> None:
         super().__init_subclass__()
         cls.part = None
         if name is None:
-            if declared:
-                raise TypeError(f"{cls.__name__} declares {sorted(declared)} and no name")
+            if keywords:
+                raise TypeError(f"{cls.__name__} declares {sorted(keywords)} and no name")
             return
-        own = {f.name for f in dataclasses.fields(Declaration)} - {"name", "more"}
-        more = {word: declared.pop(word, default) for word, default in cls.declares.items()}
-        for word in sorted(declared.keys() - own):
-            near = nearest(word, sorted(own | more.keys()))
+        fields = {f.name for f in dataclasses.fields(Declaration)} - {"name", "more"}
+        more = {word: keywords.pop(word, default) for word, default in cls.declares.items()}
+        for word in sorted(keywords.keys() - fields):
+            near = nearest(word, sorted(fields | more.keys()))
             raise TypeError(f"{cls.__name__}: {word!r} is not declared; {near}")
-        _check_declared(cls.__name__, name, declared)
-        cls.part = Declaration(name=name, more=more, **({"label": name} | declared))
+        _check_keywords(cls.__name__, name, keywords)
+        cls.part = Declaration(name=name, more=more, **({"label": name} | keywords))
 
 
-def _check_declared(cls: str, name: str, declared: Mapping[str, Any]) -> None:
+def _check_keywords(cls: str, name: str, keywords: Mapping[str, Any]) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         raise TypeError(
             f"{cls}: the name {name!r} goes into files' names; write it in letters, digits, - and _"
         )
-    if not isinstance(order := declared.get("order", 0), (int, float)):
+    if not isinstance(order := keywords.get("order", 0), (int, float)):
         raise TypeError(f"{cls}: order is {order!r}; make it a number")
-    if not isinstance(mark := declared.get("mark"), Mark | None):
+    if not isinstance(mark := keywords.get("mark"), Mark | None):
         raise TypeError(f"{cls}: mark is {mark!r}; make it Mark(colour, marker, line)")
 
 
@@ -143,16 +143,16 @@ def use_plugins(folders: Sequence[str | Path]) -> None:
     """
     if isinstance(folders, (str, Path)):
         raise OrlaError(f"use_plugins was given {folders}; give a list of folders")
-    found = [Path(folder).resolve() for folder in folders]
-    for folder, given in zip(found, folders, strict=True):
-        if not folder.is_dir():
+    paths = [Path(path).resolve() for path in folders]
+    for path, folder in zip(paths, folders, strict=True):
+        if not path.is_dir():
             raise OrlaError(
-                f'config: "plugins" has {given}, which is no folder; mend the path (it leads to '
-                f"{folder})"
+                f'config: "plugins" has {folder}, which is no folder; mend the path (it leads to '
+                f"{path})"
             )
-    if found != _plugins:
-        _plugins[:] = found
-        _loaded.clear()
+    if paths != _plugins:
+        _plugins[:] = paths
+        _parts.clear()
 
 
 def plugin_folders() -> list[Path]:
@@ -160,7 +160,7 @@ def plugin_folders() -> list[Path]:
     return list(_plugins)
 
 
-_loaded: dict[str, dict[str, type[Part]]] = {}
+_parts: dict[str, dict[str, type[Part]]] = {}
 
 
 def parts(kind: str) -> dict[str, type[Any]]:
@@ -169,11 +169,11 @@ def parts(kind: str) -> dict[str, type[Any]]:
     Raises:
         OrlaError: Two parts have one name, or a plug-in cannot be imported.
     """
-    if kind not in _loaded:
+    if kind not in _parts:
         _import_room(kind)
         plugins.import_all(_plugins)
-        _loaded[kind] = _collected(kind)
-    return _loaded[kind]
+        _parts[kind] = _parts_by_name(kind)
+    return _parts[kind]
 
 
 def kinds_from_outside() -> list[str]:
@@ -184,16 +184,16 @@ def kinds_from_outside() -> list[str]:
     """
     if not plugins.import_all(_plugins):
         return []
-    found = {
+    kinds = {
         part.kind
         for part in _subclasses(Part)
         if part.part and _belongs(part) and not part.__module__.startswith("orla.")
     }
-    return [kind for kind in ROOMS if kind in found]
+    return [kind for kind in ROOMS if kind in kinds]
 
 
 def _import_room(kind: str) -> str:
-    """Import all modules of the package that may hold parts of a kind; answers the package."""
+    """Import all modules of the package of a kind's parts; return its name."""
     room = importlib.import_module(f"orla.{ROOMS[kind]}")
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
@@ -201,33 +201,35 @@ def _import_room(kind: str) -> str:
 
 
 @functools.cache
-def _own(kind: str) -> dict[str, type[Part]]:
+def _package_parts(kind: str) -> dict[str, type[Part]]:
     """The package's parts of a kind, by name."""
     room = f"{_import_room(kind)}."
-    found = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
-    return {part.part.name: part for part in found if part.__module__.startswith(room)}
+    classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
+    return {part.part.name: part for part in classes if part.__module__.startswith(room)}
 
 
-def _collected(kind: str) -> dict[str, type[Part]]:
-    found: dict[str, type[Part]] = {}
+def _parts_by_name(kind: str) -> dict[str, type[Part]]:
+    classes: dict[str, type[Part]] = {}
     for part in _subclasses(Part):
         if part.kind != kind or part.part is None or not _belongs(part):
             continue
         name = part.part.name
-        if name in found and found[name] is not part:
-            files = sorted(sys.modules[c.__module__].__file__ or "" for c in (found[name], part))
+        if name in classes and classes[name] is not part:
+            files = sorted(sys.modules[c.__module__].__file__ or "" for c in (classes[name], part))
             raise OrlaError(
                 f"two parts of the kind {kind} are called {name!r}: {' and '.join(files)};"
                 " rename one"
             )
         _check_label(part)
-        found[name] = part
-    return dict(sorted(found.items(), key=lambda item: (item[1].part.order, item[0])))
+        classes[name] = part
+    return dict(sorted(classes.items(), key=lambda item: (item[1].part.order, item[0])))
 
 
 def _check_label(part: type[Part]) -> None:
-    named = {word for _, word, _, _ in Formatter().parse(part.part.label) if word is not None}
-    for word in sorted(named - {f.name for f in options_of(part)}):
+    placeholders = {
+        word for _, word, _, _ in Formatter().parse(part.part.label) if word is not None
+    }
+    for word in sorted(placeholders - {f.name for f in options_of(part)}):
         file = sys.modules[part.__module__].__file__
         raise OrlaError(
             f"{file}: the label of the {part.kind} {part.part.name} names {{{word}}}, which is none"
@@ -260,15 +262,15 @@ def part(kind: str, name: str) -> type[Any]:
     Raises:
         OrlaError: There is none; the nearest is named.
     """
-    if kind not in _loaded and (own := _own(kind).get(name)):
-        return own
-    known = parts(kind)
-    if name not in known:
-        raise OrlaError(f"{kind} {name!r} is unknown; {nearest(name, known)}")
-    return known[name]
+    if kind not in _parts and (built_in := _package_parts(kind).get(name)):
+        return built_in
+    parts_of_kind = parts(kind)
+    if name not in parts_of_kind:
+        raise OrlaError(f"{kind} {name!r} is unknown; {nearest(name, parts_of_kind)}")
+    return parts_of_kind[name]
 
 
-def specification(kind: str, given: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
+def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
     """The part and the options that a short form, or a mapping with ``kind``, stands for.
 
     ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name
@@ -277,42 +279,42 @@ def specification(kind: str, given: str | Mapping[str, Any]) -> tuple[type[Any],
     Raises:
         OrlaError: The name is unknown.
     """
-    if isinstance(given, str):
-        return _short_form(kind, given)
-    if not isinstance(given, Mapping) or "kind" not in given:
-        raise OrlaError(f"{kind}: {given!r} names none; give a name, or kind: and options")
-    options = dict(given)
+    if isinstance(spec, str):
+        return _short_form(kind, spec)
+    if not isinstance(spec, Mapping) or "kind" not in spec:
+        raise OrlaError(f"{kind}: {spec!r} names none; give a name, or kind: and options")
+    options = dict(spec)
     return part(kind, str(options.pop("kind"))), options
 
 
 def _short_form(kind: str, form: str) -> tuple[type[Any], dict[str, Any]]:
-    known = parts(kind)
-    if form in known:
-        return known[form], {}
-    for name in sorted(known, key=len, reverse=True):
+    parts_of_kind = parts(kind)
+    if form in parts_of_kind:
+        return parts_of_kind[form], {}
+    for name in sorted(parts_of_kind, key=len, reverse=True):
         if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", form):
-            found = known[name]
+            part = parts_of_kind[name]
             numbers = [int(n) for n in form[len(name) + 1 :].split("-")]
-            if len(numbers) == len(found.part.short):
-                return found, dict(zip(found.part.short, numbers, strict=True))
-            raise OrlaError(f"{kind} {form!r}: write {' or '.join(forms(found))}")
+            if len(numbers) == len(part.part.short):
+                return part, dict(zip(part.part.short, numbers, strict=True))
+            raise OrlaError(f"{kind} {form!r}: write {' or '.join(forms(part))}")
     raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, all_forms(kind))}")
 
 
-def forms(found: type[Any]) -> list[str]:
+def forms(part: type[Any]) -> list[str]:
     """The short forms of a part: its name, and its name with its short options in capitals."""
-    declared = found.part
-    if not declared.short:
-        return [declared.name]
-    return [declared.name, "-".join([declared.name, *(o.upper() for o in declared.short)])]
+    declaration = part.part
+    if not declaration.short:
+        return [declaration.name]
+    return [declaration.name, "-".join([declaration.name, *(o.upper() for o in declaration.short)])]
 
 
 def all_forms(kind: str) -> list[str]:
     """The short forms of all parts of a kind."""
-    return [form for found in parts(kind).values() for form in forms(found)]
+    return [form for part in parts(kind).values() for form in forms(part)]
 
 
-def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
+def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:
     """An instance of the part that a short form or a mapping stands for.
 
     Args:
@@ -323,5 +325,5 @@ def make(kind: str, given: str | Mapping[str, Any], **context: Any) -> Any:
     Raises:
         OrlaError: The name, an option or a value is unknown or out of range.
     """
-    found, options = specification(kind, given)
-    return found(**values(found, options, f"{kind} {found.part.name}"), **context)
+    part, options = specification(kind, spec)
+    return part(**values(part, options, f"{kind} {part.part.name}"), **context)

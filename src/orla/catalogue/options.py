@@ -55,25 +55,25 @@ def option(
     return dataclasses.field(default=default, metadata=meta)
 
 
-def options_of(found: type[Any]) -> list[dataclasses.Field]:
+def options_of(part: type[Any]) -> list[dataclasses.Field]:
     """The fields of a part that a config may set: those made by `option`."""
-    if not dataclasses.is_dataclass(found):
+    if not dataclasses.is_dataclass(part):
         return []
-    return [f for f in dataclasses.fields(found) if "limits" in f.metadata]
+    return [f for f in dataclasses.fields(part) if "limits" in f.metadata]
 
 
-def defaults_of(found: type[Any]) -> dict[str, Any]:
+def defaults_of(part: type[Any]) -> dict[str, Any]:
     """The default of each option that has one."""
-    made = {
+    defaults = {
         f.name: f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
-        for f in options_of(found)
+        for f in options_of(part)
     }
-    return {name: value for name, value in made.items() if value is not dataclasses.MISSING}
+    return {name: value for name, value in defaults.items() if value is not dataclasses.MISSING}
 
 
-def lists_of_parts(found: type[Any]) -> dict[str, str]:
+def lists_of_parts(part: type[Any]) -> dict[str, str]:
     """The options of a part that are lists of parts, and the kind of these."""
-    return {f.name: f.metadata["parts"] for f in options_of(found) if f.metadata["parts"]}
+    return {f.name: f.metadata["parts"] for f in options_of(part) if f.metadata["parts"]}
 
 
 # A list of parts, of which `study.config_schema` says more: which names and options there are.
@@ -91,43 +91,45 @@ _TYPES = {
 }
 
 
-def option_schema(found: type[Any], f: dataclasses.Field) -> dict[str, Any]:
+def option_schema(part: type[Any], f: dataclasses.Field) -> dict[str, Any]:
     """The JSON schema of one option, from its type, bounds and text."""
     text = {"description": f.metadata["text"]} if "text" in f.metadata else {}
-    hint = get_type_hints(found).get(f.name, Any)
-    typed = copy.deepcopy(_PARTS) if f.metadata.get("parts") else _typed(hint)
-    return text | typed | dict(f.metadata.get("limits", {}))
+    hint = get_type_hints(part).get(f.name, Any)
+    schema = copy.deepcopy(_PARTS) if f.metadata.get("parts") else _type_schema(hint)
+    return text | schema | dict(f.metadata.get("limits", {}))
 
 
-def _typed(hint: Any) -> dict[str, Any]:
+def _type_schema(hint: Any) -> dict[str, Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return {"anyOf": [_typed(a) for a in arguments]}
+        return {"anyOf": [_type_schema(a) for a in arguments]}
     if dataclasses.is_dataclass(hint):
         text = " ".join((hint.__doc__ or "").split("\n\n")[0].split())
         return schema_of(hint, dataclasses.fields(hint), description=text)
     kind = _TYPES.get(origin or hint)
     schema = {"type": kind} if kind else {}
     if kind == "array" and arguments:
-        schema["items"] = _typed(arguments[0])
+        schema["items"] = _type_schema(arguments[0])
     elif kind == "object" and arguments:
-        schema["additionalProperties"] = _typed(arguments[1])
+        schema["additionalProperties"] = _type_schema(arguments[1])
     return schema
 
 
-def schema_of(found: type[Any], fields: Sequence[dataclasses.Field], **said: str) -> dict[str, Any]:
-    """The JSON schema of a mapping that gives these fields; `said` are further keywords."""
-    silent = (f for f in fields if f.default is f.default_factory is dataclasses.MISSING)
+def schema_of(
+    part: type[Any], fields: Sequence[dataclasses.Field], **keywords: str
+) -> dict[str, Any]:
+    """The JSON schema of a mapping that gives these fields; `keywords` are further keywords."""
+    required = (f for f in fields if f.default is f.default_factory is dataclasses.MISSING)
     return {
         "type": "object",
-        **said,
+        **keywords,
         "additionalProperties": False,
-        "properties": {f.name: option_schema(found, f) for f in fields},
-        "required": [f.name for f in silent],
+        "properties": {f.name: option_schema(part, f) for f in fields},
+        "required": [f.name for f in required],
     }
 
 
-def settings(kind: type[Any], given: Any, name: str) -> Any:
+def settings(kind: type[Any], mapping: Any, name: str) -> Any:
     """A dataclass of settings, with those nested in it, from a mapping.
 
     Args:
@@ -138,34 +140,36 @@ def settings(kind: type[Any], given: Any, name: str) -> Any:
     Raises:
         OrlaError: A key is unknown or missing, or a value is not what it may be.
     """
-    if isinstance(given, kind):
-        return given
-    validate(given, _typed(kind), name)
-    return _built(kind, given)
+    if isinstance(mapping, kind):
+        return mapping
+    validate(mapping, _type_schema(kind), name)
+    return _plain_to_type(kind, mapping)
 
 
-def values(found: type[Any], given: Mapping[str, Any], name: str) -> dict[str, Any]:
+def values(part: type[Any], mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The checked options of a part, converted to their types: 1.0 to 1, a list to a tuple.
 
     Raises:
         OrlaError: As for `settings`; or a number is not finite.
     """
-    validate(given, schema_of(found, options_of(found)), name)
-    hints = get_type_hints(found) if given else {}
-    made = {}
-    for key, value in given.items():
+    validate(mapping, schema_of(part, options_of(part)), name)
+    hints = get_type_hints(part) if mapping else {}
+    options = {}
+    for key, value in mapping.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise OrlaError(f'{name}: "{key}" is {value}; give a finite number')
         plain = get_origin(hints[key]) or hints[key]
-        made[key] = plain(value) if plain in (int, float, tuple) else _built(hints[key], value)
-    return made
+        options[key] = (
+            plain(value) if plain in (int, float, tuple) else _plain_to_type(hints[key], value)
+        )
+    return options
 
 
-def _built(hint: Any, given: Any) -> Any:
+def _plain_to_type(hint: Any, plain: Any) -> Any:
     """A value of a config; mappings become dataclasses where the type hint says so."""
-    if dataclasses.is_dataclass(hint) and isinstance(given, Mapping):
+    if dataclasses.is_dataclass(hint) and isinstance(plain, Mapping):
         hints = get_type_hints(hint)
-        return hint(**{name: _built(hints[name], value) for name, value in given.items()})
-    if get_origin(hint) is dict and isinstance(given, Mapping):
-        return {name: _built(get_args(hint)[1], value) for name, value in given.items()}
-    return given
+        return hint(**{name: _plain_to_type(hints[name], value) for name, value in plain.items()})
+    if get_origin(hint) is dict and isinstance(plain, Mapping):
+        return {name: _plain_to_type(get_args(hint)[1], value) for name, value in plain.items()}
+    return plain

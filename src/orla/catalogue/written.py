@@ -9,11 +9,11 @@ FILE = Path(__file__).with_name("declarations.json")
 
 
 @functools.cache
-def written(what: str) -> Any:
+def read_entry(what: str) -> Any:
     """One entry of the file, not to be changed: "parts", "memory" or "fits".
 
-    "parts" is what `study.declared.described` answers; "memory" what `engine.memory_table.of_parts`
-    does; and "fits" names the questions of this repository's configs to which `study.fitting` found
-    no refusal.
+    "parts" is the answer of `study.declared.describe`; "memory" that of
+    `engine.memory_table.memory_of_parts`; and "fits" names the questions of this repository's
+    configs to which `study.fitting` found no refusal.
     """
     return json.loads(FILE.read_text(encoding="utf-8"))[what]

@@ -50,18 +50,18 @@ def add_commands(subparsers: _Parsers) -> None:
         )
         parser.set_defaults(run={"inspect": _inspect, "plan": _plan, "show": _show}[name])
         _add_study(parser)
-    running = subparsers.add_parser(
+    run_parser = subparsers.add_parser(
         "run", help="run what is missing; options after -- are Snakemake's"
     )
-    running.add_argument(
+    run_parser.add_argument(
         "targets",
         nargs="*",
         default=[],
         metavar="TARGET",
         help="default: all; prepared, headline, ...",
     )
-    running.set_defaults(run=_run)
-    _add_study(running)
+    run_parser.set_defaults(run=_run)
+    _add_study(run_parser)
     decoder = subparsers.add_parser("decoder", help="write a network of a study for use elsewhere")
     decoder.add_argument("file", type=Path, metavar="FILE", help="the .safetensors file to write")
     decoder.add_argument(
@@ -96,9 +96,9 @@ def _new(arguments: argparse.Namespace) -> None:
     from orla.command import files, new
 
     options = {name: getattr(arguments, name) for name in files.OPTIONS}
-    pair = files.read(*arguments.source[:1], arguments.source[1:], **options)
-    given = new.write(arguments.folder, pair)
-    print(new.told(arguments.folder, given))
+    pair = files.read_pair(*arguments.source[:1], arguments.source[1:], **options)
+    settings = new.write(arguments.folder, pair)
+    print(new.summary(arguments.folder, settings))
 
 
 def _run(arguments: argparse.Namespace) -> None:
@@ -108,9 +108,9 @@ def _run(arguments: argparse.Namespace) -> None:
 
     study = _study(arguments)
     plan = study.plan()
-    foreseen = forecast.Forecast(plan, forecast.lengths(plan))
+    forecasts = forecast.Forecast(plan, forecast.lengths(plan))
     results = plan.config["pathvars"]["results"]
-    costs = {f"{results}/{c.path}": foreseen.condition(c) for c in plan.conditions}
+    costs = {f"{results}/{c.path}": forecasts.condition(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = run.run(study, arguments.targets or ["all"], watch)
     if not status and (answer := study.answer(since=watch.began if arguments.targets else 0.0)):
@@ -122,8 +122,8 @@ def _decoder(arguments: argparse.Namespace) -> None:
     from orla.decoder import export
 
     file, plan = arguments.file.resolve(), _study(arguments).plan()
-    asked = plan, arguments.condition, file, arguments.seed
-    decoder = export.write(*asked, frozen=arguments.frozen)
+    what = plan, arguments.condition, file, arguments.seed
+    decoder = export.write(*what, frozen=arguments.frozen)
     print(
         f"{file}: {len(decoder.reading.channels)} channels to {len(decoder.mean)} outputs; in "
         f'Python: orla.decoder.Decoder.load("{file.name}")'
@@ -139,7 +139,7 @@ def _show(arguments: argparse.Namespace) -> None:
 def _plan(arguments: argparse.Namespace) -> None:
     from orla.command import plan
 
-    print(plan.told(plan.foreseen(_study(arguments))))
+    print(plan.summary(plan.estimate(_study(arguments))))
 
 
 def _inspect(arguments: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""What a pair of recordings holds, read before a study of it is written."""
+"""Facts of a pair of recordings, read before a study of it is written."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class Pair:
     because: str = ""
 
 
-def read(source: str, given: Sequence[str], **options: Any) -> Pair:
-    """Read what a study of two recordings has to know of them.
+def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
+    """Read the facts of two recordings that the config of a study needs.
 
     Args:
         source: one of `SOURCES`.
@@ -89,38 +89,40 @@ def read(source: str, given: Sequence[str], **options: Any) -> Pair:
         if value is not None and source not in OPTIONS[name]:
             option = "--" + name.replace("_", "-")
             raise OrlaError(f"{option} says nothing about {source} recordings; leave it out")
-    chosen = {name: value for name, value in options.items() if source in OPTIONS[name]}
+    settings = {name: value for name, value in options.items() if source in OPTIONS[name]}
     if source == "simulated":
-        if given:
-            raise OrlaError(f"simulated sessions are made, not read; leave {given[0]} out")
+        if recordings:
+            raise OrlaError(f"simulated sessions are made, not read; leave {recordings[0]} out")
         task = Settings().task
         seconds = (task.duration_a_s, task.duration_b_s)
         return Pair(source, ("day_1", "day_2"), tuple(int(s / BIN_S) for s in seconds), 96, 96)
     if source == "odoherty":
-        names = tuple(given) or PAPERS_PAIR
+        names = tuple(recordings) or PAPERS_PAIR
         _require_two(names, "sessions, such as " + " ".join(PAPERS_PAIR))
         return Pair(source, names, (USUAL_STEPS, USUAL_STEPS), 96, 96)
-    _require_two(given, f"files, session A and session B: --from {source} A B")
-    files = tuple(Path(name).expanduser().resolve() for name in given)
+    _require_two(recordings, f"files, session A and session B: --from {source} A B")
+    files = tuple(Path(name).expanduser().resolve() for name in recordings)
     for path in files:
         _require_file(path, source)
     names = _names(files)
-    return _of_nwb(files, names, **chosen) if source == "nwb" else _of_bins(files, names, **chosen)
+    return (
+        _of_nwb(files, names, **settings) if source == "nwb" else _of_bins(files, names, **settings)
+    )
 
 
-def _require_two(given: Sequence[str], what: str) -> None:
-    if len(given) != 2 or given[0] == given[1]:
-        raise OrlaError(f"a study takes two {what} (you gave {len(set(given))})")
+def _require_two(recordings: Sequence[str], what: str) -> None:
+    if len(recordings) != 2 or recordings[0] == recordings[1]:
+        raise OrlaError(f"a study takes two {what} (you gave {len(set(recordings))})")
 
 
 def _require_file(path: Path, source: str) -> None:
-    ending = {"nwb": ".nwb", "binned": ".npz"}[source]
+    suffix = {"nwb": ".nwb", "binned": ".npz"}[source]
     if not path.exists():
         raise OrlaError(f"{path}: there is no such file; mend the path")
-    if path.suffix != ending and not (source == "nwb" and is_zarr(path)):
-        other = {".nwb": "nwb", ".npz": "binned", ".mat": "odoherty"}.get(path.suffix)
-        hint = f"take --from {other}" if other else f"convert it to {ending}"
-        raise OrlaError(f"{path}: --from {source} reads {ending} files; {hint}")
+    if path.suffix != suffix and not (source == "nwb" and is_zarr(path)):
+        other_source = {".nwb": "nwb", ".npz": "binned", ".mat": "odoherty"}.get(path.suffix)
+        hint = f"take --from {other_source}" if other_source else f"convert it to {suffix}"
+        raise OrlaError(f"{path}: --from {source} reads {suffix} files; {hint}")
     if "{" in str(path) or "}" in str(path):
         raise OrlaError(f"{path}: braces in a path mean something to Snakemake; rename it")
 
@@ -132,27 +134,27 @@ def _names(files: tuple[Path, ...]) -> tuple[str, str]:
 
 
 def _of_nwb(
-    files: tuple[Path, ...], names: tuple[str, str], columns: str | None = None, **given: Any
+    files: tuple[Path, ...], names: tuple[str, str], columns: str | None = None, **settings: Any
 ) -> Pair:
-    options = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in settings.items() if value is not None}
     sessions = [nwb.read_session(path, nwb.Source(**options)) for path in files]
-    a, b = (from_spikes.binned(session, Preparation(bin_s=BIN_S)) for session in sessions)
+    a, b = (from_spikes.bin_session(session, Preparation(bin_s=BIN_S)) for session in sessions)
     steps = (len(a.inputs), len(b.inputs))
     _require_long(steps, files)
-    known = correspondence(*sessions, columns)
-    shared = [key in {*b.keys} for key in a.keys]
-    here = np.array(shared) if known.columns == "same" else np.ones(len(a.keys), bool)
+    match = correspondence(*sessions, columns)
+    in_both = [key in {*b.keys} for key in a.keys]
+    is_input = np.array(in_both) if match.columns == "same" else np.ones(len(a.keys), bool)
     options |= {"channels": columns} if columns else {}
     return Pair(
         "nwb",
         names,
         steps,
-        int(here.sum()),
-        int((a.inputs[:, here].std(axis=0) > 0).sum()),
+        int(is_input.sum()),
+        int((a.inputs[:, is_input].std(axis=0) > 0).sum()),
         files,
         options=options,
-        same=known.columns == "same",
-        because=known.because,
+        same=match.columns == "same",
+        because=match.because,
     )
 
 
@@ -167,10 +169,10 @@ def _of_bins(
     inputs = inputs or _first(INPUTS, present, "inputs", files[0])
     target = target or _first(TARGETS, present, "target", files[0])
     arrays, _ = load_arrays(files[0], [inputs, target])
-    if missing := [name for name in (inputs, target) if name not in arrays]:
-        raise OrlaError(f"{files[0]}: no array {missing[0]}; there are {', '.join(present)}")
-    values, wanted = arrays[inputs], arrays[target]
-    categories = wanted.dtype.kind in "iub" and wanted.ndim == 1
+    if absent := [name for name in (inputs, target) if name not in arrays]:
+        raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
+    values, targets = arrays[inputs], arrays[target]
+    categories = targets.dtype.kind in "iub" and targets.ndim == 1
     counts = values.dtype.kind in "iub" or bool((values == np.floor(values)).all())
     transform = "sqrt" if counts and values.size and values.min() >= 0 else "none"
     boundaries: dict[str, object] = {"changes": ["trial"]} if "trial" in present else {}

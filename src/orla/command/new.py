@@ -24,13 +24,13 @@ MOST_INPUTS = 40
 SEEDS = 3
 # The part of session B that its own components are fitted on.
 OWN_FIT = 0.2
-_WRITTEN = ("config.yaml", "README.md", "prereg/example.yaml.txt")
+_TEMPLATES = ("config.yaml", "README.md", "prereg/example.yaml.txt")
 
 
 def settings(pair: Pair, name: str) -> dict[str, Any]:
     """What the templates of a study are filled with."""
-    own = not pair.same
-    steps_b = pair.steps[1] - (int(OWN_FIT * pair.steps[1]) if own else 0)
+    separate = not pair.same
+    steps_b = pair.steps[1] - (int(OWN_FIT * pair.steps[1]) if separate else 0)
     adapt = SPLIT * steps_b
     cut = next((cut for cut in WINDOWS if adapt // cut >= UPDATES), WINDOWS[-1])
     quarters = {max(2, round(share * adapt / cut)) * cut for share in (0.25, 0.5, 0.75)}
@@ -42,7 +42,7 @@ def settings(pair: Pair, name: str) -> dict[str, Any]:
         "cut": cut,
         "updates": floor(adapt / cut),
         "horizons": sorted(quarters),
-        "method": "pca" if own else "top_channels",
+        "method": "pca" if separate else "top_channels",
         "count": count,
         "own_fit": OWN_FIT,
         "seeds": SEEDS,
@@ -67,28 +67,28 @@ def write(folder: Path, pair: Pair) -> dict[str, Any]:
         raise OrlaError(f"{folder}: is there already; name another folder, or remove it")
     if "{" in str(folder.resolve()) or "}" in str(folder.resolve()):
         raise OrlaError(f"{folder}: braces in a path mean something to Snakemake; rename it")
-    given = settings(pair, slug(folder.resolve().name))
+    values = settings(pair, slug(folder.resolve().name))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        partial = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     except OSError as error:
         raise OrlaError(f"{folder}: {error.strerror}; name a folder that you may write") from None
     try:
-        for path, text in rendered(given).items():
-            (made / path).parent.mkdir(parents=True, exist_ok=True)
-            (made / path).write_text(text, encoding="utf-8")
-        (made / "prereg/LOCK").touch()
-        (made / "plugins").mkdir()
-        made.chmod(0o755)
+        for path, text in render(values).items():
+            (partial / path).parent.mkdir(parents=True, exist_ok=True)
+            (partial / path).write_text(text, encoding="utf-8")
+        (partial / "prereg/LOCK").touch()
+        (partial / "plugins").mkdir()
+        partial.chmod(0o755)
         if folder.exists():
             folder.rmdir()
-        made.rename(folder)
+        partial.rename(folder)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
-    return given
+        shutil.rmtree(partial, ignore_errors=True)
+    return values
 
 
-def rendered(given: Mapping[str, Any]) -> dict[str, str]:
+def render(values: Mapping[str, Any]) -> dict[str, str]:
     """The texts of a study's folder by their paths."""
     environment = Environment(
         loader=PackageLoader("orla.command", "template"),
@@ -98,24 +98,24 @@ def rendered(given: Mapping[str, Any]) -> dict[str, str]:
         keep_trailing_newline=True,
     )
     return {
-        path: environment.get_template(f"{Path(path).name}.jinja").render(given)
-        for path in _WRITTEN
+        path: environment.get_template(f"{Path(path).name}.jinja").render(values)
+        for path in _TEMPLATES
     }
 
 
-def told(folder: Path, given: Mapping[str, Any]) -> str:
+def summary(folder: Path, values: Mapping[str, Any]) -> str:
     """What was written, and what comes next."""
-    pair = given["pair"]
+    pair = values["pair"]
     sessions = " and ".join(
         f"{name} ({steps:,} steps of {1000 * pair.bin_s:g} ms)"
         for name, steps in zip(pair.names, pair.steps, strict=True)
     )
     lines = [
         f"{folder}: a study of {sessions}",
-        f"  inputs   {given['count']} of {pair.inputs} columns"
+        f"  inputs   {values['count']} of {pair.inputs} columns"
         + (f", of which {pair.live} vary in session A" if pair.live < pair.inputs else ""),
-        f"  windows  {given['cut']} steps: a window learner makes {given['updates']} updates",
-        f"  networks {given['seeds']} of each condition; 20 for a result",
+        f"  windows  {values['cut']} steps: a window learner makes {values['updates']} updates",
+        f"  networks {values['seeds']} of each condition; 20 for a result",
     ]
     if not pair.same:
         why = f" ({pair.because})" if pair.because else ""
@@ -124,7 +124,7 @@ def told(folder: Path, given: Mapping[str, Any]) -> str:
             "           gets components of its own, a drift by itself; where column i is one unit: "
             "--columns same"
         )
-    if given["updates"] < UPDATES:
+    if values["updates"] < UPDATES:
         lines.append(f"  few      fewer than {UPDATES} updates tell learners apart badly")
     lines.append(f"next: cd {shlex.quote(str(folder))} && orla inspect")
     lines.append("then: a hypothesis, before orla run: prereg/example.yaml.txt")

@@ -1,4 +1,4 @@
-"""``orla plan``: jobs, time, memory and disk of what is to run, told before anything runs."""
+"""``orla plan``: jobs, time, memory and disk, estimated before anything runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class Estimate:
     """What a run is going to take.
 
     Attributes:
@@ -52,7 +52,7 @@ class Foreseen:
     disk_mb: float
 
 
-def foreseen(study: Study, *targets: str) -> Foreseen:
+def estimate(study: Study, *targets: str) -> Estimate:
     """What a run of targets takes, by a dry run of the workflow and the plan.
 
     Raises:
@@ -60,39 +60,39 @@ def foreseen(study: Study, *targets: str) -> Foreseen:
     """
     plan = study.plan()
     jobs = list(_dry_run(study, *(targets or ("all",))))
-    foresight = _Foresight(plan, Forecast(plan, lengths(plan)), jobs)
-    adapted = [c for job in jobs for c in foresight.conditions(job)]
-    each = [(job["rule_name"], *foresight.job(job)) for job in jobs]
-    compiles = any(rule == "programs" for rule, *_ in each)
-    compiling_s = foresight.forecast.programs(adapted) if compiles else 0.0
+    job_estimates = _JobEstimates(plan, Forecast(plan, lengths(plan)), jobs)
+    conditions = [c for job in jobs for c in job_estimates.conditions(job)]
+    estimates = [(job["rule_name"], *job_estimates.job(job)) for job in jobs]
+    compiles = any(rule == "programs" for rule, *_ in estimates)
+    compiling_s = job_estimates.forecast.programs(conditions) if compiles else 0.0
     cores = os.cpu_count() or 1
     wall_s, memory_mb = SNAKEMAKE_S, 0.0
     least_s = SNAKEMAKE_S
     for stage in (*STAGES, None):
-        here = [
+        in_stage = [
             (cpu_s, mb)
-            for rule, cpu_s, mb in each
-            if (rule in stage if stage else not any(rule in known for known in STAGES))
+            for rule, cpu_s, mb in estimates
+            if (rule in stage if stage else not any(rule in rules for rules in STAGES))
         ]
-        cpu = [cpu_s for cpu_s, _ in here] or [0.0]
-        held = sorted((mb for _, mb in here), reverse=True)[:cores]
+        cpu = [cpu_s for cpu_s, _ in in_stage] or [0.0]
+        memory = sorted((mb for _, mb in in_stage), reverse=True)[:cores]
         if stage and "adapt" in stage:  # whose loops two jobs at most compile beside each other
             wall_s += compiling_s / min(cores, 2)
             least_s += compiling_s / 2
-            held.append(COMPILER_MB * min(cores, 2) if compiling_s else 0.0)
+            memory.append(COMPILER_MB * min(cores, 2) if compiling_s else 0.0)
         wall_s += max(sum(cpu) / cores, max(cpu))
         least_s += max(cpu) if stage else sum(cpu)
-        memory_mb = max(memory_mb, SNAKEMAKE_MB + sum(held))
-    counted = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
-    cpu_s = sum(cpu_s for _, cpu_s, _ in each) + compiling_s + SNAKEMAKE_S
-    return Foreseen(
-        dict(counted),
-        *(len(adapted), cpu_s, compiling_s, wall_s, least_s, cores, memory_mb),
-        foresight.forecast.megabytes(plan.conditions),
+        memory_mb = max(memory_mb, SNAKEMAKE_MB + sum(memory))
+    job_counts = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
+    cpu_s = sum(cpu_s for _, cpu_s, _ in estimates) + compiling_s + SNAKEMAKE_S
+    return Estimate(
+        dict(job_counts),
+        *(len(conditions), cpu_s, compiling_s, wall_s, least_s, cores, memory_mb),
+        job_estimates.forecast.megabytes(plan.conditions),
     )
 
 
-class _Foresight:
+class _JobEstimates:
     """CPU seconds and memory of the jobs of a dry run."""
 
     def __init__(self, plan: Plan, forecast: Forecast, jobs: list[Mapping[str, Any]]) -> None:
@@ -100,8 +100,8 @@ class _Foresight:
         self.parts = {part.path: part for part in plan.parts}
         results = Path(plan.config["pathvars"]["results"])
         networks = {c.networks for c in plan.conditions}
-        self.pretrained = {n for n in networks if (results / f"{n}.safetensors").is_file()}
-        self.pretrained |= {_networks(job) for job in jobs if job["rule_name"] == "pretrain"}
+        self.network_files = {n for n in networks if (results / f"{n}.safetensors").is_file()}
+        self.network_files |= {_networks(job) for job in jobs if job["rule_name"] == "pretrain"}
 
     def conditions(self, job: Mapping[str, Any]) -> tuple[Condition, ...]:
         """What a job adapts."""
@@ -115,11 +115,11 @@ class _Foresight:
         rule, count = job["rule_name"], len(self.plan.conditions)
         if rule == "adapt":
             part = self.conditions(job)
-            pretrains = _networks(job) not in self.pretrained
+            pretrains = _networks(job) not in self.network_files
             return self.forecast.part(part, pretrains), self.forecast.part_mb(part)
         if rule == "pretrain":
-            same = [c for c in self.plan.conditions if c.networks == _networks(job)]
-            return self.forecast.networks(same[0], max(c.seeds for c in same)), TORCH_MB
+            conditions = [c for c in self.plan.conditions if c.networks == _networks(job)]
+            return self.forecast.networks(conditions[0], max(c.seeds for c in conditions)), TORCH_MB
         if rule == "peers":
             return self.forecast.peers(
                 job["wildcards"]["domain"], int(job["wildcards"]["seed"])
@@ -128,19 +128,19 @@ class _Foresight:
         return base + more * count, megabytes
 
 
-def told(what: Foreseen) -> str:
+def summary(what: Estimate) -> str:
     """The table of a plan as text."""
     if not what.jobs:
         return "Nothing is left to do: everything has been made of this config. orla show"
     rules = ", ".join(f"{n} {rule}" for rule, n in what.jobs.items())
-    compiling = (
+    of_compiling = (
         f", {duration(what.compiling_s)} of it to compile; less where loops are kept from before"
         if what.compiling_s
         else ""
     )
     lines = {
         "jobs": f"{sum(what.jobs.values())} ({rules}); {what.conditions} conditions to adapt",
-        "CPU": f"{what.cpu_s / 3600:.2f} core-hours ({duration(what.cpu_s)}{compiling})",
+        "CPU": f"{what.cpu_s / 3600:.2f} core-hours ({duration(what.cpu_s)}{of_compiling})",
         "time": f"about {duration(what.wall_s)} on {what.cores} cores that have nothing else to do;"
         f" {duration(what.least_s)} on a core for each job",
         "memory": f"about {what.memory_mb / 1000:.1f} GB at its peak",
@@ -156,11 +156,11 @@ def _networks(job: Mapping[str, Any]) -> str:
 def _dry_run(study: Study, *targets: str) -> Iterator[Mapping[str, Any]]:
     """The jobs that Snakemake would run: rule_name, wildcards and resources."""
     watch, process = Watch(study.folder), start(study, "--dry-run", *targets)
-    said = process.communicate()[0].split("\n")
+    lines = process.communicate()[0].split("\n")
     if process.returncode:
-        for line in said:
+        for line in lines:
             list(watch.lines(line))
-        raise OrlaError(reason(watch, process.returncode, "\n".join(said[-3:])))
-    for line in said:
+        raise OrlaError(reason(watch, process.returncode, "\n".join(lines[-3:])))
+    for line in lines:
         if line.startswith(MARK) and (event := json.loads(line[1:]))["event"] == "job_info":
             yield event

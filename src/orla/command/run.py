@@ -35,18 +35,18 @@ def run(study: Study, targets: Sequence[str], watch: Watch) -> int:
     log.parent.mkdir(parents=True, exist_ok=True)
     process = start(study, *targets)
     lines: queue.Queue[str | None] = queue.Queue()
-    threading.Thread(target=_read, args=(process, lines), daemon=True).start()
+    threading.Thread(target=_read_lines, args=(process, lines), daemon=True).start()
     with log.open("w", encoding="utf-8") as whole:
         try:
             while (line := _next(lines)) is not None:
                 whole.write(line + "\n" if line else "")
-                for told in [*watch.lines(line), *watch.finished()]:
-                    print(told, file=sys.stderr, flush=True)
+                for text in [*watch.lines(line), *watch.new_results()]:
+                    print(text, file=sys.stderr, flush=True)
         except KeyboardInterrupt:
             _stop(process)
-            done = [f"{watch.done} of {watch.total} jobs", f"{watch.conditions} conditions"]
+            counts = [f"{watch.done} of {watch.total} jobs", f"{watch.conditions} conditions"]
             print(
-                f"\nStopped: {' and '.join(done)} are done and kept.\n"
+                f"\nStopped: {' and '.join(counts)} are done and kept.\n"
                 "Go on with the same command: what is done is not done again.",
                 file=sys.stderr,
             )
@@ -83,7 +83,7 @@ def reason(watch: Watch, status: int, log: Path) -> str:
     return f"Snakemake ended with status {status}; all that it said stands in {log}"
 
 
-def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+def _read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
     for line in process.stdout:
         lines.put(line.rstrip("\n"))
     lines.put(None)

@@ -63,7 +63,7 @@ class Study:
             folder = path.parent
         elif where:
             overlays = [path, *overlays]
-        files = tuple(each.resolve() for each in overlays)
+        files = tuple(overlay.resolve() for overlay in overlays)
         return cls(folder.resolve(), files, tuple(options))
 
     def plan(self) -> Plan:
@@ -82,8 +82,8 @@ class Study:
             since: Unix time, in seconds.
         """
         path = self.folder / self.plan().config["pathvars"]["reports"] / "answer.txt"
-        there = path.is_file() and path.stat().st_mtime >= since
-        return path.read_text(encoding="utf-8") if there else ""
+        is_new = path.is_file() and path.stat().st_mtime >= since
+        return path.read_text(encoding="utf-8") if is_new else ""
 
     def command(self, *arguments: str) -> list[str]:
         """Snakemake's command line; its working directory is to be `folder`.
@@ -103,8 +103,8 @@ class Study:
     def environment() -> dict[str, str]:
         """This process's environment, with this package for jobs, and its logger for Snakemake."""
         paths = [str(Path(orla.__file__).parents[1]), *logger.__path__]
-        if given := os.environ.get("PYTHONPATH"):
-            paths.append(given)
+        if path := os.environ.get("PYTHONPATH"):
+            paths.append(path)
         return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 

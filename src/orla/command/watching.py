@@ -1,4 +1,4 @@
-"""What a run of the workflow says, line by line, in words for whoever waits for it."""
+"""Progress of a run: the workflow's output, line by line, as messages for the user."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
 
 @dataclass
 class Watch:
-    """What a run has done, from its lines, and the lines to show of it.
+    """Progress of a run, read from its output.
 
     Attributes:
         folder: the study's, below which results lie.
@@ -65,28 +65,28 @@ class Watch:
             self.errors.append(line.removeprefix("error: "))
         elif _NEVER_BEGUN.match(line):
             self.errors.append(_NEVER_BEGUN.sub("", line))
-        elif started := _STARTED.match(line):
-            self._open[started[1]] = 0.0 if started[2] else time.time()
-        elif compiled := _COMPILED.match(line):
+        elif start := _STARTED.match(line):
+            self._open[start[1]] = 0.0 if start[2] else time.time()
+        elif compilation := _COMPILED.match(line):
             self._spent += PROGRAM_S
-            self._programs.add(compiled[1].partition(": compiled in ")[0])
-            yield self._dated(compiled[1])
-        elif loaded := _LOADED.match(line):
+            self._programs.add(compilation[1].partition(": compiled in ")[0])
+            yield self._with_time(compilation[1])
+        elif load := _LOADED.match(line):
             # The first to be loaded is not compiled, as was foreseen; others load it again.
-            self._to_do -= 0.0 if loaded[1] in self._programs else PROGRAM_S
-            self._programs.add(loaded[1])
+            self._to_do -= 0.0 if load[1] in self._programs else PROGRAM_S
+            self._programs.add(load[1])
         elif line.startswith("orla: "):
-            if foreseen := _FORECAST.match(line):
+            if forecast := _FORECAST.match(line):
                 if self.costs is None:
                     return
-                self._cores, self._to_do = int(foreseen[1]), float(foreseen[2])
-            yield self._dated(line.removeprefix("orla: "))
+                self._cores, self._to_do = int(forecast[1]), float(forecast[2])
+            yield self._with_time(line.removeprefix("orla: "))
         elif _RAISED.match(line):
             self.raised = line
         elif _PROGRESS.search(line):
-            yield self._dated(line.strip())
+            yield self._with_time(line.strip())
 
-    def finished(self) -> Iterator[str]:
+    def new_results(self) -> Iterator[str]:
         """A line for each condition whose result has appeared since the last call."""
         for path, began in list(self._open.items()):
             file = self.folder / f"{path}.parquet"
@@ -97,8 +97,8 @@ class Watch:
             self._spent += (self.costs or {}).get(path, 0.0) if began else 0.0
             name = path.partition("/sweeps/")[2].replace("/", ", ") or path
             domain = path.partition("/sweeps/")[0].rpartition("results/")[2]
-            kept = ", kept" if not began else ""
-            yield self._dated(f"{domain}: {name}{kept}{self._left()}")
+            suffix = ", kept" if not began else ""
+            yield self._with_time(f"{domain}: {name}{suffix}{self._time_left()}")
 
     def _of_event(self, event: Mapping[str, Any]) -> Iterator[str]:
         match event["event"]:
@@ -110,18 +110,18 @@ class Watch:
                 self._messages[event["jobid"]] = (event["rule_name"], words or "")
             case "job_finished":
                 rule, message = self._messages.get(event["job_id"], ("", ""))
-                yield from self.finished()
+                yield from self.new_results()
                 if message and rule != "adapt":
-                    yield self._dated(message)
+                    yield self._with_time(message)
             case "progress":
                 self.done, self.total = event["done"], event["total"]
             case "job_error":
                 log = ", ".join(event["log"] or [])
                 self.failed = f"the job {event['rule_name']} failed ({log})"
             case "error":
-                self.errors += [e for e in [self._own(event)] if e]
+                self.errors += [e for e in [self._snakemake_error(event)] if e]
 
-    def _own(self, event: Mapping[str, Any]) -> str:
+    def _snakemake_error(self, event: Mapping[str, Any]) -> str:
         """Snakemake's own message in one line; "" where a job has said why it failed."""
         text = event.get("message") or ""
         if any(words in text for words in _SAID_BEFORE):
@@ -134,20 +134,20 @@ class Watch:
                 "killed; in that case: orla run -- --unlock"
             )
         if event.get("exception") == "MissingInputException":
-            missing = text.rpartition("affected files:")[2].split()
-            return f"{', '.join(missing[:3])}: there is no such file; mend the path"
+            files = text.rpartition("affected files:")[2].split()
+            return f"{', '.join(files[:3])}: there is no such file; mend the path"
         words = " ".join(text.split())
         return words[:400]
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         """How long the rest takes: as foreseen at first, more and more as measured."""
-        rest = self._to_do - self._spent
-        if rest <= 0 or not self._spent:
+        seconds_to_do = self._to_do - self._spent
+        if seconds_to_do <= 0 or not self._spent:
             return ""
-        seconds = time.time() - self.began + rest / self._cores
-        return f", about {duration(rest / self._to_do * seconds)} left"
+        seconds = time.time() - self.began + seconds_to_do / self._cores
+        return f", about {duration(seconds_to_do / self._to_do * seconds)} left"
 
-    def _dated(self, text: str) -> str:
+    def _with_time(self, text: str) -> str:
         return f"[{duration(time.time() - self.began):>7}] {text}"
 
 

@@ -52,7 +52,7 @@ class Decoder:
         self.network = network_of(specification["network"], n_in, n_out)
         self._dtype = next(iter(params.values())).dtype
         self._initial = self.network.initial_state(params)
-        self._step = vmap(self._one, in_dims=(None, 0, 0))
+        self._step = vmap(self._step_one, in_dims=(None, 0, 0))
         self.set_batch_size(batch_size)
 
     @property
@@ -99,7 +99,7 @@ class Decoder:
             over = torch.as_tensor(np.asarray(dones, dtype=bool))
             self._state = torch.where(over[:, None], self._initial, self._state)
 
-    def _one(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _step_one(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         after = self.network.step(params, state, x)
         return after, self.network.readout(params, after)
 

@@ -56,7 +56,7 @@ def write(
     run = _run(plan, condition)
     if not 0 <= seed < run.seeds:
         raise OrlaError(f"decoder: {path} has the seeds 0 to {run.seeds - 1}, not {seed}")
-    params = run.batch(np.array([seed])) if frozen else _adapted(plan, condition, run, seed)
+    params = run.batch(np.array([seed])) if frozen else _adapt_again(plan, condition, run, seed)
     side = "a" if condition.split == STATIONARY else "b"
     record, stream = streams.readings[side], getattr(streams, side)
     target = streams.readings.get("target", {"mean": [0.0], "sd": [1.0]})
@@ -86,12 +86,14 @@ def write(
 
 
 def _condition(plan: Plan, path: str) -> Condition:
-    known = {c.path: c for c in plan.conditions}
-    if path not in known:
-        raise OrlaError(f"decoder: {path} is no condition of the study; {nearest(path, known)}")
-    if not plan.declaration("task", known[path].task)["needs_files"]:
-        raise OrlaError(f"decoder: {known[path].task} is no recording, and has no channels to read")
-    return known[path]
+    by_path = {c.path: c for c in plan.conditions}
+    if path not in by_path:
+        raise OrlaError(f"decoder: {path} is no condition of the study; {nearest(path, by_path)}")
+    if not plan.declaration("task", by_path[path].task)["needs_files"]:
+        raise OrlaError(
+            f"decoder: {by_path[path].task} is no recording, and has no channels to read"
+        )
+    return by_path[path]
 
 
 def _file(plan: Plan, condition: Condition) -> Path:
@@ -102,16 +104,16 @@ def _run(plan: Plan, condition: Condition) -> ConditionRun:
     job, compute, task = plan.job(condition), plan.compute(condition.precision), condition.domain
     device = machine.configure(compute, compute["threads"])
     episodes = Episodes(plan.task_settings(task), str(_file(plan, condition)), condition.seeds)
-    trained = None
+    parameters = None
     if plan.takes_pretrained(condition):
         file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks}.safetensors"
         names = {name: condition.keys[name] for name in ("architecture", "precision")}
-        trained = networks.load(file, condition.seeds, expect=names)
+        parameters = networks.load(file, condition.seeds, expect=names)
     episode = episodes[condition.split]
-    return run_of(job, episode, trained, most=compute["batch_models"], device=device)
+    return run_of(job, episode, parameters, most=compute["batch_models"], device=device)
 
 
-def _adapted(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
+def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
     path = Path(plan.config["pathvars"]["results"]) / f"{condition.path}.parquet"
     models = tidy.wide([read_table(path, expect=condition.keys)])["models"]
     model = models[models["selected"].astype(bool) & (models["seed"] == seed)].iloc[0]

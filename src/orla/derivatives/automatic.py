@@ -29,13 +29,13 @@ class AutomaticDerivatives(Derivatives):
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         recurrent = {name: params[name] for name in self.recurrent()}
 
-        def one(
+        def pull_one(
             recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
         ) -> tuple[Parameters, Tensor]:
             _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
             return pull(cotangent) if cotangent.dim() == 1 else vmap(pull)(cotangent)
 
-        gradient, on_state = vmap(one)(recurrent, tape["state"], tape["x"], cotangent)
+        gradient, on_state = vmap(pull_one)(recurrent, tape["state"], tape["x"], cotangent)
         return on_state, gradient
 
     def local_like(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
@@ -58,13 +58,13 @@ class AutomaticDerivatives(Derivatives):
         return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent()}
 
     def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        gathered = self.gather(tapes, locals_)
-        return {name: g + terms[name] for name, g in gathered.items()}
+        gradient = self.gather(tapes, locals_)
+        return {name: g + terms[name] for name, g in gradient.items()}
 
     def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         return {name: terms[name] + vmap(torch.matmul)(p, on_start) for name, p in P.items()}
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
         for name, p in P.items():
-            carried = vmap(torch.matmul)(p, rows.transpose(1, 2))
-            torch.add(carried, locals_[name].sum(0).movedim(1, -1), out=p)
+            through = vmap(torch.matmul)(p, rows.transpose(1, 2))
+            torch.add(through, locals_[name].sum(0).movedim(1, -1), out=p)

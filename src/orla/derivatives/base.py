@@ -110,16 +110,16 @@ class Derivatives(ABC):
     def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
         """`push` without regard to trials."""
 
-        def one(params: Parameters, state: Tensor, x: Tensor, tangent: Tensor) -> Tensor:
+        def push_one(params: Parameters, state: Tensor, x: Tensor, tangent: Tensor) -> Tensor:
             def push(tangent: Tensor) -> Tensor:
                 step = functools.partial(self.architecture.step, params, x=x)
                 return jvp(step, (state,), (tangent,))[1]
 
             return push(tangent) if tangent.dim() == 1 else vmap(push)(tangent)
 
-        return vmap(one)(params, before, tape["x"], tangent)
+        return vmap(push_one)(params, before, tape["x"], tangent)
 
-    def pulled(self, tape: Tape) -> Tape:
+    def tape_for_pull(self, tape: Tape) -> Tape:
         """The entries of a tape that `pull` reads."""
         return tape
 
@@ -127,10 +127,10 @@ class Derivatives(ABC):
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
         """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
 
-    def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
+    def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
         """Sum of the squares of what `gather` answers for one step, (models,)."""
-        gathered = self.gather(tapes, locals_).values()
-        return sum((g * g).flatten(1).sum(1) for g in gathered)
+        gradient = self.gather(tapes, locals_).values()
+        return sum((g * g).flatten(1).sum(1) for g in gradient)
 
     @abstractmethod
     def history(self) -> tuple[str, ...]:
@@ -147,14 +147,16 @@ class Derivatives(ABC):
 
         The first two are zero at a step that is not scored.
         """
-        own = type(self.architecture).readout is not Architecture.readout
-        outputs, pull = (self._own_readout if own else self._linear_readout)(params, state)
+        overrides = type(self.architecture).readout is not Architecture.readout
+        outputs, pull = (self._automatic_readout if overrides else self._linear_readout)(
+            params, state
+        )
         error, on_outputs = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(moment)))(
             outputs, moment["y"]
         )
         if "scored" in moment:
-            scored = moment["scored"].expand(len(error)).to(error.dtype)
-            error, on_outputs = error * scored, on_outputs * scored[:, None]
+            weight = moment["scored"].expand(len(error)).to(error.dtype)
+            error, on_outputs = error * weight, on_outputs * weight[:, None]
         return error, on_outputs, pull
 
     def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
@@ -167,25 +169,25 @@ class Derivatives(ABC):
 
         return vmap(self.architecture.readout)(params, state), pull
 
-    def _own_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
+    def _automatic_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
         recurrent = {name: params[name] for name in self.recurrent()}
         readout = {name: p for name, p in params.items() if name not in recurrent}
 
         def outputs_of(readout: Parameters, state: Tensor) -> Tensor:
             return vmap(self.architecture.readout)(recurrent | readout, state)
 
-        outputs, pulled = vjp(outputs_of, readout, state)
+        outputs, pull_back = vjp(outputs_of, readout, state)
 
         def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
-            gradient, on_state = pulled(on_outputs)
+            gradient, on_state = pull_back(on_outputs)
             return on_state, gradient
 
         return outputs, pull
 
     def on_state(self, on_h: Tensor) -> Tensor:
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
-        missing = self.architecture.state_size - self.architecture.hidden
-        return torch.nn.functional.pad(on_h, (0, missing)) if missing else on_h
+        padding = self.architecture.state_size - self.architecture.hidden
+        return torch.nn.functional.pad(on_h, (0, padding)) if padding else on_h
 
     @abstractmethod
     def sensitivity(self, params: Parameters) -> Parameters:

@@ -21,7 +21,7 @@ from torch.func import jacrev, vjp, vmap
 from orla.architectures.base import Architecture, LinearGates, Parameters
 from orla.architectures.elementwise import ElementWise, product
 from orla.derivatives.base import Tape
-from orla.programs.scan import stored
+from orla.programs.scan import materialize
 
 Influence = dict[str, Tensor]
 
@@ -100,15 +100,15 @@ class DenseWords(Words):
 
     def within(self) -> Tensor:
         by_block = (-1, self._units)
-        both = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
-        return torch.diagonal(both, dim1=1, dim2=3)
+        blocks = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
+        return torch.diagonal(blocks, dim1=1, dim2=3)
 
     def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
-        def moved(e: Tensor) -> Tensor:
+        def transport_one(e: Tensor) -> Tensor:
             blocks = e.flatten(1).unflatten(0, (-1, self._units))
             return (jacobian[..., None] * blocks[None]).sum(1).view(e.shape)
 
-        return {name: moved(e) for name, e in influence.items()}
+        return {name: transport_one(e) for name, e in influence.items()}
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class OwnUnitWords(Words):
 
     def direct(self) -> Influence:
         on_gates, _ = self.architecture.unit_jacobian(self.tape["cache"])
-        joined = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
-        return {"e": stored(on_gates)[:, :, None] * joined}
+        inputs = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
+        return {"e": materialize(on_gates)[:, :, None] * inputs}
 
     def around(self) -> Tensor:
         """`within` without what passes through W_hh: a leak, the cell of an LSTM."""
@@ -143,14 +143,16 @@ class OwnUnitWords(Words):
         """(blocks, blocks, hidden): of each unit's state blocks by its own previous ones."""
         a = self.architecture
         on_gates, _ = a.unit_jacobian(self.tape["cache"])
-        own = torch.diagonal(self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2)
-        through = (on_gates.unflatten(1, (-1, a.hidden)) * own).sum(1)
+        self_weights = torch.diagonal(
+            self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2
+        )
+        through = (on_gates.unflatten(1, (-1, a.hidden)) * self_weights).sum(1)
         by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._blocks - 1))
         return self.around() + by_h
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
         e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
-        jacobian = stored(jacobian)[:, :, None, :, None]
+        jacobian = materialize(jacobian)[:, :, None, :, None]
         return {"e": (jacobian * e[None]).sum(1).flatten(1, 2)}
 
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
@@ -191,8 +193,8 @@ class ElementWords(Words):
         a, size = self.architecture, 2 * self.architecture.per_unit
         _, pull = vjp(lambda p: a.step(p, self.state, self.x)[: 2 * a.numbers], self._recurrent())
         # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
-        each = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
-        (rows,) = vmap(pull)(each.expand(-1, -1, a.hidden, -1).flatten(1))
+        unit_vectors = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
+        (rows,) = vmap(pull)(unit_vectors.expand(-1, -1, a.hidden, -1).flatten(1))
         return {name: d.unflatten(0, (2, a.per_unit)) for name, d in rows.items()}
 
     def jacobian(self) -> Tensor:
@@ -200,11 +202,11 @@ class ElementWords(Words):
         return self._by_unit(torch.cat(self.architecture.decay(self.params)))
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
-        def moved(e: Tensor) -> Tensor:
+        def transport_one(e: Tensor) -> Tensor:
             decay = jacobian.view(*jacobian.shape, *[1] * (e.dim() - 3))
             return torch.stack(product((decay[0], decay[1]), (e[0], e[1])))
 
-        return {name: moved(e) for name, e in influence.items()}
+        return {name: transport_one(e) for name, e in influence.items()}
 
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         a = self.architecture

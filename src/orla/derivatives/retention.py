@@ -58,7 +58,7 @@ class RetentionDerivatives(AutomaticDerivatives):
             share: By how much S has faded since each of the steps, and last since `P`
                 (steps + 1, models, heads); 0 for a step that does not count.
             weights: Those of each step, as the tapes: steps on the first axis.
-            tapes: Of the steps, with what each wrote: "u", "v" and "k" of `Retention.written`.
+            tapes: Of the steps, with what each wrote: "u", "v" and "k" of `Retention.key_value`.
         """
         W_v, W_k = self.by_heads(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
@@ -78,7 +78,7 @@ class RetentionDerivatives(AutomaticDerivatives):
             "b_in": on_u.sum(0) + on_C[..., -1],
         }
 
-    def faded(self, P: Parameters, share: Tensor, weights: Parameters, tapes: Tape) -> None:
+    def fade(self, P: Parameters, share: Tensor, weights: Parameters, tapes: Tape) -> None:
         """Compute P after steps from P before them, in place; arguments as those of `past`."""
         W_v, W_k = self.by_heads(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]

@@ -11,7 +11,7 @@ from torch import Tensor
 from orla.architectures.base import Parameters
 from orla.architectures.stack import Stack, in_stack
 from orla.derivatives.base import Derivatives, Local, Moment, Tape
-from orla.derivatives.structured import StructuredDerivatives, transposed
+from orla.derivatives.structured import StructuredDerivatives, transpose_product
 
 
 @dataclass(frozen=True)
@@ -35,84 +35,89 @@ class StackedDerivatives(Derivatives):
         return tuple(StructuredDerivatives(layer) for layer in self.architecture.layers)
 
     @property
-    def _moved(self) -> tuple[int, ...]:
-        """How many numbers of the state each layer's parameters move: the first so many."""
+    def _reach(self) -> tuple[int, ...]:
+        """Numbers of the state that each layer's parameters move, the first ones."""
         sizes = [layer.state_size for layer in self.architecture.layers]
         return tuple(sum(sizes[place:]) for place in range(len(sizes)))
 
     def _tapes(self, tape: Tape) -> list[Tape]:
-        bottom, *others = self.architecture.by_layer(tape)
-        return [bottom | {"x": tape["x"]}, *others]
+        bottom, *upper = self.architecture.by_layer(tape)
+        return [bottom | {"x": tape["x"]}, *upper]
 
-    def _each(self, *named: Parameters) -> Iterator[tuple[StructuredDerivatives, ...]]:
-        """Each layer, with its own of every mapping."""
-        return zip(self._layers, *map(self.architecture.by_layer, named), strict=True)
+    def _by_layer(self, *mappings: Parameters) -> Iterator[tuple[StructuredDerivatives, ...]]:
+        """Each layer, with its entries of every mapping."""
+        return zip(self._layers, *map(self.architecture.by_layer, mappings), strict=True)
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         after, tapes, x = [], [], moment["x"]
-        before = self.architecture.parted(state)
-        for (layer, own), h in zip(self._each(params), before, strict=True):
-            new, tape = layer.step(own, h, {"x": x})
+        before = self.architecture.layer_states(state)
+        for (layer, layer_params), h in zip(self._by_layer(params), before, strict=True):
+            new, tape = layer.step(layer_params, h, {"x": x})
             after.append(new)
             tapes.append(tape)
             x = new[:, : layer.architecture.hidden]
-        joined = in_stack(tapes)
-        joined["x"] = joined.pop("x.0")
-        return self.architecture.joined(after), joined
+        stack_tape = in_stack(tapes)
+        stack_tape["x"] = stack_tape.pop("x.0")
+        return self.architecture.stack_state(after), stack_tape
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         before, locals_, above = [], [], None
-        own, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
-        parts = self.architecture.parted(cotangent)
+        layer_params, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
+        parts = self.architecture.layer_states(cotangent)
         for place in reversed(range(len(self._layers))):
             layer, on_state = self._layers[place], parts[place]
             if above is not None:
                 on_state = on_state + layer.on_state(above)
-            on_before, local = layer.pull_step(own[place], tapes[place], on_state)
+            on_before, local = layer.pull_step(layer_params[place], tapes[place], on_state)
             before.insert(0, on_before)
             locals_.insert(0, local)
             if place:
-                above = transposed(own[place]["W_ih"], local["gates"])
-        return self.architecture.joined(before), in_stack(locals_)
+                above = transpose_product(layer_params[place]["W_ih"], local["gates"])
+        return self.architecture.stack_state(before), in_stack(locals_)
 
-    def pulled(self, tape: Tape) -> Tape:
+    def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(self._each(locals_), self._tapes(tapes), strict=True)
-        return in_stack(layer.gather(tape, own) for (layer, own), tape in every)
+        every = zip(self._by_layer(locals_), self._tapes(tapes), strict=True)
+        return in_stack(layer.gather(tape, local) for (layer, local), tape in every)
 
-    def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        every = zip(self._each(locals_), self._tapes(tapes), strict=True)
-        return sum(layer.gathered_square(tape, own) for (layer, own), tape in every)
+    def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
+        every = zip(self._by_layer(locals_), self._tapes(tapes), strict=True)
+        return sum(layer.gradient_square(tape, local) for (layer, local), tape in every)
 
     def history(self) -> tuple[str, ...]:
         places = range(len(self._layers))
         return tuple(f"W_hh.{k}" for k in places) + tuple(f"W_ih.{k}" for k in places[1:])
 
     def sensitivity(self, params: Parameters) -> Parameters:
-        found: Parameters = {}
+        P: Parameters = {}
         for name, terms in self.no_terms(params).items():
-            moved = self._moved[len(found)]
-            found[name] = terms.new_zeros(len(terms), moved, *terms.shape[1:])
-        return found
+            size = self._reach[len(P)]
+            P[name] = terms.new_zeros(len(terms), size, *terms.shape[1:])
+        return P
 
     def no_terms(self, params: Parameters) -> Parameters:
-        return in_stack(layer.no_terms(own) for layer, own in self._each(params))
+        return in_stack(
+            layer.no_terms(layer_params) for layer, layer_params in self._by_layer(params)
+        )
 
     def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(self._each(terms, locals_), self._tapes(tapes), strict=True)
-        return in_stack(layer.with_terms(own, tape, local) for (layer, own, local), tape in every)
+        every = zip(self._by_layer(terms, locals_), self._tapes(tapes), strict=True)
+        return in_stack(
+            layer.with_terms(layer_terms, tape, local)
+            for (layer, layer_terms, local), tape in every
+        )
 
     def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
-        every = zip(self._each(P, terms), self._moved, strict=True)
+        every = zip(self._by_layer(P, terms), self._reach, strict=True)
         return in_stack(
-            layer.with_sensitivity(own, on_start[:, :moved], term)
-            for (layer, own, term), moved in every
+            layer.with_sensitivity(layer_P, on_start[:, :size], term)
+            for (layer, layer_P, term), size in every
         )
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        every = zip(self._each(P, locals_), self._tapes(tapes), self._moved, strict=True)
-        for (layer, own, local), tape, moved in every:
-            gates = local["gates"][:, :, :moved]
-            layer.rebuild(own, rows[:, :moved, :moved], tape, {"gates": gates})
+        every = zip(self._by_layer(P, locals_), self._tapes(tapes), self._reach, strict=True)
+        for (layer, layer_P, local), tape, size in every:
+            gates = local["gates"][:, :, :size]
+            layer.rebuild(layer_P, rows[:, :size, :size], tape, {"gates": gates})

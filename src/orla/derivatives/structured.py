@@ -39,7 +39,7 @@ class StructuredDerivatives(Derivatives):
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         on_gates, around = vmap(self.architecture.pull)(tape["cache"], cotangent)
-        on_state = self.on_state(transposed(params["W_hh"], on_gates))
+        on_state = self.on_state(transpose_product(params["W_hh"], on_gates))
         return on_state + around, {"gates": on_gates}
 
     def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ class StructuredDerivatives(Derivatives):
         beside = (around * rows.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
         return (through + beside).view(tangent.shape)
 
-    def pulled(self, tape: Tape) -> Tape:
+    def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: tape[name] for name in ("cache", "keep") if name in tape}
 
     def gather(self, tapes: Tape, locals_: Local) -> Parameters:
@@ -79,20 +79,20 @@ class StructuredDerivatives(Derivatives):
             "b_h": on_gates.sum(0),
         }
 
-    def gathered_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        [on_gates], [joined] = locals_["gates"], self.joined(tapes)
-        return (on_gates * on_gates).sum(-1) * (joined * joined).sum(-1)
+    def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
+        [on_gates], [inputs] = locals_["gates"], self.gate_inputs(tapes)
+        return (on_gates * on_gates).sum(-1) * (inputs * inputs).sum(-1)
 
     def history(self) -> tuple[str, ...]:
         return ("W_hh",)
 
-    def joined(self, tape: Tape) -> Tensor:
+    def gate_inputs(self, tape: Tape) -> Tensor:
         """[x, h, 1] of a step (models, n_in + hidden + 1), or of steps on one axis more."""
         ones = tape["x"].new_ones(*tape["x"].shape[:-1], 1)
         return torch.cat([tape["x"], tape["h"], ones], -1)
 
-    def parted(self, gradient: Tensor) -> Parameters:
-        """A gradient (models, gates, n_in + hidden + 1) in the order of `joined`, by parameter."""
+    def by_parameter(self, gradient: Tensor) -> Parameters:
+        """A gradient (models, gates, n_in + hidden + 1), ordered as `gate_inputs`, by parameter."""
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -110,16 +110,16 @@ class StructuredDerivatives(Derivatives):
 
     def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         delta = locals_["gates"].permute(1, 2, 0)
-        joined = self.joined(tapes).transpose(0, 1)
-        return {"P": torch.baddbmm(terms["P"], delta, joined)}
+        inputs = self.gate_inputs(tapes).transpose(0, 1)
+        return {"P": torch.baddbmm(terms["P"], delta, inputs)}
 
     def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         rows = terms["P"].flatten(1)[:, None]
         gradient = torch.baddbmm(rows, on_start[:, None], P["P"].flatten(2))
-        return self.parted(gradient.view(terms["P"].shape))
+        return self.by_parameter(gradient.view(terms["P"].shape))
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        joined = self.joined(tapes).transpose(0, 1)
+        inputs = self.gate_inputs(tapes).transpose(0, 1)
         # Both products are done panel by panel, while the panel is in cache.
         _, state, gates, length = P["P"].shape
         width = max(1, _PANEL // (state * length * P["P"].element_size()))
@@ -128,10 +128,10 @@ class StructuredDerivatives(Derivatives):
                 at = slice(first, first + width)
                 delta = locals_["gates"][:, model, :, at].permute(1, 2, 0).flatten(0, 1)
                 after = torch.mm(rows[model], part[:, at].flatten(1)).view(-1, length)
-                part[:, at] = after.addmm_(delta, joined[model]).view(state, -1, length)
+                part[:, at] = after.addmm_(delta, inputs[model]).view(state, -1, length)
 
 
-def transposed(matrix: Tensor, on_gates: Tensor) -> Tensor:
+def transpose_product(matrix: Tensor, on_gates: Tensor) -> Tensor:
     """matrix^T on_gates for on_gates (models, gates) or rows of them (models, rows, gates)."""
     if on_gates.dim() == 2:
         return (matrix * on_gates[:, :, None]).sum(1)

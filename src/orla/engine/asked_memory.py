@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from orla.catalogue.written import written
+from orla.catalogue.written import read_entry
 
 # MB, measured with a cold cache: the job's own process with everything imported and one loop
 # compiled; and beside it, at the peak of their sum, Snakemake's process (125) and the C++ compiler
@@ -49,39 +49,41 @@ def job_mb(
         steps: Steps of the longest stream of the job.
         own_streams: Seeds that have streams of their own; 0 where all share one.
     """
-    kinds, network = written("parts"), job["network"]
+    kinds, network = read_entry("parts"), job["network"]
     default = kinds["architecture"].get(network["kind"], {"defaults": {}})["defaults"]
     hidden = network.get("hidden", default.get("hidden", SIZES[1]))
     wider = max(1.0, (hidden + max(n_in, n_out)) / (hidden + WIDTH))
     learners = [job["learner"], *job["observers"].values()]
-    each = wider * sum(_model_mb(network["kind"], hidden, spec, _window(spec)) for spec in learners)
+    model_mb = wider * sum(
+        _model_mb(network["kind"], hidden, spec, _window(spec)) for spec in learners
+    )
     # Gradients of interventions, states of probes, and networks kept until they are scored.
     params = 8e-6 * (hidden * (hidden + n_in + 1) + n_out * (hidden + 1))
-    kept = 2 * job["stable_windows"] + 2 * len(job["horizons"])
-    each += params * (kept + 2 * len(job["interventions"]) + 2 * len(job["probes"]))
+    networks = 2 * job["stable_windows"] + 2 * len(job["horizons"])
+    model_mb += params * (networks + 2 * len(job["interventions"]) + 2 * len(job["probes"]))
     unknown = {"more": {"stride": "unknown"}}
     if _window(job["learner"]) == 1:
-        models = min(models, 1 + int(_FEW / each))  # about as `memory.batch_models` has it
+        models = min(models, 1 + int(_FEW / model_mb))  # about as `memory.batch_models` has it
     looks = any(kinds["probe"].get(p["kind"], unknown)["more"]["stride"] for p in job["probes"])
     streams = steps * (n_in + n_out) * (own_streams + models if own_streams else 2)
     streams += steps * models * (4 * n_out + 4)
-    peak = PROCESS + BESIDE + models * each + looks * 3 * hidden * params + 8e-6 * streams
+    peak = PROCESS + BESIDE + models * model_mb + looks * 3 * hidden * params + 8e-6 * streams
     return math.ceil(1.1 * peak)
 
 
 def _window(learner: Mapping[str, Any]) -> int:
     """The most steps that a learner goes back through or sums."""
-    known = written("parts")["learner"].get(learner["kind"])
-    if not known or not known["more"]["stride"]:
+    declaration = read_entry("parts")["learner"].get(learner["kind"])
+    if not declaration or not declaration["more"]["stride"]:
         return 1
-    return max((known["defaults"] | learner)[option] for option in known["short"])
+    return max((declaration["defaults"] | learner)[option] for option in declaration["short"])
 
 
 def _model_mb(network: str, hidden: int, learner: Mapping[str, Any], window: int) -> float:
     """Of one model; of a network or learner that is not in the file, the plainest one's."""
-    table = written("memory")
+    table = read_entry("memory")
     row = table.get(network, next(iter(table.values())))
     name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"
     small, large = row.get(name, next(iter(row.values())))
-    grown = large * (hidden / SIZES[1]) ** math.log2(large / small)
-    return grown * window / WINDOW if window > 1 else grown
+    mb = large * (hidden / SIZES[1]) ** math.log2(large / small)
+    return mb * window / WINDOW if window > 1 else mb

@@ -11,7 +11,7 @@ from torch.func import vmap
 from orla.architectures.base import Architecture, Parameters, rows_along_memory
 from orla.derivatives import derivatives
 from orla.derivatives.base import axis_of_models
-from orla.engine.update import Moments, padded
+from orla.engine.update import Moments, pad
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 from orla.provenance import cost
@@ -38,11 +38,11 @@ def outputs_of(
         if state is None:
             # Contiguous as later states are, so that one compiled program serves both.
             state = vmap(architecture.initial_state)(params).contiguous()
-        used = {name: moments[name].contiguous() for name in ("x", "starts") if name in moments}
+        inputs = {name: moments[name].contiguous() for name in ("x", "starts") if name in moments}
         outputs = []
-        for start in range(0, len(used["x"]), SEGMENT):
-            part = {name: m[start : start + SEGMENT] for name, m in used.items()}
-            state, output = forward(params, state, padded(part, SEGMENT))
+        for start in range(0, len(inputs["x"]), SEGMENT):
+            part = {name: m[start : start + SEGMENT] for name, m in inputs.items()}
+            state, output = forward(params, state, pad(part, SEGMENT))
             outputs.append(output[: len(part["x"])])
         return torch.cat(outputs).transpose(0, 1)
 
@@ -50,13 +50,15 @@ def outputs_of(
 @functools.cache
 def _forward(architecture: Architecture) -> Compiled:
     def forward(params: Parameters, state: Tensor, moments: Moments) -> tuple[Tensor, Tensor]:
-        def one(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             after = architecture.step(params, state, x)
             return after, architecture.readout(params, after)
 
         def step(state: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Tensor]:
             before = derivatives(architecture).before(params, state, moment)
-            return vmap(one, in_dims=(0, 0, axis_of_models(moment)))(params, before, moment["x"])
+            return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(moment)))(
+                params, before, moment["x"]
+            )
 
         return scan(step, state, moments, constants=(params,))
 

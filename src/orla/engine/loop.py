@@ -31,7 +31,7 @@ __all__ = ["Adaptation", "Loop", "Moments", "loop_of"]
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What a run leaves behind, models on the first axis.
+    """The result of a run, models on the first axis.
 
     errors: (models, steps) of each step, before its update; 0 where a step is not scored.
     state: After the last step.
@@ -87,7 +87,7 @@ class Loop(Parts):
 
     @functools.cached_property
     def driver(self) -> Steps | Windows:
-        """By windows where a learner loops over steps: gradient and update compile apart then."""
+        """`Windows` where a learner loops over steps, `Steps` otherwise."""
         loops = any(learner.loops for learner in self.learners.values())
         return Windows(self, self.passes) if loops else Steps(self, self.segment)
 
@@ -106,7 +106,7 @@ class Loop(Parts):
             optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
-            params = _own(rows_along_memory(params))
+            params = _copies(rows_along_memory(params))
             models = len(next(iter(params.values())))
             network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
@@ -115,10 +115,10 @@ class Loop(Parts):
             return State(
                 params=params,
                 network=network.clone(),
-                learners={n: _own(x.init(params)) for n, x in self.learners.items()},
-                optimizer=_own(optimizer),
-                interventions=[_own(vmap(i.init)(params)) for i in self.interventions],
-                probes=[_own(vmap(p.init)(params)) for p in self.probes],
+                learners={n: _copies(x.init(params)) for n, x in self.learners.items()},
+                optimizer=_copies(optimizer),
+                interventions=[_copies(vmap(i.init)(params)) for i in self.interventions],
+                probes=[_copies(vmap(p.init)(params)) for p in self.probes],
                 buffers={n: _buffers(x, params, seeds) for n, x in self.learners.items()},
                 seeds=seeds,
             )
@@ -153,21 +153,21 @@ class Loop(Parts):
         self._check(first, steps, snapshots)
         with torch.no_grad(), cost.work("learners", steps * len(state.network)):
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
-            errors, series, kept, at = [], [], {}, 0
+            errors, series, networks, at = [], [], {}, 0
             seldom: dict[str, list[Tensor]] = {}
             while at < steps:
                 stop = min(steps, at + self.segment - (first + at) % self.segment)
                 part = {name: m[at:stop] for name, m in moments.items()}
-                for name, seen in self._look(state, part).items():
-                    seldom.setdefault(name, []).append(seen)
-                part = self.with_drawn(part, state)
-                error, watched = self.driver.advance(state, rates, part, updates)
+                for name, value in self._look(state, part).items():
+                    seldom.setdefault(name, []).append(value)
+                part = self.with_noise(part, state)
+                error, measurements = self.driver.advance(state, rates, part, updates)
                 errors.append(error)
-                series.append(watched)
+                series.append(measurements)
                 for name, values in self._keep(state).items():
                     seldom.setdefault(name, []).append(values)
                 if state.step in snapshots:
-                    kept[state.step] = (_own(state.params), state.network.clone())
+                    networks[state.step] = (_copies(state.params), state.network.clone())
                 if on_segment:
                     on_segment(stop - at)
                 at = stop
@@ -179,7 +179,7 @@ class Loop(Parts):
                 for k in series[0]
             }
             | self._seldom(seldom, state),
-            snapshots=kept,
+            snapshots=networks,
         )
 
     def _check(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
@@ -192,19 +192,19 @@ class Loop(Parts):
                     f" choose a multiple of {self.segment}"
                 )
 
-    def _seldom(self, seen: Mapping[str, list[Tensor]], state: State) -> dict[str, np.ndarray]:
+    def _seldom(self, values: Mapping[str, list[Tensor]], state: State) -> dict[str, np.ndarray]:
         """Series (models, times, ...) of looks and of states kept; of a short run empty ones."""
         models, none = len(state.network), {}
-        for probe, held in zip(self.probes, state.probes, strict=True):
+        for probe, state_of_probe in zip(self.probes, state.probes, strict=True):
             if probe.look_stride:
                 none |= {name: np.empty((models, 0)) for name in probe.part.more["columns"]}
             if probe.kept_every:
-                none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in held.items()}
-        return none | {name: torch.stack(each, 1).cpu().numpy() for name, each in seen.items()}
+                none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
+        return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
 
     def _look(self, state: State, moments: Moments) -> dict[str, Tensor]:
         """What probes see before the first of these steps, where it is one that they look at."""
-        seen: dict[str, Tensor] = {}
+        values: dict[str, Tensor] = {}
         for probe in self.probes:
             if not probe.look_stride or not state.step or state.step % probe.look_stride:
                 continue
@@ -212,30 +212,31 @@ class Loop(Parts):
             before = self.learner.derivatives.before(state.params, state.network, moment)
             look = functools.partial(probe.look, self.learner.architecture)
             axes = (0, 0, axis_of_models(moment), 0)
-            given = state.params, before, moment["x"], self._sensitivity(state, moment)
+            arguments = state.params, before, moment["x"], self._sensitivity(state, moment)
             # One model after the other, because a look may be large.
-            seen |= vmap(look, in_dims=axes, chunk_size=1)(*given)
-        return seen
+            values |= vmap(look, in_dims=axes, chunk_size=1)(*arguments)
+        return values
 
     def _sensitivity(self, state: State, moment: Moments) -> Parameters:
         """The learner's sensitivity before a step; 0 where a trial starts with it."""
         carry = state.learners["own"] | state.buffers["own"]
-        found = self.learner.sensitivity(carry, state.params)
+        sensitivity = self.learner.sensitivity(carry, state.params)
         if "starts" not in moment:
-            return found
+            return sensitivity
         goes_on = (~moment["starts"]).expand(len(state.network))
         return {
-            name: torch.einsum("m,m...->m...", goes_on.to(p.dtype), p) for name, p in found.items()
+            name: torch.einsum("m,m...->m...", goes_on.to(p.dtype), p)
+            for name, p in sensitivity.items()
         }
 
     def _keep(self, state: State) -> dict[str, Tensor]:
         """The states of the probes that are kept after this step, which begin anew."""
-        kept: dict[str, Tensor] = {}
+        states: dict[str, Tensor] = {}
         for i, probe in enumerate(self.probes):
             if probe.kept_every and state.step % probe.kept_every == 0:
-                kept |= _own(state.probes[i])
-                state.probes[i] = _own(vmap(probe.init)(state.params))
-        return kept
+                states |= _copies(state.probes[i])
+                state.probes[i] = _copies(vmap(probe.init)(state.params))
+        return states
 
 
 def loop_of(
@@ -256,15 +257,15 @@ def loop_of(
     """
     network = network_of(job["network"], n_in, n_out)
 
-    def made(learner: str | Mapping[str, Any]) -> Learner:
-        return catalogue.make("learner", learner, architecture=network)
+    def learner_of(spec: str | Mapping[str, Any]) -> Learner:
+        return catalogue.make("learner", spec, architecture=network)
 
-    learner = made(job["learner"])
+    learner = learner_of(job["learner"])
     return Loop(
         learner,
         catalogue.make("optimizer", job["optimizer"]),
         loss,
-        observers={name: made(spec) for name, spec in job.get("observers", {}).items()},
+        observers={name: learner_of(spec) for name, spec in job.get("observers", {}).items()},
         interventions=[
             catalogue.make("intervention", spec) for spec in job.get("interventions", [])
         ],
@@ -274,21 +275,21 @@ def loop_of(
 
 
 def _buffers(learner: Learner, params: Parameters, seeds: tuple[int, ...]) -> dict[str, Any]:
-    buffers = _own(learner.buffers(params))
+    buffers = _copies(learner.buffers(params))
     if learner.fixed_noise:
         like = next(iter(params.values()))
         buffers["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise, like)
     return buffers
 
 
-def _own(tree: Any) -> Any:
+def _copies(tree: Any) -> Any:
     """The same tensors, each in memory of its own: they are changed in place.
 
     An axis of one model has the stride of what it was cut from; a compiled loop asks for the usual.
     """
 
-    def own(tensor: Tensor) -> Tensor:
+    def copy(tensor: Tensor) -> Tensor:
         usual = torch.contiguous_format if tensor.is_contiguous() else torch.preserve_format
         return tensor.clone(memory_format=usual)
 
-    return pytree.tree_map(own, tree)
+    return pytree.tree_map(copy, tree)

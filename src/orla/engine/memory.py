@@ -16,10 +16,10 @@ from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
 
-# With at most so many numbers in the state times the recurrent parameters, a model is counted by
-# making it; a larger one on the meta device, whose tensors have a shape and no numbers, and where
-# PyTorch loads its compiler, which takes longer than many a job.
-_MADE = 2**22
+# Largest product of state size and recurrent parameters at which a model is made to be counted. A
+# larger one is counted on the meta device, whose tensors have a shape and no numbers; there PyTorch
+# loads its compiler, which takes longer than many a job.
+_MOST_COUNTED = 2**22
 
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
@@ -34,9 +34,9 @@ def batch_models(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu")
     """
     if device != "cpu":
         return most
-    one = one_model(loop, dtype)
-    touched = one["buffers"] + one["stepped"] + 2 * (one["params"] + one["optimizer"])
-    return max(1, min(most, _CACHE // touched))
+    sizes = one_model(loop, dtype)
+    step_bytes = sizes["buffers"] + sizes["stepped"] + 2 * (sizes["params"] + sizes["optimizer"])
+    return max(1, min(most, _CACHE // step_bytes))
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
@@ -45,8 +45,8 @@ def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) ->
     What it needs only while it computes a gradient is not counted, so that a learner that looks at
     one step alone holds nothing; nor is the optimizer's state, so that any optimizer will do.
     """
-    one = one_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
-    return one["carry"] + one["buffers"] + one["tapes"]
+    sizes = one_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
+    return sizes["carry"] + sizes["buffers"] + sizes["tapes"]
 
 
 def one_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
@@ -56,15 +56,15 @@ def one_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     """
     network = loop.learner.architecture
     recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
-    if network.state_size * recurrent > _MADE:
+    if network.state_size * recurrent > _MOST_COUNTED:
         try:
-            return _counted(loop, dtype, "meta")
+            return _model_bytes(loop, dtype, "meta")
         except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
             pass
-    return _counted(loop, dtype, "cpu")
+    return _model_bytes(loop, dtype, "cpu")
 
 
-def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
+def _model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
     params = {
         name: torch.zeros(1, *shape, dtype=dtype, device=device)
         for name, shape in loop.learner.architecture.shapes().items()
@@ -72,34 +72,34 @@ def _counted(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
     state, learners = loop.start(params), loop.learners
     with torch.no_grad():
         tapes = sum(_tapes(learner, params, state.network) for learner in learners.values())
-    stepped = [c for n, c in state.learners.items() if not learners[n].block_length]
+    step_carries = [c for n, c in state.learners.items() if not learners[n].block_length]
     return {
         "params": bytes_of(params),
         "optimizer": bytes_of(state.optimizer),
         "carry": bytes_of(state.learners),
         "buffers": bytes_of(state.buffers),
         "tapes": tapes,
-        "stepped": bytes_of(stepped) if isinstance(loop.driver, Steps) else 0,
+        "stepped": bytes_of(step_carries) if isinstance(loop.driver, Steps) else 0,
     }
 
 
 def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
-    """Bytes that one model's steps leave for a learner, from one step and how many it looks at."""
+    """Bytes that a learner stores of one model's steps, from one step and the steps it reads."""
     d, a = learner.derivatives, learner.architecture
     after, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
     # As the cotangent, the error and the readout's gradient; to compute them takes longer.
     cotangent, error = torch.zeros_like(after), network.new_zeros(1)
     readout = {name: params[name] for name in a.readout_shapes()}
     local = d.local_like(params, tape, cotangent)
-    drawn = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
+    noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
         # A block ends with every unit vector of the state pulled back through all of its steps.
-        return drawn + learner.block_length * a.state_size * bytes_of(local)
+        return noise_bytes + learner.block_length * a.state_size * bytes_of(local)
     if learner.stride == 1:
-        return drawn
+        return noise_bytes
     # The state as well, though not all learners read it: measured so for windows of 200 steps.
     window = learner.stride * bytes_of((network, tape, cotangent, error, readout, local))
-    return drawn + window + (learner.reach - learner.stride) * bytes_of((tape, local))
+    return noise_bytes + window + (learner.reach - learner.stride) * bytes_of((tape, local))
 
 
 def bytes_of(tree: Any) -> int:

@@ -10,33 +10,33 @@ import torch
 
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
-from orla.errors import OrlaError, told
+from orla.errors import OrlaError, describe_error
 
-# Parameters of a network that is made to try its step.
-_MADE = 10**6
+# Most parameters of a network whose step is tried with numbers.
+_MOST_PARAMETERS = 10**6
 
 
-def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Architecture:
+def network_of(spec: str | Mapping[str, Any], n_in: int, n_out: int) -> Architecture:
     """The architecture of a specification, with these inputs and outputs.
 
     Raises:
         OrlaError: It is unknown, an option is out of range, or a step does not lead from a state of
             `state_size` numbers to another one, or changes the state that it is given.
     """
-    network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
+    network = catalogue.make("architecture", spec, n_in=n_in, n_out=n_out)
     file = sys.modules[type(network).__module__].__file__
     place, size = f"{file}: architecture {network.part.name}", network.state_size
     if not isinstance(size, int):
         raise OrlaError(f"{place}: state_size is no number; write @property above it")
-    params = _started(network)
+    params = _trial_parameters(network)
     try:
-        before, after = _stepped(network, params, place)
+        before, after = _state_shapes(network, params, place)
     except OrlaError:
         raise
     except Exception as error:
         raise OrlaError(
-            f"{place}: step fails on a state of {size} numbers ({told(error, file)}); mend step,"
-            " state_size or recurrent_shapes"
+            f"{place}: step fails on a state of {size} numbers ({describe_error(error, file)});"
+            " mend step, state_size or recurrent_shapes"
         ) from error
     for word, shape in (("initial_state", before), ("step", after)):
         if shape != (size,):
@@ -47,18 +47,17 @@ def network_of(given: str | Mapping[str, Any], n_in: int, n_out: int) -> Archite
     return network
 
 
-def _started(network: Architecture) -> Parameters:
-    """Parameters to step with: of a small network its initial ones, of a large one without numbers.
+def _trial_parameters(network: Architecture) -> Parameters:
+    """A small network's initial parameters; a large network's shapes alone, on the meta device.
 
-    Those without numbers are on the meta device, where PyTorch loads its compiler: that takes
-    longer than a small job whose programs are kept.
+    There PyTorch loads its compiler, which takes longer than a small job whose programs are kept.
     """
-    if network.parameter_count() <= _MADE:
+    if network.parameter_count() <= _MOST_PARAMETERS:
         return network.init(torch.Generator().manual_seed(0), torch.float32)
     return {name: torch.zeros(s, device="meta") for name, s in network.shapes().items()}
 
 
-def _stepped(
+def _state_shapes(
     network: Architecture, params: Parameters, place: str
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes of the state before a step and after it."""

@@ -17,7 +17,7 @@ PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 
 def dtype_of(precision: str, form: str | None = None) -> torch.dtype:
-    """Of a precision; `form` is the format of a numeric configuration, which has another name."""
+    """The type of a precision; `form` is the format where that is a numeric configuration."""
     return PRECISIONS[form or precision]
 
 
@@ -55,13 +55,13 @@ class State:
     seeds: tuple[int, ...] = ()
     step: int = 0
 
-    def carried(self) -> dict[str, Any]:
+    def variables(self) -> dict[str, Any]:
         """The tensors that an update changes, by the names of the attributes; not copied."""
-        kept = ("buffers", "seeds", "step")
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in kept}
+        others = ("buffers", "seeds", "step")
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
     def take(self, after: dict[str, Any]) -> None:
-        """Take what an update answered, a part of `carried`."""
+        """Set the `variables` that an update returned."""
         for name, value in after.items():
             setattr(self, name, value)
 
@@ -77,8 +77,8 @@ def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Te
     and converted, so that a seed gives the same numbers in each precision.
     """
     blocks = range(first // DRAWN_TOGETHER, -(-(first + steps) // DRAWN_TOGETHER))
-    drawn = [[_block(seed, block, numbers) for seed in seeds] for block in blocks]
-    by_step = torch.cat([torch.stack(models, 1) for models in drawn])
+    draws = [[_block(seed, block, numbers) for seed in seeds] for block in blocks]
+    by_step = torch.cat([torch.stack(models, 1) for models in draws])
     start = first - blocks.start * DRAWN_TOGETHER
     return by_step[start : start + steps].to(like.dtype).to(like.device)
 
@@ -88,15 +88,15 @@ def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
 
     A model's numbers depend on its seed alone. They are drawn in float64 and converted.
     """
-    drawn = [
+    draws = [
         torch.randn(numbers, generator=generator(seed, 3), dtype=torch.float64) for seed in seeds
     ]
-    return torch.stack(drawn).to(like.dtype).to(like.device)
+    return torch.stack(draws).to(like.dtype).to(like.device)
 
 
 def _block(seed: int, block: int, numbers: int) -> Tensor:
-    drawing = generator(seed, 1, block)
-    return torch.rand(DRAWN_TOGETHER, numbers, generator=drawing, dtype=torch.float64)
+    source = generator(seed, 1, block)
+    return torch.rand(DRAWN_TOGETHER, numbers, generator=source, dtype=torch.float64)
 
 
 def generator(seed: int, *use: int) -> torch.Generator:

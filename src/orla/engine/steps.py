@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from orla.engine.state import State
-from orla.engine.update import Moments, Parts, padded
+from orla.engine.update import Moments, Parts, pad
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan_in_place
 
@@ -27,12 +27,14 @@ class Steps:
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Errors (steps, models) and series of the next steps; `state` is changed in place."""
         steps = len(moments["x"])
-        moments = padded(moments, self.segment)
+        moments = pad(moments, self.segment)
         errors, series, at = [], [], 0
         while at < steps:
             stop = min(steps, at + self._room(state))
             ends = torch.tensor(at), torch.tensor(stop)
-            _, (error, values) = self.program(state.carried(), state.buffers, rates, moments, *ends)
+            _, (error, values) = self.program(
+                state.variables(), state.buffers, rates, moments, *ends
+            )
             state.step += stop - at
             self.parts.end_blocks(state)
             errors.append(error[at:stop])
@@ -47,7 +49,7 @@ class Steps:
 
     def run(
         self,
-        carried: dict[str, Any],
+        variables: dict[str, Any],
         buffers: dict[str, Any],
         rates: Tensor,
         moments: Moments,
@@ -57,7 +59,7 @@ class Steps:
         """The steps `start` to `stop` of `moments`.
 
         Args:
-            carried: From `State.carried`; changed in place.
+            variables: From `State.variables`; changed in place.
             buffers: Those of the learners.
             rates: Learning rates (models,).
             moments: Steps on the first axis.
@@ -67,24 +69,24 @@ class Steps:
         """
         parts = self.parts
 
-        def step(carried: Any, moment: Moments, buffers: Any, rates: Tensor) -> tuple[Any, Any]:
-            params = carried["params"]
-            network, one, error, readout = parts.forward(params, carried["network"], moment)
+        def step(variables: Any, moment: Moments, buffers: Any, rates: Tensor) -> tuple[Any, Any]:
+            params = variables["params"]
+            network, record, error, readout = parts.forward(params, variables["network"], moment)
             learners, gradients = {}, {}
-            for name, carry in carried["learners"].items():
-                given = name, carry, buffers[name], params, one, moment
-                learners[name], gradient = parts.learned(*given)
+            for name, carry in variables["learners"].items():
+                arguments = name, carry, buffers[name], params, record, moment
+                learners[name], gradient = parts.gradient_of(*arguments)
                 gradients[name] = parts.laid_out(gradient | readout, params)
-            after, series = parts.update(carried, gradients, rates, network, moment, error)
+            after, series = parts.update(variables, gradients, rates, network, moment, error)
             return after | {"network": network, "learners": learners}, (error, series)
 
-        given = buffers, rates
-        return scan_in_place(step, carried, moments, constants=given, start=start, stop=stop)
+        constants = buffers, rates
+        return scan_in_place(step, variables, moments, constants=constants, start=start, stop=stop)
 
     @cached_property
     def program(self) -> Compiled:
         """`run`, compiled."""
         parts = self.parts
         name = f"{type(parts.learner).__name__} + {type(parts.optimizer).__name__}"
-        made_of = [parts.learner, parts.optimizer, parts.loss, parts.observing]
-        return Compiled(self.run, name, made_of)
+        key_parts = [parts.learner, parts.optimizer, parts.loss, parts.extras]
+        return Compiled(self.run, name, key_parts)

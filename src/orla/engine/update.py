@@ -51,8 +51,8 @@ class Parts:
         return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
 
     @property
-    def observing(self) -> list[Any]:
-        """All but learner, optimizer and loss, by which a program is known."""
+    def extras(self) -> list[Any]:
+        """Observers, interventions and probes, each a list: parts of a program's key."""
         return [list(self.observers.items()), list(self.interventions), list(self.probes)]
 
     def forward(
@@ -70,7 +70,7 @@ class Parts:
             step["on_outputs"] = on_outputs
         return after, step, error, readout
 
-    def learned(
+    def gradient_of(
         self,
         name: str,
         carry: Carry,
@@ -104,7 +104,7 @@ class Parts:
 
     def update(
         self,
-        carried: dict[str, Any],
+        variables: dict[str, Any],
         gradients: dict[str, Parameters],
         rates: Tensor,
         network: Tensor,
@@ -114,7 +114,7 @@ class Parts:
         """One update.
 
         Args:
-            carried: From `State.carried`, before the update.
+            variables: From `State.variables`, before the update.
             gradients: By learner.
             rates: Learning rates (models,).
             network: The networks' states after the step or window.
@@ -122,20 +122,30 @@ class Parts:
             error: (models,), of a window (steps, models).
 
         Returns:
-            What of `carried` it changes, and the probes' measurements.
+            What of `variables` it changes, and the probes' measurements.
         """
-        params, own = carried["params"], gradients["own"]
+        params, gradient = variables["params"], gradients["own"]
         observers = {name: gradients[f"of {name}"] for name in self.observers}
         interventions = []
-        for part, state in zip(self.interventions, carried["interventions"], strict=True):
-            own, after = vmap(part.update)(Gradients(own, observers), state, params)
+        for part, state in zip(self.interventions, variables["interventions"], strict=True):
+            gradient, after = vmap(part.update)(Gradients(gradient, observers), state, params)
             interventions.append(after)
-        given = own, carried["optimizer"], params, rates
-        updates, optimizer = vmap(self.optimizer.update)(*given)
+        arguments = gradient, variables["optimizer"], params, rates
+        updates, optimizer = vmap(self.optimizer.update)(*arguments)
         moment = without_noise(moment)
         recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
-        learned = gradients["own"]
-        update = Update(params, own, observers, learned, updates, network, moment, error, recurrent)
+        learner_gradient = gradients["own"]
+        update = Update(
+            params,
+            gradient,
+            observers,
+            learner_gradient,
+            updates,
+            network,
+            moment,
+            error,
+            recurrent,
+        )
         if reads := any(probe.reads_outputs for probe in self.probes):
             outputs = vmap(self.learner.architecture.readout)(params, network)
             update = update._replace(outputs=outputs)
@@ -144,7 +154,7 @@ class Parts:
         of_moment = dict.fromkeys(moment, window if moment["x"].dim() == 2 + window else None)
         axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, 0, 0 if reads else None)
         probes, series = [], {}
-        for part, state in zip(self.probes, carried["probes"], strict=True):
+        for part, state in zip(self.probes, variables["probes"], strict=True):
             after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
             probes.append(after)
             series |= values
@@ -162,16 +172,16 @@ class Parts:
             if learner.block_length and state.step % learner.block_length == 0:
                 learner.end_block(state.learners[name], state.buffers[name])
 
-    def with_drawn(self, moments: Moments, state: State) -> Moments:
+    def with_noise(self, moments: Moments, state: State) -> Moments:
         """The next steps, with the random numbers that the learners need."""
-        drawn = {
+        draws = {
             noise_of(learner): noise(
                 state.seeds, state.step, len(moments["x"]), learner.noise, state.network
             )
             for learner in self.learners.values()
             if learner.noise
         }
-        return moments | drawn
+        return moments | draws
 
 
 def noise_of(learner: Learner) -> str:
@@ -184,7 +194,7 @@ def without_noise(moment: Moments) -> Moments:
     return {name: m for name, m in moment.items() if not name.startswith(_NOISE)}
 
 
-def padded(moments: Moments, length: int) -> Moments:
+def pad(moments: Moments, length: int) -> Moments:
     """The steps, and zeros up to `length` of them, so that one program serves fewer steps too."""
     missing = length - len(moments["x"])
     if not missing:

@@ -43,17 +43,17 @@ class Windows:
         update = self.update_program if often else parts.update
         for at in range(0, len(moments["x"]), stride := parts.learner.stride):
             window = {name: m[at : at + stride] for name, m in moments.items()}
-            carried = state.carried()
-            learners, network = carried.pop("learners"), carried.pop("network")
+            variables = state.variables()
+            learners, network = variables.pop("learners"), variables.pop("network")
             network, gradients, error, steps = self.program(
                 learners, state.buffers, state.params, network, window
             )
             for name in self._stepwise:
-                gradients[name] = self._summed(state, name, window, steps)
+                gradients[name] = self._gradient_sum(state, name, window, steps)
             state.step += stride
             if not self._stepwise:
                 parts.end_blocks(state)
-            after, values = update(carried, gradients, rates, network, window, error)
+            after, values = update(variables, gradients, rates, network, window, error)
             state.take(after | {"network": network})
             errors.append(error)
             series.append(values)
@@ -97,24 +97,26 @@ class Windows:
         for name, learner in learners.items():
             if name in self._stepwise:
                 continue
-            seen = steps, moments
+            inputs = steps, moments
             if learner.stride == 1:
-                seen = pytree.tree_map(lambda t: t[0], seen)
-            given = carries[name], buffers[name], params, *seen
-            after, gradient = self.parts.learned(name, *given)
+                inputs = pytree.tree_map(lambda t: t[0], inputs)
+            arguments = carries[name], buffers[name], params, *inputs
+            after, gradient = self.parts.gradient_of(name, *arguments)
             overwrite(carries[name], after)
-            both = gradient | (last if learner.last_alone else readout)
-            gradients[name] = self.parts.laid_out(both, params)
+            with_readout = gradient | (last if learner.last_alone else readout)
+            gradients[name] = self.parts.laid_out(with_readout, params)
         return network, gradients, error, (steps, readout) if self._stepwise else ()
 
-    def _summed(self, state: State, name: str, moments: Moments, seen: Any) -> Parameters:
+    def _gradient_sum(
+        self, state: State, name: str, moments: Moments, steps_and_readout: Any
+    ) -> Parameters:
         """The summed gradients of an observer with stride 1 over a window."""
-        observer, (steps, readout) = self.parts.learners[name], seen
+        observer, (steps, readout) = self.parts.learners[name], steps_and_readout
         total: Parameters = {}
         for at in range(self.parts.learner.stride):
             step = pytree.tree_map(lambda t, at=at: t[at], (steps, moments))
-            given = state.learners[name], state.buffers[name], state.params, *step
-            state.learners[name], gradient = self.parts.learned(name, *given)
+            arguments = state.learners[name], state.buffers[name], state.params, *step
+            state.learners[name], gradient = self.parts.gradient_of(name, *arguments)
             total = {n: g + total[n] if total else g for n, g in gradient.items()}
             if observer.block_length and (state.step + at + 1) % observer.block_length == 0:
                 observer.end_block(state.learners[name], state.buffers[name])
@@ -124,14 +126,14 @@ class Windows:
     def program(self) -> Compiled:
         """`window`, compiled."""
         learner, observers = self.parts.learner, list(self.parts.observers.items())
-        made_of = [learner, self.parts.loss, observers]
-        return Compiled(self.window, f"{type(learner).__name__}, a window", made_of)
+        key_parts = [learner, self.parts.loss, observers]
+        return Compiled(self.window, f"{type(learner).__name__}, a window", key_parts)
 
     @cached_property
     def update_program(self) -> Compiled:
         """`Parts.update`, compiled."""
         # Whose gradients they are is no part of it: one program serves all learners.
         parts = self.parts
-        made_of = [parts.optimizer, list(parts.observers), *parts.observing[1:]]
-        made_of.append(parts.learner.derivatives.recurrent())
-        return Compiled(parts.update, f"{type(parts.optimizer).__name__}, an update", made_of)
+        key_parts = [parts.optimizer, list(parts.observers), *parts.extras[1:]]
+        key_parts.append(parts.learner.derivatives.recurrent())
+        return Compiled(parts.update, f"{type(parts.optimizer).__name__}, an update", key_parts)

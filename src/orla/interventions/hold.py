@@ -25,10 +25,10 @@ class Hold(Intervention, name="hold", label="{weights} held"):
     def update(
         self, gradients: Gradients, state: State, params: Parameters
     ) -> tuple[Parameters, State]:
-        held = set(self.weights.split("+"))
-        if missing := held - {name.partition(".")[0] for name in gradients.own}:
-            raise OrlaError(f"intervention hold: no {sorted(missing)[0]} is learned; name one")
+        names = set(self.weights.split("+"))
+        if unknown := names - {name.partition(".")[0] for name in gradients.own}:
+            raise OrlaError(f"intervention hold: no {sorted(unknown)[0]} is learned; name one")
         return {
-            name: torch.zeros_like(g) if name.partition(".")[0] in held else g
+            name: torch.zeros_like(g) if name.partition(".")[0] in names else g
             for name, g in gradients.own.items()
         }, state

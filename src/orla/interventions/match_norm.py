@@ -30,6 +30,8 @@ class MatchNorm(
     def update(
         self, gradients: Gradients, state: State, params: Parameters
     ) -> tuple[Parameters, State]:
-        own, theirs = norm(gradients.own), norm(gradients.observers[self.observer])
-        factor = torch.where(own > 0, theirs / torch.where(own > 0, own, 1.0), 1.0)
+        norm_before, norm_after = norm(gradients.own), norm(gradients.observers[self.observer])
+        factor = torch.where(
+            norm_before > 0, norm_after / torch.where(norm_before > 0, norm_before, 1.0), 1.0
+        )
         return {name: factor * g for name, g in gradients.own.items()}, state

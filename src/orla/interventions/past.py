@@ -33,10 +33,10 @@ class OfPast(Intervention):
     def observers(self) -> tuple[str, ...]:
         return tuple(name for name in (self.full, self.immediate) if name != "own")
 
-    def parted(self, gradients: Gradients) -> tuple[Parameters, Parameters]:
+    def full_and_immediate(self, gradients: Gradients) -> tuple[Parameters, Parameters]:
         """The full and the immediate gradient, by the parameters that both have."""
-        known = {**gradients.observers, "own": gradients.own}
-        full, imm = known[self.full], known[self.immediate]
+        by_name = {**gradients.observers, "own": gradients.own}
+        full, imm = by_name[self.full], by_name[self.immediate]
         names = [name for name in full if name in imm]
         return {name: full[name] for name in names}, {name: imm[name] for name in names}
 

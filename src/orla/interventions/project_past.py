@@ -59,15 +59,15 @@ class ProjectPast(
         products = matvec(columns, past)
         gram = torch.where(at[:, None], products, state["gram"])
         gram = torch.where(at, products[:, None], gram)
-        taken = _along_leading(columns, gram, past)
-        shares = taken.split([math.prod(p.shape) for p in params.values()])
+        component = _along_leading(columns, gram, past)
+        shares = component.split([math.prod(p.shape) for p in params.values()])
         by_name = {n: t.view(p.shape) for (n, p), t in zip(params.items(), shares, strict=True)}
         answer = {name: g - by_name[name] for name, g in gradients.own.items()}
         return answer, {"columns": columns, "gram": gram, "seen": state["seen"] + 1}
 
     def _past(self, gradients: Gradients, params: Parameters) -> Tensor:
         """g_past (d,), in the order of `params`; 0 where one of the two gradients has none."""
-        full, imm = self.parted(gradients)
+        full, imm = self.full_and_immediate(gradients)
         return torch.cat(
             [
                 (full[name] - imm[name] if name in full else torch.zeros_like(p)).reshape(-1)

@@ -12,7 +12,7 @@ from orla.interventions.base import Gradients, State, norm
 from orla.interventions.past import OfPast, dot
 
 # Updates whose cosines a quantile is of.
-_KEPT = 100
+_MOST_COSINES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +47,12 @@ class Route(
     def init(self, params: Parameters) -> State:
         """The last cosines (100,), the newest last and -inf where there is none yet."""
         like = next(iter(params.values()))
-        return {"cosines": like.new_full((_KEPT,), -torch.inf)} if self.quantile else {}
+        return {"cosines": like.new_full((_MOST_COSINES,), -torch.inf)} if self.quantile else {}
 
     def update(
         self, gradients: Gradients, state: State, params: Parameters
     ) -> tuple[Parameters, State]:
-        full, imm = self.parted(gradients)
+        full, imm = self.full_and_immediate(gradients)
         past = {name: full[name] - imm[name] for name in full}
         # Not divided by the norms, because one of them may be 0.
         agrees = dot(imm, past) >= self.above * norm(imm) * norm(past)
@@ -60,10 +60,10 @@ class Route(
             lengths = norm(imm) * norm(past)
             cosine = torch.where(lengths > 0, dot(imm, past) / lengths, 0.0)
             cosines = torch.cat([state["cosines"][1:], cosine[None]])
-            seen = torch.isfinite(cosines)
+            finite = torch.isfinite(cosines)
             # It has reached the quantile where so many of the others lie below it.
-            below = (seen & (cosines < cosine)).sum()
-            agrees = agrees & (below >= self.quantile * (seen.sum() - 1))
+            below = (finite & (cosines < cosine)).sum()
+            agrees = agrees & (below >= self.quantile * (finite.sum() - 1))
             state = {"cosines": cosines}
-        routed = {name: torch.where(agrees, full[name], imm[name]) for name in full}
-        return {**gradients.own, **routed}, state
+        choice = {name: torch.where(agrees, full[name], imm[name]) for name in full}
+        return {**gradients.own, **choice}, state

@@ -1,4 +1,4 @@
-"""What learners share that keep a sensitivity as a product of two random factors."""
+"""Random signs and norms for learners whose sensitivity is a product of two random factors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
-from orla.programs.scan import stored
+from orla.programs.scan import materialize
 
 
 def signs(noise: Tensor) -> Tensor:
     """-1 or 1, each with probability one half, from numbers that are uniform on [0, 1)."""
-    return stored(1.0 - 2.0 * (noise < 0.5).to(noise.dtype))
+    return materialize(1.0 - 2.0 * (noise < 0.5).to(noise.dtype))
 
 
 def norm(tensors: Tensor | Parameters) -> Tensor:

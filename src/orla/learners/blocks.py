@@ -22,7 +22,7 @@ from orla.derivatives.retention import RetentionDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
-from orla.programs.scan import repeat, scan, stacked
+from orla.programs.scan import repeat, scan, stack_trees
 
 # Most steps that one iteration of a loop pulls back through. The overhead of an iteration equals
 # about one step; more steps take longer to compile.
@@ -44,7 +44,7 @@ class Blocks(ABC):
     derivatives: Derivatives
 
     @abstractmethod
-    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         """What is stored of a step that was computed with `params`."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Blocks(ABC):
 class PulledBlocks(Blocks):
     """For any derivatives, on any device."""
 
-    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         weights = {name: params[name] for name in self.derivatives.history()}
         ones = torch.ones_like(next(iter(tape.values()))[:, 0])
         return {"tape": {"keep": ones} | tape, "weights": weights}
@@ -90,7 +90,7 @@ class PulledBlocks(Blocks):
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
-        def more(at: Tensor, *others: Any) -> Tensor:
+        def more(at: Tensor, *_: Any) -> Tensor:
             return at < length // size
 
         def backward(
@@ -107,15 +107,15 @@ class PulledBlocks(Blocks):
         self, group: tuple[Slots, Tensor], cotangent: Tensor, terms: Parameters
     ) -> tuple[Tensor, Parameters]:
         """`cotangent` and `terms`, pulled back through slots of which some may be empty."""
-        slots, there = group
+        slots, exists_flags = group
         locals_ = []
-        for step, exists in enumerate(there):
+        for step, exists in enumerate(exists_flags):
             slot = pytree.tree_map(lambda t, at=step: t[at], slots)
             before, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
             cotangent = torch.where(exists, before, cotangent)
-        return cotangent, self.derivatives.with_terms(terms, slots["tape"], stacked(locals_))
+        return cotangent, self.derivatives.with_terms(terms, slots["tape"], stack_trees(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         on_start, locals_ = _pull_units(self)(slots)
@@ -136,8 +136,8 @@ class PulledBlocks(Blocks):
             return self.derivatives.pull(slot["weights"], slot["tape"], rows)
 
         # Unused entries are left out, because the compiled loop would copy them at each step.
-        pulled = slots | {"tape": self.derivatives.pulled(slots["tape"])}
-        return scan(backward, rows.expand(example.shape[1], size, size).clone(), pulled)
+        entries = slots | {"tape": self.derivatives.tape_for_pull(slots["tape"])}
+        return scan(backward, rows.expand(example.shape[1], size, size).clone(), entries)
 
 
 @functools.cache
@@ -151,19 +151,19 @@ class KernelBlocks(Blocks):
 
     derivatives: StructuredDerivatives
 
-    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         on_gates, around = vmap(self.derivatives.architecture.unit_jacobian)(tape["cache"])
         W_hh = params["W_hh"]
         if "keep" in tape:  # nothing is pulled back over the start of a trial
             W_hh, around = (t * tape["keep"][:, None, None] for t in (W_hh, around))
-        inputs = self.derivatives.joined(tape)
+        inputs = self.derivatives.gate_inputs(tape)
         return {"W_hh": W_hh, "on_gates": on_gates, "around": around, "inputs": inputs}
 
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
         gradient = kernels.block_gradient(sensitivity["P"], slots, stored, cotangent)
-        return self.derivatives.parted(gradient)
+        return self.derivatives.by_parameter(gradient)
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         kernels.rebuild(sensitivity["P"], slots)
@@ -175,24 +175,24 @@ class RetentionBlocks(PulledBlocks):
 
     derivatives: RetentionDerivatives
 
-    def kept(self, tape: Tape, params: Parameters) -> dict[str, Any]:
-        u, v, k = vmap(self.derivatives.architecture.written)(params, tape["x"])
-        return super().kept(tape | {"u": u, "v": v, "k": k}, params)
+    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+        u, v, k = vmap(self.derivatives.architecture.key_value)(params, tape["x"])
+        return super().slot(tape | {"u": u, "v": v, "k": k}, params)
 
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
         at = length_of(slots) - stored
         newest = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], slots)
-        before, own = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
+        before, present = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
         on_S = self.derivatives.architecture.memories(before)
         share = self._share(slots, at + 1)
         past = self.derivatives.past(sensitivity, on_S, share, slots["weights"], slots["tape"])
-        return {name: g + past[name] if name in past else g for name, g in own.items()}
+        return {name: g + past[name] if name in past else g for name, g in present.items()}
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         share = self._share(slots, torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64))
-        self.derivatives.faded(sensitivity, share, slots["weights"], slots["tape"])
+        self.derivatives.fade(sensitivity, share, slots["weights"], slots["tape"])
 
     def _share(self, slots: Slots, newest: Tensor) -> Tensor:
         """By how much S has faded since each step from slot `newest` on, and since the block began.
@@ -204,17 +204,17 @@ class RetentionBlocks(PulledBlocks):
         steps = torch.arange(len(keep) + 1, device=keep.device)
         age = steps - newest
         later = (steps[:-1] >= newest) & (steps[:-1] < steps[:, None])
-        started = ((1.0 - keep) * later[:, :, None]).sum(1)
-        there = (age >= 0)[:, None] & (started == 0)
+        starts = ((1.0 - keep) * later[:, :, None]).sum(1)
+        valid = (age >= 0)[:, None] & (starts == 0)
         gamma = self.derivatives.architecture.gamma(keep)
-        return there[..., None] * gamma ** age.clamp(min=0)[:, None, None]
+        return valid[..., None] * gamma ** age.clamp(min=0)[:, None, None]
 
 
 def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
     architecture = derivatives.architecture
-    alone = isinstance(architecture, LinearGates) and architecture.units_independent
-    serve = alone and kernels.serve(params["W_hh"])
+    independent = isinstance(architecture, LinearGates) and architecture.units_independent
+    serve = independent and kernels.serve(params["W_hh"])
     return KernelBlocks(derivatives) if serve else _without_kernels(derivatives)
 
 

@@ -37,5 +37,5 @@ class DRTRL(
         return ElementWords if isinstance(self.architecture, ElementWise) else super()._words
 
     def advance(self, words: Words, influence: Influence) -> Influence:
-        moved, direct = words.transport_within(words.within(), influence), words.direct()
-        return {name: e + direct[name] for name, e in moved.items()}
+        past, direct = words.transport_within(words.within(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}

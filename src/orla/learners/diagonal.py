@@ -46,5 +46,5 @@ class Diagonal(
         return ElementWords
 
     def advance(self, words: Words, influence: Influence) -> Influence:
-        moved, direct = words.transport(words.jacobian(), influence), words.direct()
-        return {name: e + direct[name] for name, e in moved.items()}
+        past, direct = words.transport(words.jacobian(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}

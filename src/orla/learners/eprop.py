@@ -38,5 +38,5 @@ class EProp(
 
     def advance(self, words: OwnUnitWords, influence: Influence) -> Influence:
         # z_t and s_t are blocks of one state here, so that both equations are one product.
-        moved, direct = words.transport_within(words.around(), influence), words.direct()
-        return {name: e + direct[name] for name, e in moved.items()}
+        past, direct = words.transport_within(words.around(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}

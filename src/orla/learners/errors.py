@@ -1,4 +1,4 @@
-"""Which errors of a window a gradient is of."""
+"""Choice of the errors of a window whose gradient is computed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OfErrors(Learner):
     def noise(self) -> int:
         return int(self.errors == "shuffled")
 
-    def counted(self, step: Step) -> Step:
+    def select_errors(self, step: Step) -> Step:
         """The window of steps with the "cotangent" (steps, models, state_size) that counts."""
         cotangent = step["cotangent"]
         if self.errors == "last":

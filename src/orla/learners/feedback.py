@@ -62,6 +62,6 @@ class FeedbackLearner(SensitivityLearner):
         if not self._random:
             return step["cotangent"]
         n_out = self.architecture.n_out
-        drawn = carry["fixed_noise"].unflatten(1, (-1, n_out))
-        on_h = (drawn * step["on_outputs"][:, None]).sum(-1)
+        weights = carry["fixed_noise"].unflatten(1, (-1, n_out))
+        on_h = (weights * step["on_outputs"][:, None]).sum(-1)
         return self.derivatives.on_state(self.feedback_scale / math.sqrt(n_out) * on_h)

@@ -42,12 +42,12 @@ class Immediate(
             window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
             return carry, derivatives.gather(*window)
 
-        step = self.counted(step)
+        step = self.select_errors(step)
 
-        def pull(last: Tensor, one: tuple, params: Parameters) -> tuple[Tensor, Local]:
+        def pull(last: Tensor, entry: tuple, params: Parameters) -> tuple[Tensor, Local]:
             # PyTorch 2.13 compiles no scan without a carry, and a wrong program for vmap here.
-            return last, derivatives.pull(params, *one)[1]
+            return last, derivatives.pull(params, *entry)[1]
 
-        pulled = derivatives.pulled(step["tape"]), step["cotangent"]
-        _, locals_ = scan(pull, step["cotangent"][0], pulled, constants=(params,))
+        entries = derivatives.tape_for_pull(step["tape"]), step["cotangent"]
+        _, locals_ = scan(pull, step["cotangent"][0], entries, constants=(params,))
         return carry, derivatives.gather(step["tape"], locals_)

@@ -14,7 +14,7 @@ from orla.derivatives.structured import StructuredDerivatives
 from orla.errors import OrlaError
 from orla.learners.balancing import norm, signs, times
 from orla.learners.base import Carry, Learner, Step
-from orla.programs.scan import stored
+from orla.programs.scan import materialize
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class KFRTRL(
         return 2
 
     @property
-    def _structured(self) -> StructuredDerivatives:
+    def _structured_derivatives(self) -> StructuredDerivatives:
         return StructuredDerivatives(self.architecture)
 
     def init(self, params: Parameters) -> Carry:
@@ -70,24 +70,24 @@ class KFRTRL(
         return {"u": W_hh.new_zeros(models, a.n_in + a.hidden + 1), "A": A}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        derivatives, tape, u = self._structured, step["tape"], carry["u"]
+        derivatives, tape, u = self._structured_derivatives, step["tape"], carry["u"]
         if "keep" in tape:  # nothing is carried over the start of a trial
             u = times(tape["keep"], u)
-        moved = stored(derivatives.push(params, tape, step["before"], carry["A"]))
-        v, B = derivatives.joined(tape), stored(self._by_gates(tape["cache"]))
+        JA = materialize(derivatives.push(params, tape, step["before"], carry["A"]))
+        v, B = derivatives.gate_inputs(tape), materialize(self._by_gates(tape["cache"]))
         p1, p2 = (
-            stored(torch.sqrt((norm(left) + self.eps) / (norm(right) + self.eps)))
-            for left, right in ((moved, u), (B, v))
+            materialize(torch.sqrt((norm(left) + self.eps) / (norm(right) + self.eps)))
+            for left, right in ((JA, u), (B, v))
         )
         c1, c2 = signs(step["noise"]).unbind(1)
-        u = stored(times(c1 * p1, u) + times(c2 * p2, v))
-        A = times(c1 / p1, moved) + times(c2 / p2, B)
-        on_gates = stored((A * stored(step["cotangent"])[:, None]).sum(2))
-        return {"u": u, "A": A}, derivatives.parted(on_gates[:, :, None] * u[:, None, :])
+        u = materialize(times(c1 * p1, u) + times(c2 * p2, v))
+        A = times(c1 / p1, JA) + times(c2 / p2, B)
+        on_gates = materialize((A * materialize(step["cotangent"])[:, None]).sum(2))
+        return {"u": u, "A": A}, derivatives.by_parameter(on_gates[:, :, None] * u[:, None, :])
 
     def _by_gates(self, cache: Tensor) -> Tensor:
         """B^T (models, gates, state_size)."""
         size = self.architecture.state_size
-        each = torch.eye(size, dtype=cache.dtype, device=cache.device)
-        on_gates, _ = vmap(self.architecture.pull, in_dims=(0, None))(cache, each)
+        unit_vectors = torch.eye(size, dtype=cache.dtype, device=cache.device)
+        on_gates, _ = vmap(self.architecture.pull, in_dims=(0, None))(cache, unit_vectors)
         return on_gates.transpose(1, 2)

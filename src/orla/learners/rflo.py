@@ -69,11 +69,11 @@ class RFLO(
         return bool(a.unit_jacobian(cache)[1].any())
 
     def advance(self, words: OwnUnitWords, influence: Influence) -> Influence:
-        kept, direct = words.around(), words.direct()  # 1 - a of the network, and a phi'(u) h
+        remainder, direct = words.around(), words.direct()  # 1 - a of the network, and a phi'(u) h
         if self.leak is None and self._leaks:
-            moved = words.transport_within(kept, influence)
+            past = words.transport_within(remainder, influence)
         else:
             leak = _LEAK if self.leak is None else self.leak
-            direct = words.transport_within(leak / (1.0 - kept), direct)
-            moved = {name: (1.0 - leak) * p for name, p in influence.items()}
-        return {name: p + direct[name] for name, p in moved.items()}
+            direct = words.transport_within(leak / (1.0 - remainder), direct)
+            past = {name: (1.0 - leak) * p for name, p in influence.items()}
+        return {name: p + direct[name] for name, p in past.items()}

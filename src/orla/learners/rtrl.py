@@ -45,8 +45,8 @@ class RTRL(
     @property
     def block_length(self) -> int:
         size = self.architecture.state_size
-        fitting = [length for most, length in _CHEAPEST.items() if size <= most]
-        return self.block or (fitting[0] if fitting else _CHEAPEST_ABOVE)
+        lengths = [length for most, length in _CHEAPEST.items() if size <= most]
+        return self.block or (lengths[0] if lengths else _CHEAPEST_ABOVE)
 
     def init(self, params: Parameters) -> Carry:
         state = torch.func.vmap(self.architecture.initial_state)(params)
@@ -55,7 +55,7 @@ class RTRL(
         tape = tape | {"keep": state.new_ones(len(state))}
         blocks = blocks_for(self.derivatives, params)
         slots = pytree.tree_map(
-            lambda t: t.new_zeros(self.block_length, *t.shape), blocks.kept(tape, params)
+            lambda t: t.new_zeros(self.block_length, *t.shape), blocks.slot(tape, params)
         )
         return {"slots": slots, "stored": state.new_zeros((), dtype=torch.int64)}
 
@@ -65,26 +65,26 @@ class RTRL(
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         blocks = blocks_of(self.derivatives, carry["slots"])
         stored = carry["stored"] + 1
-        slots = _stored(carry["slots"], stored, blocks.kept(step["tape"], params))
+        slots = _append(carry["slots"], stored, blocks.slot(step["tape"], params))
         gradient = blocks.gradient(carry["sensitivity"], slots, stored, step["cotangent"])
         return {"slots": slots, "stored": stored % self.block_length}, gradient
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
-        """As in the base class; {} where the network's are kept in a form of their own."""
+        """As in the base class; {} for retention networks, whose sensitivity has another form."""
         blocks = blocks_of(self.derivatives, carry["slots"])
         if isinstance(blocks, RetentionBlocks):
             return {}
         like, a = next(iter(params.values())), self.architecture
         units = torch.eye(a.hidden, a.state_size, dtype=like.dtype, device=like.device)
-        given = carry["sensitivity"], carry["slots"], carry["stored"]
-        rows = [blocks.gradient(*given, unit.repeat(len(like), 1)) for unit in units]
+        arguments = carry["sensitivity"], carry["slots"], carry["stored"]
+        rows = [blocks.gradient(*arguments, unit.repeat(len(like), 1)) for unit in units]
         return {name: torch.stack([row[name] for row in rows], 1) for name in rows[0]}
 
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
         blocks_of(self.derivatives, carry["slots"]).rebuild(buffers["sensitivity"], carry["slots"])
 
 
-def _stored(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
+def _append(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
     # The block is filled from its end, so that pulling back begins with the newest step.
     index = length_of(slots) - stored[None]
     return pytree.tree_map(lambda store, new: store.index_copy(0, index, new[None]), slots, latest)

@@ -13,7 +13,7 @@ from orla.architectures.base import Parameters
 from orla.derivatives.base import axis_of_models
 from orla.derivatives.influence import DenseWords, Influence, OwnUnitWords, Words, own_units
 from orla.learners.base import Carry, Learner, Step
-from orla.programs.scan import in_layout_of, stored
+from orla.programs.scan import in_layout_of, materialize
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class SensitivityLearner(Learner):
         """What e_t is contracted with (models, state_size): dL/dh_t."""
         return step["cotangent"]
 
-    def masked(self, influence: Influence, carry: Carry) -> Influence:
-        """What of e_t is contracted and carried on: all of it."""
+    def apply_mask(self, influence: Influence, carry: Carry) -> Influence:
+        """The entries of e_t that are contracted and carried on; here all."""
         return influence
 
     @property
@@ -54,23 +54,23 @@ class SensitivityLearner(Learner):
         return {"influence": {name: _rows_innermost(e) for name, e in influence.items()}}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        given = params, step["before"], step["moment"]["x"], step["tape"]
+        arguments = params, step["before"], step["moment"]["x"], step["tape"]
         axes = 0, 0, axis_of_models(step["moment"]), 0
 
-        def advanced(influence: Influence, *given: Any) -> Influence:
-            words = self._words(self.architecture, *given)
+        def advance(influence: Influence, *arguments: Any) -> Influence:
+            words = self._words(self.architecture, *arguments)
             if "keep" in words.tape:  # nothing is carried over the start of a trial
                 influence = {name: words.tape["keep"] * e for name, e in influence.items()}
-            return self.masked(self.advance(words, influence), carry)
+            return self.apply_mask(self.advance(words, influence), carry)
 
-        def contracted(influence: Influence, signal: Tensor, *given: Any) -> Parameters:
-            return self._words(self.architecture, *given).contract(signal, influence)
+        def contract(influence: Influence, signal: Tensor, *arguments: Any) -> Parameters:
+            return self._words(self.architecture, *arguments).contract(signal, influence)
 
         before = carry["influence"]
-        after = vmap(advanced, in_dims=(0, *axes))(before, *given)
+        after = vmap(advance, in_dims=(0, *axes))(before, *arguments)
         after = {name: in_layout_of(e, before[name]) for name, e in after.items()}
-        signal = stored(self.signal(carry, step))
-        gradient = vmap(contracted, in_dims=(0, 0, *axes))(after, signal, *given)
+        signal = materialize(self.signal(carry, step))
+        gradient = vmap(contract, in_dims=(0, 0, *axes))(after, signal, *arguments)
         return {"influence": after}, gradient
 
 

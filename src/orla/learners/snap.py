@@ -55,36 +55,36 @@ class SnAp(
         """Whether e has an entry for every number of the state and every parameter."""
         return self.steps > 1 or not own_units(self.architecture)
 
-    def kept(self) -> Influence:
+    def mask(self) -> Influence:
         """M, of a shape that broadcasts to e of one model; True where it is 1."""
         pattern = self.architecture.pattern()
         if not self.dense:
             hidden = self.architecture.hidden
             by_unit = pattern.by_parameter["b_h"].unflatten(1, (-1, hidden))
-            own = torch.diagonal(by_unit.unflatten(0, (-1, hidden)), dim1=1, dim2=3)
-            return {"e": own.flatten(1)[:, :, None]}
-        by_state, kept = pattern.by_state.double(), pattern.by_parameter
+            diagonal = torch.diagonal(by_unit.unflatten(0, (-1, hidden)), dim1=1, dim2=3)
+            return {"e": diagonal.flatten(1)[:, :, None]}
+        by_state, masks = pattern.by_state.double(), pattern.by_parameter
         for _ in range(self.steps - 1):
-            kept = {name: mask | _reached(by_state, kept[name]) for name, mask in kept.items()}
-        return kept
+            masks = {name: mask | _reach(by_state, masks[name]) for name, mask in masks.items()}
+        return masks
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
-        kept = self.kept()
-        if all(mask.all() for mask in kept.values()):
+        masks = self.mask()
+        if all(mask.all() for mask in masks.values()):
             return {}
         device = next(iter(params.values())).device
-        return {"kept": {name: mask.to(device) for name, mask in kept.items()}}
+        return {"kept": {name: mask.to(device) for name, mask in masks.items()}}
 
     def advance(self, words: Words, influence: Influence) -> Influence:
-        moved, direct = words.transport(words.jacobian(), influence), words.direct()
-        return {name: e + direct[name] for name, e in moved.items()}
+        past, direct = words.transport(words.jacobian(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}
 
-    def masked(self, influence: Influence, carry: Carry) -> Influence:
+    def apply_mask(self, influence: Influence, carry: Carry) -> Influence:
         if "kept" not in carry:  # everything is
             return influence
         return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in influence.items()}
 
 
-def _reached(by_state: Tensor, mask: Tensor) -> Tensor:
+def _reach(by_state: Tensor, mask: Tensor) -> Tensor:
     """Where J times what `mask` keeps is not zero."""
     return torch.tensordot(by_state, mask.double(), 1) > 0

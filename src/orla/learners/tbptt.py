@@ -78,15 +78,15 @@ class TBPTT(
         derivatives = self.derivatives
         if self.update_every == 1:
             step = pytree.tree_map(lambda t: t[None], step)
-        step = self.counted(step)
+        step = self.select_errors(step)
 
         # Pulling back sums over a matrix's rows, which is faster in this memory layout.
         weights = {name: params[name].contiguous() for name in derivatives.history()}
 
         def backward(
-            on_state: Tensor, one: tuple, weights: Parameters
+            on_state: Tensor, entry: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
-            tape, cotangent = one
+            tape, cotangent = entry
             return derivatives.pull(weights, tape, on_state + cotangent)
 
         zero = torch.zeros_like(step["cotangent"][0])
@@ -109,21 +109,21 @@ class TBPTT(
     ) -> Parameters:
         derivatives = self.derivatives
 
-        def again(past: Carry) -> dict[str, Tensor]:
+        def tape_of(past: Carry) -> dict[str, Tensor]:
             _, tape = derivatives.step(params, past["before"], {"x": past["x"]})
             return tape | {"keep": past["keep"]}
 
-        tapes = torch.func.vmap(again)(carry)
+        tapes = torch.func.vmap(tape_of)(carry)
 
         def backward(
-            on_state: Tensor, one: tuple, weights: Parameters
+            on_state: Tensor, entry: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
-            tape, exists = one
+            tape, exists = entry
             on_before, local = derivatives.pull(weights, tape, on_state)
             none = {name: torch.zeros_like(x) for name, x in local.items()}
-            there = exists[0] > 0
-            local = {name: torch.where(there, x, none[name]) for name, x in local.items()}
-            return torch.where(there, on_before, torch.zeros_like(on_before)), local
+            valid = exists[0] > 0
+            local = {name: torch.where(valid, x, none[name]) for name, x in local.items()}
+            return torch.where(valid, on_before, torch.zeros_like(on_before)), local
 
         _, locals_ = scan(
             backward, on_start, (tapes, carry["exists"]), constants=(weights,), reverse=True

@@ -12,7 +12,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.learners.balancing import norm, signs, times
 from orla.learners.base import Carry, Learner, Step
-from orla.programs.scan import stored
+from orla.programs.scan import materialize
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,21 @@ class UORO(
         derivatives, tape, theta = self.derivatives, step["tape"], carry["theta"]
         if "keep" in tape:  # nothing is carried over the start of a trial
             theta = {name: times(tape["keep"], p) for name, p in theta.items()}
-        moved = stored(derivatives.push(params, tape, step["before"], carry["s"]))
-        along = (stored(step["cotangent"]) * moved).sum(1)
+        Js = materialize(derivatives.push(params, tape, step["before"], carry["s"]))
+        along = (materialize(step["cotangent"]) * Js).sum(1)
         _, local = derivatives.pull(params, tape, step["cotangent"])
-        own = derivatives.gather(*pytree.tree_map(lambda t: t[None], (tape, local)))
-        gradient = {name: times(along, p) + own[name] for name, p in theta.items()}
+        present = derivatives.gather(*pytree.tree_map(lambda t: t[None], (tape, local)))
+        gradient = {name: times(along, p) + present[name] for name, p in theta.items()}
 
-        rho0 = stored(torch.sqrt(norm(theta) / (norm(moved) + self.eps)) + self.eps)
+        rho0 = materialize(torch.sqrt(norm(theta) / (norm(Js) + self.eps)) + self.eps)
 
         nu = signs(step["noise"])
         _, local = derivatives.pull(params, tape, nu)
-        window = pytree.tree_map(lambda t: stored(t)[None], (tape, local))
+        window = pytree.tree_map(lambda t: materialize(t)[None], (tape, local))
         direct = derivatives.gather(*window)  # nu D_t
-        length = torch.sqrt(derivatives.gathered_square(*window))
-        rho1 = stored(torch.sqrt(length / (norm(nu) + self.eps)) + self.eps)
+        length = torch.sqrt(derivatives.gradient_square(*window))
+        rho1 = materialize(torch.sqrt(length / (norm(nu) + self.eps)) + self.eps)
 
-        s = stored(times(rho0, moved) + times(rho1, nu))
+        s = materialize(times(rho0, Js) + times(rho1, nu))
         theta = {n: times(1 / rho0, p) + times(1 / rho1, direct[n]) for n, p in theta.items()}
         return {"s": s, "theta": theta}, gradient

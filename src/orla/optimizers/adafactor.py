@@ -47,20 +47,20 @@ class Adafactor(
     ) -> tuple[Parameters, State]:
         after, updates = dict(state), {}
         for name, g in gradients.items():
-            scaled = g / self._root_second_moment(name, g * g + self.eps, state, after)
-            rms = torch.sqrt((scaled * scaled).mean())
+            direction = g / self._root_second_moment(name, g * g + self.eps, state, after)
+            rms = torch.sqrt((direction * direction).mean())
             clip = torch.clamp(rms / self.clip_rms, min=1.0)
-            updates[name] = (-lr / clip) * scaled
+            updates[name] = (-lr / clip) * direction
         after["step"] = state["step"] + 1.0
         after["new_share"] = after["step"] ** -self.decay
         return updates, after
 
     @staticmethod
-    def _root_second_moment(name: str, squared: Tensor, state: State, after: State) -> Tensor:
+    def _root_second_moment(name: str, square: Tensor, state: State, after: State) -> Tensor:
         new, old = state["new_share"], 1.0 - state["new_share"]
-        if squared.dim() < 2:
-            v = after[f"v.{name}"] = old * state[f"v.{name}"] + new * squared
+        if square.dim() < 2:
+            v = after[f"v.{name}"] = old * state[f"v.{name}"] + new * square
             return torch.sqrt(v)
-        rows = after[f"rows.{name}"] = old * state[f"rows.{name}"] + new * squared.mean(-1)
-        columns = after[f"columns.{name}"] = old * state[f"columns.{name}"] + new * squared.mean(-2)
+        rows = after[f"rows.{name}"] = old * state[f"rows.{name}"] + new * square.mean(-1)
+        columns = after[f"columns.{name}"] = old * state[f"columns.{name}"] + new * square.mean(-2)
         return torch.sqrt(rows / rows.mean())[:, None] * torch.sqrt(columns)[None, :]

@@ -31,8 +31,8 @@ class GradNorm(
         # Divided by the largest number first, so that no square overflows or vanishes.
         largest = torch.stack([g.abs().amax() for g in gradients.values()]).amax()
         divisor = torch.where(largest > 0, largest, torch.ones_like(largest))
-        scaled = {name: g / divisor for name, g in gradients.items()}
-        norm = torch.sqrt(torch.stack([(s * s).sum() for s in scaled.values()]).sum())
+        directions = {name: g / divisor for name, g in gradients.items()}
+        norm = torch.sqrt(torch.stack([(s * s).sum() for s in directions.values()]).sum())
         # The norm is 1 or more unless all are 0.
         step = -lr / torch.clamp(norm, min=1.0)
-        return {name: step * s for name, s in scaled.items()}, state
+        return {name: step * s for name, s in directions.items()}, state

@@ -36,7 +36,7 @@ class LARS(
     def _trust(weight: Tensor, gradient: Tensor) -> Tensor:
         weight_norm = torch.sqrt((weight * weight).sum())
         gradient_norm = torch.sqrt((gradient * gradient).sum())
-        both = (weight_norm > 0) & (gradient_norm > 0)
+        nonzero = (weight_norm > 0) & (gradient_norm > 0)
         # The divisor is replaced too, so that no branch divides by zero.
-        ratio = weight_norm / torch.where(both, gradient_norm, torch.ones_like(gradient_norm))
-        return torch.where(both, ratio, torch.ones_like(ratio))
+        ratio = weight_norm / torch.where(nonzero, gradient_norm, torch.ones_like(gradient_norm))
+        return torch.where(nonzero, ratio, torch.ones_like(ratio))

@@ -69,11 +69,11 @@ class Muon(
                 m = state[f"m.{name}"] + (1.0 - self.momentum) * (g - state[f"m.{name}"])
                 ahead = g + self.momentum * (m - g)
                 scale = math.sqrt(max(1.0, g.shape[0] / g.shape[1]))
-                updates[name] = (-lr * scale) * self._orthogonalized(ahead)
+                updates[name] = (-lr * scale) * self._orthogonalize(ahead)
                 after[f"m.{name}"] = m
         return updates, after
 
-    def _orthogonalized(self, matrix: Tensor) -> Tensor:
+    def _orthogonalize(self, matrix: Tensor) -> Tensor:
         """The matrix with its singular values brought near 1 (rows, columns)."""
         # As tall as wide or taller: the smaller Gram matrix, and products that go along memory.
         wide = matrix.shape[0] < matrix.shape[1]

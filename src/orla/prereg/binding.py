@@ -19,8 +19,8 @@ from orla.files import atomic
 from orla.prereg.asked import check_answered, conditions, quantities, read_conditions, run_by
 from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
-from orla.provenance.code import files_of, hash_of, sources
-from orla.study.config import checked, settled
+from orla.provenance.code import files_of, hash_of, source_digests
+from orla.study.config import normal_form, plan_from_config
 from orla.study.plan import Condition, Plan, parts_of
 from orla.study.seeds import without_locks
 
@@ -63,7 +63,7 @@ def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
         comparison = plan.config["comparisons"].get(registration.comparison, {}).get("minus")
         study = _of(plan, conditions(plan, registration)) | {"comparison": comparison}
     checks = {name: _of_quantity(plan, name) for name in registration.checked}
-    text = json.dumps(settled({"study": study, "checks": checks}), sort_keys=True)
+    text = json.dumps(normal_form({"study": study, "checks": checks}), sort_keys=True)
     record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
         check_answered(plan, registration)
@@ -119,7 +119,7 @@ def syntax(plan: Plan, run: Iterable[Condition]) -> str:
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
     files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
     home = Path(__file__).parents[2]
-    known = sources(*_ROOTS, *files)
+    known = source_digests(*_ROOTS, *files)
     paths = {name: home / name for name in known if (home / name).is_file()}
     paths |= {file.name: file for file in files}
     trees = {name: _tree(path) for name, path in paths.items() if path.suffix == ".py"}
@@ -156,7 +156,7 @@ def plan_of(files: Iterable[Path]) -> Plan:
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
         _lay_over(config, parse(path) or {})
-    return checked(settled(config))
+    return plan_from_config(normal_form(config))
 
 
 def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:

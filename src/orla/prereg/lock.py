@@ -12,7 +12,7 @@ from pathlib import Path
 
 from orla import files
 from orla.errors import OrlaError
-from orla.files import atomic, guarded, sha256
+from orla.files import as_one_line, atomic, sha256
 from orla.prereg import chain, history
 from orla.prereg.amendments import AMENDMENTS, Amendment, read_all
 from orla.prereg.chain import Line
@@ -148,7 +148,7 @@ def _text(path: Path) -> str:
     """The text of LOCK; "" where there is none."""
     if not os.path.lexists(path):
         return ""
-    with guarded(path, "not a text in UTF-8", "restore it from git"):
+    with as_one_line(path, "not a text in UTF-8", "restore it from git"):
         return files.content(path, files.MOST_TEXT).decode()
 
 

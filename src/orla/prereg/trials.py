@@ -227,7 +227,7 @@ def episodes(task: Mapping[str, Any]) -> Any:
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )
         if isinstance(small, Swapped):
-            array = replace(small.simulated.array, n_channels=small.drawn_from)
+            array = replace(small.simulated.array, n_channels=small.pool_size)
             small = replace(small, step=800, simulated=replace(small.simulated, array=array))
         streams = simulated_streams(small, pair)
         episodes = [small.cut(streams, split) for split in part.parts.splits]

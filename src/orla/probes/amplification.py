@@ -48,8 +48,8 @@ class Amplification(
         )
         with np.errstate(invalid="ignore"):
             quotient = after / before
-        named = {"raw_balance": before, "update_balance": after, "amplification": quotient}
-        return {name: medians(values) for name, values in named.items()}
+        columns = {"raw_balance": before, "update_balance": after, "amplification": quotient}
+        return {name: medians(values) for name, values in columns.items()}
 
 
 def _balance(values: Parameters, recurrent: Parameters) -> Tensor:

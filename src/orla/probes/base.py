@@ -22,7 +22,7 @@ class Update(NamedTuple):
     params: Before the update.
     gradients: The gradient that the optimizer gets, after all interventions.
     observers: The gradients of the observers, by name.
-    learned: The learner's gradient, before any intervention.
+    learner: The learner's gradient, before any intervention.
     updates: Added to the parameters.
     state: The network's state (state_size,) after the update's last step.
     moment: Inputs and targets of the update's step, or of its window of steps.
@@ -35,7 +35,7 @@ class Update(NamedTuple):
     params: Parameters
     gradients: Parameters
     observers: Mapping[str, Parameters]
-    learned: Parameters
+    learner: Parameters
     updates: Parameters
     state: Tensor
     moment: dict[str, Tensor]
@@ -85,8 +85,8 @@ class Probe(Part, ABC):
         """
         return self._steps("kept")
 
-    def _steps(self, declared: str) -> int:
-        option = self.part.more[declared] if self.part else ""
+    def _steps(self, keyword: str) -> int:
+        option = self.part.more[keyword] if self.part else ""
         return getattr(self, option) if option else 0
 
     @property

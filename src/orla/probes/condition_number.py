@@ -70,23 +70,23 @@ class ConditionNumber(
 
         none = {"none": state.new_zeros(architecture.hidden, 1)}
         matrices = jacrev(h)(recurrent), sensitivity or none
-        found = [value for blocks in matrices for value in _conditioned(blocks)]
-        return dict(zip(self.part.more["columns"], found, strict=True))
+        numbers = [value for blocks in matrices for value in _condition_and_rank(blocks)]
+        return dict(zip(self.part.more["columns"], numbers, strict=True))
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
             return {name: np.nanmean(series[name], 1) for name in self.part.more["columns"]}
 
 
-def _conditioned(blocks: Parameters) -> tuple[Tensor, Tensor]:
+def _condition_and_rank(blocks: Parameters) -> tuple[Tensor, Tensor]:
     """Condition number and rank share of the matrix (rows, ...) of these blocks of columns."""
     D = torch.cat([block.flatten(1) for block in blocks.values()], 1)
-    D, spacing = D.double(), torch.finfo(D.dtype).eps
+    D, eps = D.double(), torch.finfo(D.dtype).eps
     finite = D.isfinite().all()
     values = torch.linalg.svdvals(torch.where(finite, D, 0.0))  # refuses what is not finite
     largest = values.max()
-    kept = values > largest * max(D.shape) * spacing
-    number = largest / torch.where(kept, values, torch.inf).min()
-    known = finite & (largest > 0)
-    rank = torch.where(known, kept.double().mean(), torch.nan)
-    return torch.where(known, number, torch.nan), rank
+    nonzero = values > largest * max(D.shape) * eps
+    number = largest / torch.where(nonzero, values, torch.inf).min()
+    valid = finite & (largest > 0)
+    rank = torch.where(valid, nonzero.double().mean(), torch.nan)
+    return torch.where(valid, number, torch.nan), rank

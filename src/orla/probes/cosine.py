@@ -46,19 +46,21 @@ class Cosine(
         return () if self.against == "own" else (self.against,)
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        known = {"own": update.learned, **update.observers}
-        theirs = known[self.against]
-        size, found = _inner(theirs, theirs, update).sqrt(), {}
-        for name, own in known.items():
-            own_size = _inner(own, own, update).sqrt()
-            found[self._cosine + name] = _inner(own, theirs, update) / (own_size * size)
-            found[self._ratio + name] = own_size / size
-        return state, found
+        gradients = {"own": update.learner, **update.observers}
+        reference = gradients[self.against]
+        size, measurements = _inner(reference, reference, update).sqrt(), {}
+        for name, gradient in gradients.items():
+            length = _inner(gradient, gradient, update).sqrt()
+            measurements[self._cosine + name] = _inner(gradient, reference, update) / (
+                length * size
+            )
+            measurements[self._ratio + name] = length / size
+        return state, measurements
 
     def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
         names = [n.removeprefix(self._cosine) for n in series if n.startswith(self._cosine)]
         return {
-            name: _summed_up(series[self._cosine + name], series[self._ratio + name])
+            name: _summary(series[self._cosine + name], series[self._ratio + name])
             for name in names
         }
 
@@ -74,13 +76,13 @@ class Cosine(
 
 def _inner(a: Parameters, b: Parameters, update: Update) -> Tensor:
     """Inner product () over the recurrent parameters that both have."""
-    both = [name for name in update.recurrent if name in a and name in b]
-    products = (a[name] * b[name] for name in both)
+    names = [name for name in update.recurrent if name in a and name in b]
+    products = (a[name] * b[name] for name in names)
     # Not flattened, because the compiler would copy the tensors into another layout.
     return sum((p.sum(tuple(range(p.dim()))) for p in products), update.state.new_zeros(()))
 
 
-def _summed_up(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
+def _summary(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
     cosine, ratio = (np.where(np.isfinite(v), v, np.nan) for v in (cosine, ratio))
     positive = np.where(np.isnan(cosine), np.nan, cosine > 0)
     with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-PAST, NOW, MOVED = "window's g_past of ", "window's g_imm of ", "window's update of "
+PAST, NOW, UPDATE = "window's g_past of ", "window's g_imm of ", "window's update of "
 """Begin the names of the series with a window's gradients and updates, which a parameter's ends."""
 
 
@@ -19,24 +19,24 @@ class Windows:
 
     Attributes:
         past, now: g_past and g_imm, (windows, numbers) each.
-        moved: the sum of the updates, likewise.
+        update: the sum of the updates, likewise.
         places: of each parameter, the numbers that are its own, bool (numbers,).
     """
 
     past: np.ndarray
     now: np.ndarray
-    moved: np.ndarray
+    update: np.ndarray
     places: Mapping[str, np.ndarray]
 
     @property
-    def known(self) -> bool:
+    def usable(self) -> bool:
         """Whether there is a window, and every number is finite."""
-        return len(self.past) > 0 and bool(np.isfinite([self.past, self.now, self.moved]).all())
+        return len(self.past) > 0 and bool(np.isfinite([self.past, self.now, self.update]).all())
 
     def at(self, kind: str) -> np.ndarray:
         """The numbers of W_hh, say: those of W_hh.0, W_hh.1, ... in a stack, bool (numbers,)."""
-        own = [p for name, p in self.places.items() if name.partition(".")[0] == kind]
-        return np.any([np.zeros(self.past.shape[1], bool), *own], axis=0)
+        masks = [p for name, p in self.places.items() if name.partition(".")[0] == kind]
+        return np.any([np.zeros(self.past.shape[1], bool), *masks], axis=0)
 
     @cached_property
     def u1(self) -> np.ndarray:
@@ -65,7 +65,7 @@ def models(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Wind
     owner = np.repeat(np.arange(len(names)), sizes)
     places = {name: owner == i for i, name in enumerate(names)}
     for model in range(count):
-        yield Windows(*(flat(kind, model) for kind in (PAST, NOW, MOVED)), places)
+        yield Windows(*(flat(kind, model) for kind in (PAST, NOW, UPDATE)), places)
 
 
 def concentration(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
@@ -76,11 +76,11 @@ def concentration(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
     """
     shares = [singular_shares(rows) for rows in (past, now)]
     squares = [v**2 / (v**2).sum() if v.any() else v + np.nan for v in shares]
-    found = {}
+    numbers = {}
     for name, (of_past, of_now) in {"top1": shares, "energy1": squares}.items():
-        found[f"{name}_past"], found[f"{name}_immediate"] = float(of_past[0]), float(of_now[0])
-        found[f"{name}_gap"] = float(of_past[0] - of_now[0])
-    return found
+        numbers[f"{name}_past"], numbers[f"{name}_immediate"] = float(of_past[0]), float(of_now[0])
+        numbers[f"{name}_gap"] = float(of_past[0] - of_now[0])
+    return numbers
 
 
 def singular_shares(rows: np.ndarray) -> np.ndarray:
@@ -95,13 +95,13 @@ def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
 
 
-def by_coordinate(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
+def coordinate_statistics(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
     """Sizes and signs of g_past beside g_imm, both (windows, coordinates)."""
     larger, sign = np.abs(past) > np.abs(now), np.sign(past)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.abs(past) / np.abs(now)
     return {
-        "dominance": mean(ratio, np.nanmedian),
+        "dominance": nan_safe(ratio, np.nanmedian),
         "past_wins_share": float(larger.mean()),
         "past_sign_sd": float(sign.mean(1).std()),
         "past_sign_sd_coordinates": float(sign.std(0).mean()),
@@ -109,7 +109,7 @@ def by_coordinate(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
     }
 
 
-def mean(values: np.ndarray, of: object = np.nanmean) -> float:
+def nan_safe(values: np.ndarray, summary: object = np.nanmean) -> float:
     """Mean of what is not NaN, or another summary of it; NaN without any."""
     with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
-        return float(of(values)) if np.size(values) else np.nan
+        return float(summary(values)) if np.size(values) else np.nan

@@ -32,7 +32,7 @@ class GradientRatio(
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        recurrent, readout = apart(update.learned, update.recurrent)
+        recurrent, readout = apart(update.learner, update.recurrent)
         if not recurrent:
             return state, {"gradient_ratio": update.state.new_full((), torch.nan)}
         return state, {"gradient_ratio": norm(readout) / norm(recurrent)}

@@ -37,8 +37,8 @@ class PastGradient(
         return tuple(name for name in (self.full, self.immediate) if name != "own")
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        known = {**update.observers, "own": update.learned}
-        full, imm = known[self.full], known[self.immediate]
+        gradients = {**update.observers, "own": update.learner}
+        full, imm = gradients[self.full], gradients[self.immediate]
         names = [name for name in update.params if name in full and name in imm]
         past = torch.cat([(full[name] - imm[name]).reshape(-1) for name in names])
         now = torch.cat([imm[name].reshape(-1) for name in names])

@@ -14,7 +14,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import option
 from orla.probes import directions
 from orla.probes.base import Probe, State, Update
-from orla.probes.directions import MOVED, NOW, PAST, Windows
+from orla.probes.directions import NOW, PAST, UPDATE, Windows
 
 _WEIGHTS = "ratio of the weights' norms"
 _CONCENTRATION = {
@@ -25,7 +25,7 @@ _CONCENTRATION = {
     "energy1_immediate": "the same of G_imm",
     "energy1_gap": "energy1_past minus energy1_immediate",
 }
-_RUNNING = "_cumulative"
+_CUMULATIVE = "_cumulative"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class PastStructure(
     kept="window",
     columns={
         **_CONCENTRATION,
-        **{f"{n}{_RUNNING}": f"{n}, columns: sums of all windows so far" for n in _CONCENTRATION},
+        **{
+            f"{n}{_CUMULATIVE}": f"{n}, columns: sums of all windows so far" for n in _CONCENTRATION
+        },
         "whh_share": "squared norm on W_hh of u_1, the first left singular vector of G_past",
         "whh_share_null": "numbers in W_hh over those in all parameters: what the paper calls the "
         "null of that share",
@@ -84,14 +86,14 @@ class PastStructure(
         return tuple(name for name in (self.full, self.immediate) if name != "own")
 
     def init(self, params: Parameters) -> State:
-        kinds = (PAST, NOW, MOVED)
+        kinds = (PAST, NOW, UPDATE)
         sums = {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
         sums[_WEIGHTS] = torch.zeros_like(next(iter(params.values())).flatten()[0])
         return {self.reading + name: value for name, value in sums.items()}
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        known = {**update.observers, "own": update.learned}
-        full, imm = known[self.full], known[self.immediate]
+        gradients = {**update.observers, "own": update.learner}
+        full, imm = gradients[self.full], gradients[self.immediate]
         after = {name.removeprefix(self.reading): value for name, value in state.items()}
         after[_WEIGHTS] = _norm_of(update.params, "W_hh") / _norm_of(update.params, "W_out")
         for name in update.params:
@@ -99,16 +101,18 @@ class PastStructure(
                 after[PAST + name] = after[PAST + name] + (full[name] - imm[name])
                 after[NOW + name] = after[NOW + name] + imm[name]
             if name in update.updates:
-                after[MOVED + name] = after[MOVED + name] + update.updates[name]
+                after[UPDATE + name] = after[UPDATE + name] + update.updates[name]
         return {self.reading + name: value for name, value in after.items()}, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [self._measured(model) for model in directions.models(series, self.reading)]
+        rows = [self._columns(model) for model in directions.models(series, self.reading)]
         for row, weights in zip(rows, series[self.reading + _WEIGHTS], strict=True):
             if row:
-                row["weight_ratio"] = directions.mean(weights)
-        own = {name: name.removesuffix(self.reading) for name in self.part.more["columns"]}
-        return {name: np.array([row.get(n, np.nan) for row in rows]) for name, n in own.items()}
+                row["weight_ratio"] = directions.nan_safe(weights)
+        base_names = {name: name.removesuffix(self.reading) for name in self.part.more["columns"]}
+        return {
+            name: np.array([row.get(n, np.nan) for row in rows]) for name, n in base_names.items()
+        }
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         rows = [_profile(model) for model in directions.models(series, self.reading)]
@@ -118,35 +122,35 @@ class PastStructure(
             for name, length in longest.items()
         }
 
-    def _measured(self, model: Windows) -> dict[str, float]:
-        if not model.known:
+    def _columns(self, model: Windows) -> dict[str, float]:
+        if not model.usable:
             return {}
         past, now = model.past, model.now
-        running = directions.concentration(past.cumsum(0), now.cumsum(0))
-        found = {
+        cumulative = directions.concentration(past.cumsum(0), now.cumsum(0))
+        row = {
             **directions.concentration(past, now),
-            **{name + _RUNNING: value for name, value in running.items()},
-            "turn_cosine": directions.mean(directions.cosines(past[:-1], past[1:])),
-            "window_cosine": directions.mean(directions.cosines(now, past)),
-            "update_along_past": _along(past, model.moved),
+            **{name + _CUMULATIVE: value for name, value in cumulative.items()},
+            "turn_cosine": directions.nan_safe(directions.cosines(past[:-1], past[1:])),
+            "window_cosine": directions.nan_safe(directions.cosines(now, past)),
+            "update_along_past": _along(past, model.update),
             "whh_share": model.share("W_hh"),
             "wout_share": model.share("W_out"),
         }
         if model.at("W_hh").any():
-            found["whh_share_null"] = float(model.at("W_hh").mean())
-        compared = np.any([model.at(name) for name in self.weights.split("+")], axis=0)
-        if compared.any():
-            found |= directions.by_coordinate(past[:, compared], now[:, compared])
-        return found
+            row["whh_share_null"] = float(model.at("W_hh").mean())
+        coordinates = np.any([model.at(name) for name in self.weights.split("+")], axis=0)
+        if coordinates.any():
+            row |= directions.coordinate_statistics(past[:, coordinates], now[:, coordinates])
+        return row
 
 
-def _along(past: np.ndarray, moved: np.ndarray) -> float:
-    """Mean cosine of a window's g_past and of what it was descended by, past's own numbers alone.
+def _along(past: np.ndarray, update: np.ndarray) -> float:
+    """Mean cosine of a window's g_past and its update reversed, where there is a g_past.
 
     The readout, whose g_past is 0, would only lengthen the update.
     """
     some = past.any(0)
-    return directions.mean(directions.cosines(past[:, some], -moved[:, some]))
+    return directions.nan_safe(directions.cosines(past[:, some], -update[:, some]))
 
 
 def _norm_of(params: Parameters, kind: str) -> Tensor:
@@ -157,7 +161,7 @@ def _norm_of(params: Parameters, kind: str) -> Tensor:
 
 
 def _profile(model: Windows) -> dict[str, np.ndarray]:
-    if not model.known:
+    if not model.usable:
         return {}
     return {
         "singular_past": directions.singular_shares(model.past),

@@ -43,21 +43,21 @@ class Prequential(
         y = update.moment["y"][-1] if update.error.dim() else update.moment["y"]
         y = y.argmax(-1) if y.is_floating_point() else y
         hit = (update.outputs.argmax(-1) == y).to(state["hits"].dtype)
-        scored = update.moment.get("scored", torch.ones_like(hit))
-        scored = (scored[-1] if scored.dim() else scored).to(hit.dtype)
-        return {"hits": state["hits"] + hit * scored, "tested": state["tested"] + scored}, {}
+        weight = update.moment.get("scored", torch.ones_like(hit))
+        weight = (weight[-1] if weight.dim() else weight).to(hit.dtype)
+        return {"hits": state["hits"] + hit * weight, "tested": state["tested"] + weight}, {}
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         with np.errstate(invalid="ignore"):
             return {"accuracy": 100.0 * series["hits"] / series["tested"]}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rest = slice(skipped(series["hits"].shape[1], self.skip), None)
-        hits, tested = (series[name][:, rest].sum(1) for name in ("hits", "tested"))
+        later = slice(windows_to_skip(series["hits"].shape[1], self.skip), None)
+        hits, total = (series[name][:, later].sum(1) for name in ("hits", "tested"))
         with np.errstate(invalid="ignore"):
-            return {"prequential_accuracy": 100.0 * hits / tested}
+            return {"prequential_accuracy": 100.0 * hits / total}
 
 
-def skipped(windows: int, share: float) -> int:
+def windows_to_skip(windows: int, share: float) -> int:
     """How many of the first windows are left out: this share of them, rounded up."""
     return math.ceil(round(share * windows, 9))

@@ -33,6 +33,6 @@ class Routed(
         return (self.immediate,)
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        given, imm = update.gradients, update.observers[self.immediate]
-        differs = [(given[name] != imm[name]).any() for name in given if name in imm]
+        gradient, imm = update.gradients, update.observers[self.immediate]
+        differs = [(gradient[name] != imm[name]).any() for name in gradient if name in imm]
         return state, {"routed_share": torch.stack(differs).any().to(update.state.dtype)}

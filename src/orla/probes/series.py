@@ -1,4 +1,4 @@
-"""What several probes compute alike: parameters by their part, and medians of a series."""
+"""Helpers of probes: parameters of a network's two parts, and medians of a series."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def apart(values: Parameters, recurrent: Parameters) -> tuple[Parameters, Parame
 
 def medians(values: np.ndarray) -> np.ndarray:
     """Medians (models,) over the updates (models, updates) that are not NaN; NaN where none is."""
-    known = (one[~np.isnan(one)] for one in values)
-    return np.array([float(np.median(one)) if one.size else np.nan for one in known])
+    finite = (row[~np.isnan(row)] for row in values)
+    return np.array([float(np.median(row)) if row.size else np.nan for row in finite])

@@ -17,10 +17,10 @@ from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
 from orla.programs import kept as programs
-from orla.programs.store import alone, say
+from orla.programs.store import lock_on, say
 from orla.provenance import cost
 
-_settings: dict[str, Any] = {"enabled": False, "wanted": None}
+_settings: dict[str, Any] = {"enabled": False, "condition": None}
 
 
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
@@ -48,13 +48,13 @@ def enabled() -> bool:
 
 
 @contextmanager
-def only(wanted: Callable[[Path], bool]) -> Iterator[None]:
-    """Compile in this block what is kept at paths that are `wanted`; the rest runs as it is."""
-    _settings["wanted"] = wanted
+def only(condition: Callable[[Path], bool]) -> Iterator[None]:
+    """In this block compile only programs whose paths meet the condition; others run eagerly."""
+    _settings["condition"] = condition
     try:
         yield
     finally:
-        _settings["wanted"] = None
+        _settings["condition"] = None
 
 
 @functools.cache
@@ -77,7 +77,7 @@ class Compiled:
     Args:
         function: What is compiled; pure but for changes in place of what it is given.
         what: Its name in messages.
-        made_of: Everything that decides what `function` computes, beside its arguments and this
+        key_parts: Everything that decides what `function` computes, beside its arguments and this
             package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
             arguments' shapes and by the machine. With None they last as long as the process.
     """
@@ -86,16 +86,16 @@ class Compiled:
         self,
         function: Callable[..., Any],
         what: str,
-        made_of: Sequence[Any] | None = None,
+        key_parts: Sequence[Any] | None = None,
     ) -> None:
-        self.function, self.what, self.made_of = function, what, made_of
+        self.function, self.what, self.key_parts = function, what, key_parts
         self._programs: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         return self.program(*arguments)(*arguments)
 
     def program(self, *arguments: Any) -> Callable[..., Any]:
-        """What serves arguments of these shapes: a compiled program that looks at them no more.
+        """The compiled program for arguments of these shapes, which it does not check.
 
         Where compilation is off, the function itself.
         """
@@ -104,26 +104,26 @@ class Compiled:
         shapes = _shapes(arguments)
         if shapes not in self._programs:
             with cost.phase("compiling"):
-                self._programs[shapes] = self._loaded_or_made(shapes, arguments)
+                self._programs[shapes] = self._load_or_make(shapes, arguments)
         return self._programs[shapes]
 
-    def _loaded_or_made(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         start = time.perf_counter()
-        path = None if self.made_of is None else programs.path(self.what, shapes, self.made_of)
-        if (wanted := _settings["wanted"]) and not (path and wanted(path)):
+        path = None if self.key_parts is None else programs.path(self.what, shapes, self.key_parts)
+        if (condition := _settings["condition"]) and not (path and condition(path)):
             return self.function
-        with alone(path):
+        with lock_on(path):
             if path and (program := programs.load(path)):
                 say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
                 return program
-            program, kept = programs.make(self.function, arguments, path)
-        cost.compiled()
-        where = f"; kept in {path.parent}" if kept else ""
+            program, on_disk = programs.make(self.function, arguments, path)
+        cost.count_program()
+        where = f"; kept in {path.parent}" if on_disk else ""
         say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program
 
 
 def _shapes(arguments: tuple[Any, ...]) -> Any:
     leaves, structure = pytree.tree_flatten(arguments)
-    described = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
-    return described, str(structure)
+    layouts = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
+    return layouts, str(structure)

@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 from orla import files
 from orla.programs import machine, sources, store, torch_private
-from orla.programs.scan import traced
+from orla.programs.scan import trace
 
 Program = Callable[..., Any]
 
@@ -28,8 +28,8 @@ _PACKAGE, _STRUCTURE = "program.pt2", "structure.json"
 
 def prepare() -> None:
     """Point the compiler's own cache into ours, unless the user names one that is safe."""
-    named = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if not named or not store.safe(Path(named)):
+    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if not folder or not store.safe(Path(folder)):
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
 
 
@@ -48,14 +48,14 @@ def make(
     """
     leaves = tuple(pytree.tree_leaves(arguments))
     with store.scratch(path) as scratch, torch.no_grad():
-        graph, structure = traced(function, arguments)
+        graph, structure = trace(function, arguments)
         try:
             package(graph, leaves, scratch / _PACKAGE)
         except RuntimeError:  # the compiler's own faults in fusing what is changed in place
-            graph, structure = traced(function, arguments, in_place=False)
+            graph, structure = trace(function, arguments, in_place=False)
             package(graph, leaves, scratch / _PACKAGE)
         (scratch / _STRUCTURE).write_text(pytree.treespec_dumps(structure))
-        program = _opened(scratch)
+        program = _open(scratch)
         return program, path is not None and store.keep(scratch, path)
 
 
@@ -63,16 +63,16 @@ def package(graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file:
     """Compile a graph of tensors ahead of its calls into one file."""
     with warnings.catch_warnings(), torch_private.quiet():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
-        exported = torch.export.export(graph, leaves)
+        program = torch.export.export(graph, leaves)
         options = {"cpp.threads": 1, "compile_threads": 1}
         if march := machine.march(instruction_set()[0]):
             options["cpp.march"] = march
         torch._inductor.aoti_compile_and_package(
-            exported, package_path=str(file), inductor_configs=options
+            program, package_path=str(file), inductor_configs=options
         )
 
 
-def _opened(folder: Path) -> Program:
+def _open(folder: Path) -> Program:
     run = torch_private.open_package(folder / _PACKAGE)
     structure = pytree.treespec_loads((folder / _STRUCTURE).read_text())
 
@@ -84,57 +84,57 @@ def _opened(folder: Path) -> Program:
 
 def load(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
-    return store.loaded(path, _opened)
+    return store.load_or_discard(path, _open)
 
 
-def path(what: str, shapes: Any, made_of: Sequence[Any]) -> Path | None:
-    """Where the program of that description is kept, on a machine like this one.
+def path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
+    """The folder of the program of that description, for a machine like this one.
 
     Args:
         what: What it computes, in words.
         shapes: Of its arguments.
-        made_of: As for `compiling.Compiled`.
+        key_parts: As for `compiling.Compiled`.
 
     Returns:
         None where something cannot be described; such a program is kept nowhere.
     """
     try:
-        parts = [_described(thing) for thing in made_of]
+        parts = [_description(part) for part in key_parts]
     except (TypeError, OSError, RecursionError):
         return None
-    described = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
-    name = hashlib.sha256(described.encode()).hexdigest()[:32]
+    description = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
+    name = hashlib.sha256(description.encode()).hexdigest()[:32]
     return store.folder("programs") / f"{name}.program"
 
 
-def _described(thing: Any) -> str:
-    """What `thing` is, its code included; the same in every process.
+def _description(value: Any) -> str:
+    """A text that identifies a value, its code included; the same in every process.
 
-    Raises TypeError for something whose value no text tells.
+    Raises TypeError for a value that no text identifies.
     """
-    if thing is None or isinstance(thing, (str, int, float, bool)):
-        return repr(thing)
-    if isinstance(thing, (list, tuple)):
-        return f"[{', '.join(map(_described, thing))}]"
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        return _with_parts(type(thing), [getattr(thing, f.name) for f in dataclasses.fields(thing)])
-    if inspect.isfunction(thing):
-        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        by_keyword = sorted((thing.__kwdefaults__ or {}).items())
-        return _with_parts(thing, [*cells, *(thing.__defaults__ or ()), *by_keyword])
-    if hasattr(thing, "__dict__") and not isinstance(thing, (type, torch.Tensor)):
-        return _with_parts(type(thing), sorted(vars(thing).items()))
-    raise TypeError(f"{thing!r} cannot be described")
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_description, value))}]"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _with_parts(type(value), [getattr(value, f.name) for f in dataclasses.fields(value)])
+    if inspect.isfunction(value):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        by_keyword = sorted((value.__kwdefaults__ or {}).items())
+        return _with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
+    if hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor)):
+        return _with_parts(type(value), sorted(vars(value).items()))
+    raise TypeError(f"{value!r} cannot be described")
 
 
 def _with_parts(code: Any, parts: Sequence[Any]) -> str:
-    return f"{_code(code)}({', '.join(map(_described, parts))})"
+    return f"{_code(code)}({', '.join(map(_description, parts))})"
 
 
 @functools.cache
-def _code(thing: Any) -> str:
+def _code(value: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
-    return f"{thing.__module__}.{thing.__qualname__}@{files.sha256(inspect.getfile(thing))}"
+    return f"{value.__module__}.{value.__qualname__}@{files.sha256(inspect.getfile(value))}"
 
 
 def here() -> str:
@@ -144,8 +144,8 @@ def here() -> str:
 
 def instruction_set() -> tuple[str, str]:
     """What ATEN_CPU_CAPABILITY asks for, which the compiler heeds, and what PyTorch itself uses."""
-    asked = os.environ.get("ATEN_CPU_CAPABILITY", "")
-    return asked.lower(), torch.backends.cpu.get_cpu_capability()
+    request = os.environ.get("ATEN_CPU_CAPABILITY", "")
+    return request.lower(), torch.backends.cpu.get_cpu_capability()
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from orla.programs import kept as programs
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "kernels.so"
-_KEPT = ("W_hh", "on_gates", "around", "inputs")
+_SLOT_NAMES = ("W_hh", "on_gates", "around", "inputs")
 _PRECISIONS = {torch.float64: "float64", torch.float32: "float32"}
 
 
@@ -33,8 +33,8 @@ def serve(example: Tensor) -> bool:
     return fits and compiling.enabled() and _library() is not None
 
 
-# What PyTorch's compiler gives to its own loops too, the last two apart: products are fused into
-# sums, and the C++ compiler makes loops over whole vectors.
+# The flags of PyTorch's compiler for its own loops, and two more: products are fused into sums, and
+# loops are vectorized.
 _FLAGS = [
     *("-std=c++20", "-O3", "-DNDEBUG", "-shared", "-fPIC", "-fno-omit-frame-pointer"),
     *("-fno-trapping-math", "-fno-signed-zeros", "-fmath-errno", "-fexcess-precision=fast"),
@@ -45,45 +45,45 @@ _FLAGS = [
 @functools.cache
 def _library() -> ctypes.CDLL | None:
     start, path = time.perf_counter(), place()
-    with store.alone(path):
-        library = store.loaded(path, _opened) or _compiled(path)
+    with store.lock_on(path):
+        library = store.load_or_discard(path, _open) or _compile(path)
     if library and (seconds := time.perf_counter() - start) > 0.2:
         store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
     return library
 
 
-def _command() -> list[str]:
+def _compiler_command() -> list[str]:
     march = machine.march(programs.instruction_set()[0]) or "native"
     return [str(compiling.compiler()), *_FLAGS, f"-march={march}"]
 
 
 def place() -> Path:
     """Where the library is kept, for a machine and versions like these."""
-    made_of = [_SOURCE.read_text(), *_command(), programs.here()]
-    name = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:32]
+    key = [_SOURCE.read_text(), *_compiler_command(), programs.here()]
+    name = hashlib.sha256("\n".join(key).encode()).hexdigest()[:32]
     return store.folder("kernels") / name
 
 
-def _opened(folder: Path) -> ctypes.CDLL:
+def _open(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / _NAME))
 
 
-def _compiled(path: Path) -> ctypes.CDLL | None:
+def _compile(path: Path) -> ctypes.CDLL | None:
     try:
         with store.scratch(path) as scratch:
             # A compiler without OpenMP makes kernels of one thread.
             for openmp in (["-fopenmp"], []):
-                command = [*_command(), *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
-                done = subprocess.run(command, capture_output=True, text=True)
-                if done.returncode == 0:
-                    library = _opened(scratch)
+                command = [*_compiler_command(), *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
+                process = subprocess.run(command, capture_output=True, text=True)
+                if process.returncode == 0:
+                    library = _open(scratch)
                     store.keep(scratch, path)
                     return library
-        said = " ".join(done.stderr.split())[:300]
+        fault = " ".join(process.stderr.split())[:300]
     except OSError as error:
-        said = str(error)
+        fault = str(error)
     store.say(
-        f"exact RTRL's kernels cannot be compiled ({said}): PyTorch's operations are used instead,"
+        f"exact RTRL's kernels cannot be compiled ({fault}): PyTorch's operations are used instead,"
         " more slowly"
     )
     return None
@@ -105,7 +105,7 @@ def _shape(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
 
 @functools.cache
 def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
-    """What each argument has to be, by name."""
+    """The shape of each argument, by name."""
     steps, models, gates, units = W_hh
     blocks = state // units
     return {
@@ -120,15 +120,15 @@ def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, .
     }
 
 
-def _check(named: dict[str, Tensor]) -> None:
+def _check(tensors: dict[str, Tensor]) -> None:
     """The kernels read plain memory: each argument has to be what they take it for.
 
     Raises:
         ValueError: One has another shape, precision or layout, or is not on the CPU.
     """
-    P, W_hh = named["P"], named["W_hh"]
+    P, W_hh = tensors["P"], tensors["W_hh"]
     shapes = _shapes(W_hh.shape, P.shape[1], P.shape[3])
-    for name, tensor in named.items():
+    for name, tensor in tensors.items():
         dtype = torch.int64 if name == "stored" else P.dtype
         fits = tensor.shape == shapes[name] and tensor.dtype is dtype and tensor.is_cpu
         if not (fits and tensor.is_contiguous()) or P.dtype not in _PRECISIONS:
@@ -146,11 +146,11 @@ def _function(name: str, dtype: torch.dtype, tensors: int) -> Any:
     return function
 
 
-def _call(kernel: str, **named: Tensor) -> None:
-    _check(named)
-    P, W_hh = named["P"], named["W_hh"]
+def _call(kernel: str, **tensors: Tensor) -> None:
+    _check(tensors)
+    P, W_hh = tensors["P"], tensors["W_hh"]
     shape = _shape(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())
-    addresses = [t.data_ptr() for t in named.values()]
+    addresses = [t.data_ptr() for t in tensors.values()]
     if _function(kernel, P.dtype, len(addresses))(shape, *addresses):
         raise MemoryError("exact RTRL: no memory left for a block's steps")
 
@@ -162,11 +162,11 @@ _operators.define(
 )
 
 
-def _block_gradient(P: Tensor, *others: Tensor) -> Tensor:
-    named = dict(zip((*_KEPT, "stored", "cotangent"), others, strict=True))
-    named["cotangent"] = named["cotangent"].contiguous()
+def _block_gradient(P: Tensor, *slots: Tensor) -> Tensor:
+    arguments = dict(zip((*_SLOT_NAMES, "stored", "cotangent"), slots, strict=True))
+    arguments["cotangent"] = arguments["cotangent"].contiguous()
     gradient = P.new_empty(P[:, 0].shape)
-    _call("gradient", P=P, **named, gradient=gradient)
+    _call("gradient", P=P, **arguments, gradient=gradient)
     return gradient
 
 
@@ -191,9 +191,11 @@ def block_gradient(
         ValueError: P or a slot is not contiguous, or one of all has another shape, precision or
             device than the others.
     """
-    return torch.ops.orla.block_gradient(sensitivity, *(slots[name] for name in _KEPT), stored, c)
+    return torch.ops.orla.block_gradient(
+        sensitivity, *(slots[name] for name in _SLOT_NAMES), stored, c
+    )
 
 
 def rebuild(sensitivity: Tensor, slots: dict[str, Tensor]) -> None:
     """Turn P at the start of a full block into P at its end, in place; arguments as above."""
-    _call("rebuild", P=sensitivity, **{name: slots[name] for name in _KEPT})
+    _call("rebuild", P=sensitivity, **{name: slots[name] for name in _SLOT_NAMES})

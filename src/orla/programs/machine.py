@@ -1,4 +1,4 @@
-"""What a process is held to of the machine: its instruction set and threads.
+"""Instruction set and threads of a process.
 
 Nothing here loads PyTorch or NumPy, whose libraries choose their instructions as they are loaded.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _VARIABLES = ("MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE")
 # Instruction set as PyTorch names it -> flags of a processor that has it, values of the variables
-# above, and what compilers are told after -march=.
+# above, and the compiler's -march=.
 _512 = {f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl")}
 _SETS: dict[str, tuple[set[str], tuple[str, ...], str]] = {
     "default": (set(), ("SSE4_2", "SSE41", "Nehalem"), "x86-64-v2"),
@@ -28,9 +28,10 @@ _FLAGS = Path("/proc/cpuinfo")
 
 
 def ask(instructions: str | None) -> None:
-    """Hold what this process loads later to an instruction set that the machine has; None to none.
+    """Restrict the libraries that this process loads later to an instruction set; None: do not.
 
-    PyTorch takes another one unchecked, and ends the process at the first such instruction.
+    One that the machine lacks is ignored: PyTorch would take it unchecked, and end the process at
+    the first such instruction.
     """
     flags, values, _ = _SETS.get(instructions, (set(), (), ""))
     if values and not (_FLAGS.exists() and flags - {*_FLAGS.read_text().split()}):
@@ -39,7 +40,7 @@ def ask(instructions: str | None) -> None:
 
 
 def march(instructions: str) -> str | None:
-    """What the C++ compiler is told for an instruction set; None for one that is not known."""
+    """The C++ compiler's -march= for an instruction set; None for an unknown one."""
     return _SETS[instructions][2] if instructions in _SETS else None
 
 
@@ -59,9 +60,9 @@ def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
 
 
 def require(compute: Mapping[str, Any]) -> None:
-    """Refuse settings of a numeric configuration (`Plan.compute`) that this process does not keep.
+    """Refuse settings of a numeric configuration (`Plan.compute`) that this process lacks.
 
-    It is to be called when compilation and threads are set; a config's own settings pass.
+    To be called after compilation and threads are set; a config's own settings pass.
 
     Raises:
         OrlaError: The instruction set, the threads or the compilation are others.
@@ -72,13 +73,18 @@ def require(compute: Mapping[str, Any]) -> None:
 
     from orla.programs import compiling
 
-    asked, threads = compute["instructions"], compute["threads"]
-    used, given = torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads()
-    given = min(given, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else given)
-    if asked and used != asked:
-        fault, mend = f"the instruction set {asked}", f"PyTorch uses {used}; take another machine"
-    elif threads != given:
-        fault, mend = f"{threads} threads", f"this job has {given}; give it as many (--cores)"
+    instructions, threads = compute["instructions"], compute["threads"]
+    capability, available = torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads()
+    available = min(
+        available, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else available
+    )
+    if instructions and capability != instructions:
+        fault, mend = (
+            f"the instruction set {instructions}",
+            f"PyTorch uses {capability}; take another machine",
+        )
+    elif threads != available:
+        fault, mend = f"{threads} threads", f"this job has {available}; give it as many (--cores)"
     elif compute["compile"] != compiling.enabled():
         fault, mend = "compiled loops", "they run uncompiled; install g++"
     else:

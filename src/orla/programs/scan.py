@@ -15,7 +15,7 @@ from orla.programs import torch_private
 _tracing = {"on": False, "in place": True}
 
 
-def traced(
+def trace(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
 ) -> tuple[GraphModule, pytree.TreeSpec]:
     """The operations on tensors that `function` carries out, loops among them.
@@ -32,13 +32,13 @@ def traced(
         RuntimeError: The program reads what a loop in it changes in place, or a loop's body closes
             over a tensor of the program.
     """
-    leaves, given = pytree.tree_flatten(arguments)
-    answered: list[Any] = []
+    leaves, arguments_structure = pytree.tree_flatten(arguments)
+    answer_structures: list[Any] = []
 
     def flat(*leaves: Tensor) -> list[Tensor]:
-        answer = function(*pytree.tree_unflatten(leaves, given))
+        answer = function(*pytree.tree_unflatten(leaves, arguments_structure))
         outputs, structure = pytree.tree_flatten(answer)
-        answered.append(structure)
+        answer_structures.append(structure)
         return outputs
 
     before = dict(_tracing)
@@ -48,12 +48,12 @@ def traced(
             graph = torch_private.graph_of(flat, leaves)
     finally:
         _tracing.update(before)
-    _refuse_what_was_not_given(graph)
-    _refuse_reading_what_a_loop_writes(graph)
-    return graph, answered[-1]
+    _refuse_captured_tensors(graph)
+    _refuse_reads_after_writes(graph)
+    return graph, answer_structures[-1]
 
 
-def _refuse_what_was_not_given(graph: GraphModule) -> None:
+def _refuse_captured_tensors(graph: GraphModule) -> None:
     for part in graph.modules():
         for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
             if type(value).__name__ == "FakeTensor":
@@ -63,16 +63,16 @@ def _refuse_what_was_not_given(graph: GraphModule) -> None:
                 )
 
 
-def _refuse_reading_what_a_loop_writes(graph: GraphModule) -> None:
+def _refuse_reads_after_writes(graph: GraphModule) -> None:
     """The compiler orders no reader after a loop, and drops a loop whose results nobody reads."""
     for node in graph.graph.nodes:
-        if not (written := node.kwargs.get("mutated_arg_indices")):
+        if not (indices := node.kwargs.get("mutated_arg_indices")):
             continue
         if not any(result.users for result in node.users):
             raise RuntimeError("a program drops a loop that changes something: return its position")
-        given = [*node.args[2], *node.args[3]]
-        for index in map(int, written.split(",")):
-            if any(user is not node and user.op != "output" for user in given[index].users):
+        operands = [*node.args[2], *node.args[3]]
+        for index in map(int, indices.split(",")):
+            if any(user is not node and user.op != "output" for user in operands[index].users):
                 raise RuntimeError(
                     "a program reads what a loop in it changes: let another program do that"
                 )
@@ -103,27 +103,29 @@ def scan(
         for index in order:
             carry, output = body(carry, _at(inputs, index), *constants)
             outputs.append(output)
-        return carry, stacked(outputs[::-1] if reverse else outputs)
+        return carry, stack_trees(outputs[::-1] if reverse else outputs)
     trees = carry, inputs, constants
-    (carried, given, fixed), structures = zip(*map(pytree.tree_flatten, trees), strict=True)
-    answered: list[Any] = []
+    (carry_leaves, input_leaves, constant_leaves), structures = zip(
+        *map(pytree.tree_flatten, trees), strict=True
+    )
+    answer_structures: list[Any] = []
 
     def step(*leaves: Tensor) -> list[Tensor]:
         parts, at = [], 0
         for structure in structures:
             parts.append(pytree.tree_unflatten(leaves[at : at + structure.num_leaves], structure))
             at += structure.num_leaves
-        carry, one, constants = parts
-        answer = body(carry, one, *constants)
-        answered.append(pytree.tree_structure(answer))
+        carry, entry, constants = parts
+        answer = body(carry, entry, *constants)
+        answer_structures.append(pytree.tree_structure(answer))
         return _copies(answer)
 
     if reverse:
-        given = [x.flip(0) for x in given]
-    results = torch_private.scan_loop(step, carried, given, *fixed)
+        input_leaves = [x.flip(0) for x in input_leaves]
+    results = torch_private.scan_loop(step, carry_leaves, input_leaves, *constant_leaves)
     if reverse:
-        results[len(carried) :] = [x.flip(0) for x in results[len(carried) :]]
-    return pytree.tree_unflatten(results, answered[-1])
+        results[len(carry_leaves) :] = [x.flip(0) for x in results[len(carry_leaves) :]]
+    return pytree.tree_unflatten(results, answer_structures[-1])
 
 
 def scan_in_place(
@@ -158,7 +160,7 @@ def scan_in_place(
             after, output = body(after, _at(inputs, index), *constants)
             if outputs is None:
                 outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
-            pytree.tree_map(lambda all_, one, at=index: all_[at].copy_(one), outputs, output)
+            pytree.tree_map(lambda rows, entry, at=index: rows[at].copy_(entry), outputs, output)
         overwrite(state, after)
         return stop, outputs
     run, (_, example) = _body(body, (state, _at(inputs, 0), *constants))
@@ -167,25 +169,25 @@ def scan_in_place(
     )
 
     leaves, structure = pytree.tree_flatten(state)
-    carried = () if _tracing["in place"] else tuple(leaves)
+    carry_leaves = () if _tracing["in place"] else tuple(leaves)
 
-    def more(at: Tensor, *carried: Tensor) -> Tensor:
+    def more(at: Tensor, *carry_leaves: Tensor) -> Tensor:
         return at < stop
 
-    def step(at: Tensor, *carried: Tensor) -> tuple[Tensor, ...]:
-        one = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], inputs)
-        before = pytree.tree_unflatten(carried, structure) if carried else state
-        after, output = run(before, one, *constants)
-        pytree.tree_map(lambda all_, o: all_.index_copy_(0, at[None], o[None]), outputs, output)
-        if not carried:
+    def step(at: Tensor, *carry_leaves: Tensor) -> tuple[Tensor, ...]:
+        entry = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], inputs)
+        before = pytree.tree_unflatten(carry_leaves, structure) if carry_leaves else state
+        after, output = run(before, entry, *constants)
+        pytree.tree_map(lambda rows, o: rows.index_copy_(0, at[None], o[None]), outputs, output)
+        if not carry_leaves:
             overwrite(state, after)
             return (at + 1,)
         in_order = pytree.tree_map(lambda old, new: new, before, after)
         return (at + 1, *_copies(in_order))
 
-    end, *carried = _while(more, step, (start, *carried))
-    if carried:
-        overwrite(state, pytree.tree_unflatten(carried, structure))
+    end, *carry_leaves = _while(more, step, (start, *carry_leaves))
+    if carry_leaves:
+        overwrite(state, pytree.tree_unflatten(carry_leaves, structure))
     return end, outputs
 
 
@@ -226,11 +228,13 @@ def _body(body: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callabl
 
     `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
     """
-    alone = [
+    examples = [
         torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
         for t in pytree.tree_leaves(arguments)
     ]
-    graph, structure = traced(body, pytree.tree_unflatten(alone, pytree.tree_structure(arguments)))
+    graph, structure = trace(
+        body, pytree.tree_unflatten(examples, pytree.tree_structure(arguments))
+    )
     answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
 
     def run(*arguments: Any) -> Any:
@@ -255,7 +259,7 @@ def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
     return torch_private.with_strides_of(tensor, like) if _tracing["on"] else tensor
 
 
-def stored(tensor: Tensor) -> Tensor:
+def materialize(tensor: Tensor) -> Tensor:
     """`tensor`, which a program computes once, before whatever reads it; under vmap too.
 
     Left to itself the compiler computes what is cheap anew wherever it is read: a vector that is
@@ -277,7 +281,7 @@ class _Stored(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, dimensions: tuple[int | None], tensor: Tensor) -> tuple[Tensor, int | None]:
-        return stored(tensor), dimensions[0]
+        return materialize(tensor), dimensions[0]
 
 
 def _length(inputs: Any) -> int:
@@ -293,6 +297,6 @@ def _copies(outputs: Any) -> list[Tensor]:
     return [output.clone() for output in pytree.tree_leaves(outputs)]
 
 
-def stacked(outputs: Sequence[Any]) -> Any:
+def stack_trees(outputs: Sequence[Any]) -> Any:
     """Trees of tensors of one structure, stacked along a new first axis."""
     return pytree.tree_map(lambda *leaves: torch.stack(leaves), *outputs)

@@ -1,4 +1,4 @@
-"""The folder in which compiled code and answers are kept: whole, the user's own, closed to others.
+"""Cache on disk of compiled code and answers: whole, the user's own, closed to others.
 
 Compiled code that is loaded runs at once. So nothing is loaded from a folder or file that another
 user owns or that others may write, nor where the sums that stand beside the files do not fit.
@@ -33,17 +33,17 @@ T = TypeVar("T")
 # system each time, and the system clears the pages before it gives them out again.
 MALLOC = "glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=33554432"
 
-# Stands beside the files of a kept folder and tells whether they are whole.
+# The file of a kept folder with the digests of its other files.
 _SUMS = "SHA256SUMS"
 
 
 def versions() -> list[str]:
-    """Of Python, PyTorch, NumPy and this package: what is kept for one is not taken for another."""
+    """Versions of Python, PyTorch, NumPy and this package, a part of every key of the cache."""
     return [sys.version, *map(version, ("torch", "numpy")), orla.__version__]
 
 
 def say(message: str) -> None:
-    """Tell whoever watches the job, on standard error."""
+    """Print a message of the job on standard error."""
     print(f"orla: {message}", file=sys.stderr, flush=True)
 
 
@@ -54,14 +54,14 @@ def folder(kind: str) -> Path:
     once, it is a folder of this process alone that ends with it.
     """
     cache = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
-    wanted = cache / kind
-    for part in (cache, wanted):
+    subfolder = cache / kind
+    for part in (cache, subfolder):
         _make(part)
         if not safe(part):
-            wanted = _private() / kind
-            _make(wanted)
+            subfolder = _private() / kind
+            _make(subfolder)
             break
-    return wanted
+    return subfolder
 
 
 def safe(path: Path) -> bool:
@@ -99,9 +99,9 @@ def _make(part: Path) -> None:
 
 @functools.cache
 def _private() -> Path:
-    own = Path(tempfile.mkdtemp(prefix="orla-"))
-    atexit.register(shutil.rmtree, own, ignore_errors=True)
-    return own
+    private = Path(tempfile.mkdtemp(prefix="orla-"))
+    atexit.register(shutil.rmtree, private, ignore_errors=True)
+    return private
 
 
 @contextmanager
@@ -112,18 +112,18 @@ def scratch(path: Path | None) -> Iterator[Path]:
     """
     beside = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
     try:
-        made = Path(tempfile.mkdtemp(**beside))
+        temporary = Path(tempfile.mkdtemp(**beside))
     except OSError:
-        made = Path(tempfile.mkdtemp(prefix="orla-"))
+        temporary = Path(tempfile.mkdtemp(prefix="orla-"))
     try:
-        yield made
+        yield temporary
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager
-def alone(path: Path | None) -> Iterator[None]:
-    """Make what is kept at `path` in one process at a time, so that the next ones load it.
+def lock_on(path: Path | None) -> Iterator[None]:
+    """Lock `path`, so that one process makes what is kept there and the next ones load it.
 
     The lock ends with the process that holds it. On a disk without locks nobody waits.
     """
@@ -137,27 +137,27 @@ def alone(path: Path | None) -> Iterator[None]:
         yield
 
 
-def keep(made: Path, path: Path) -> bool:
-    """Move the folder `made` to `path`, with sums, in place of what is not whole there.
+def keep(source: Path, path: Path) -> bool:
+    """Move the folder `source` to `path`, with sums, in place of what is not whole there.
 
     Returns:
         Whether it is kept for later processes: a disk may be full or read-only.
     """
     try:
-        for file in made.iterdir():
+        for file in source.iterdir():
             file.chmod(0o600 | file.stat().st_mode & 0o100)
-        (made / _SUMS).write_text(_sums(made))
-        (made / _SUMS).chmod(0o600)
+        (source / _SUMS).write_text(_sums(source))
+        (source / _SUMS).chmod(0o600)
         if not whole(path):
             discard(path)
-            made.rename(path)
+            source.rename(path)
     except OSError:
         return False
     return not (_private.cache_info().currsize and _private() in path.parents)
 
 
-def loaded(path: Path, load: Callable[[Path], T]) -> T | None:
-    """What `load` makes of the folder kept at `path`; None where there is none that can be used."""
+def load_or_discard(path: Path, load: Callable[[Path], T]) -> T | None:
+    """`load(path)`; None where the folder is absent, unsafe or damaged, and then it is removed."""
     if not whole(path):
         return None
     try:
@@ -189,29 +189,29 @@ def whole(path: Path) -> bool:
 
 
 def _sums(path: Path) -> str:
-    kept = sorted(file for file in path.iterdir() if file.name != _SUMS)
-    return "".join(f"{files.sha256(file)}  {file.name}\n" for file in kept)
+    contents = sorted(file for file in path.iterdir() if file.name != _SUMS)
+    return "".join(f"{files.sha256(file)}  {file.name}\n" for file in contents)
 
 
-def remembered(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
-    """What `answer` says, or said when the same sources and libraries were asked.
+def cached_answer(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
+    """`answer()`, from the cache where the same sources and libraries have answered before.
 
     Args:
         kind: Of the question; the folder in the cache.
         question: Any JSON, as is the answer.
         answer: Called where the answer is not kept, or its file is damaged or not the user's own.
     """
-    asked = json.dumps(question, sort_keys=True)
-    key = "\n".join([asked, sources.digest(), *versions()])
+    text_of_question = json.dumps(question, sort_keys=True)
+    key = "\n".join([text_of_question, sources.digest(), *versions()])
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
     path = folder(kind) / f"{name}.json"
     try:
-        kept = json.loads(path.read_text(encoding="utf-8")) if safe(path) else {}
-        if kept["question"] == asked:
-            return kept["answer"]
+        entry = json.loads(path.read_text(encoding="utf-8")) if safe(path) else {}
+        if entry["question"] == text_of_question:
+            return entry["answer"]
     except (OSError, ValueError, TypeError, KeyError):
         pass
-    text = json.dumps({"question": asked, "answer": answer()})
+    text = json.dumps({"question": text_of_question, "answer": answer()})
     try:
         with files.atomic(path) as partial:
             partial.write_text(text, encoding="utf-8")

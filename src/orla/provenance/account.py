@@ -26,11 +26,11 @@ def costs(*folders: str | Path, since: float = 0.0) -> Iterator[dict[str, Any]]:
     """
     for folder in folders:
         for file in sorted(Path(folder).rglob("*.cost.json")):
-            if file.stat().st_mtime >= since and (cost := read(file)):
+            if file.stat().st_mtime >= since and (cost := read_cost(file)):
                 yield cost
 
 
-def read(file: Path) -> dict[str, Any] | None:
+def read_cost(file: Path) -> dict[str, Any] | None:
     """What a cost file holds; None of one that is missing, damaged, or older than CPU seconds."""
     try:
         cost = json.loads(file.read_text(encoding="utf-8"))
@@ -39,16 +39,16 @@ def read(file: Path) -> dict[str, Any] | None:
     return cost if "cpu_by_phase_s" in cost else None
 
 
-def line(*folders: str | Path, since: float = 0.0) -> str:
+def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
     """CPU seconds and their shares: "CPU 512 s: learners 61 %, compiling 19 %, ...".
 
     Phases of less than half a per cent are left out.
     """
-    spent: Counter[str] = Counter()
+    cpu_s: Counter[str] = Counter()
     for cost in costs(*folders, since=since):
-        spent.update(cost["cpu_by_phase_s"])
-    total = spent.total()
-    shares = [f"{n} {100 * s / total:.0f} %" for n, s in spent.most_common() if s > total / 200]
+        cpu_s.update(cost["cpu_by_phase_s"])
+    total = cpu_s.total()
+    shares = [f"{n} {100 * s / total:.0f} %" for n, s in cpu_s.most_common() if s > total / 200]
     return f"CPU {total:.0f} s: {', '.join(shares) or 'no job ran'}"
 
 
@@ -59,18 +59,18 @@ def counts(*folders: str | Path, since: float = 0.0) -> dict[str, int]:
     were compiled; steps of single models by phase, "steps_learners", "steps_scoring", ...; and
     "size_bytes" of all files under `folders`.
     """
-    found = Counter(processes=0, pytorch=0, programs=0, steps_learners=0, steps_scoring=0)
+    totals = Counter(processes=0, pytorch=0, programs=0, steps_learners=0, steps_scoring=0)
     for cost in costs(*folders, since=since):
         first = "starting" in cost["cpu_by_phase_s"]  # of a process's files
-        found.update(processes=first, pytorch=first and cost["pytorch"], programs=cost["programs"])
-        found.update({f"steps_{name}": n for name, n in cost["steps"].items()})
+        totals.update(processes=first, pytorch=first and cost["pytorch"], programs=cost["programs"])
+        totals.update({f"steps_{name}": n for name, n in cost["steps"].items()})
     files = (file for folder in folders for file in Path(folder).rglob("*") if file.is_file())
-    found["size_bytes"] = sum(file.stat().st_size for file in files)
-    return dict(found)
+    totals["size_bytes"] = sum(file.stat().st_size for file in files)
+    return dict(totals)
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedWork:
     """A part of a job that is to run; a job is a list of them.
 
     Attributes:
@@ -100,8 +100,8 @@ def forecast(jobs: Iterable[float], cores: int = 1) -> str:
         jobs: CPU seconds of each.
         cores: How many jobs run beside each other.
     """
-    each = [0.0, *jobs]
-    cpu_s = sum(each)
-    wall_s = max(cpu_s / cores, *each)
+    seconds = [0.0, *jobs]
+    cpu_s = sum(seconds)
+    wall_s = max(cpu_s / cores, *seconds)
     wall = f"{wall_s:.0f} s" if wall_s < 100 else f"{wall_s / 60:.0f} min"
     return f"about {wall} on {cores} core{'s' * (cores > 1)} (CPU {cpu_s:.0f} s)"

@@ -72,13 +72,13 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
         raise OrlaError(
             "an archive needs the library rocrate; pip install 'orla[archive]'"
         ) from None
-    made = [*_results(results), *sorted(path for path in reports.rglob("*") if path.is_file())]
+    outputs = [*_results(results), *sorted(path for path in reports.rglob("*") if path.is_file())]
     page = reports / "index.html"
-    if page not in made:
+    if page not in outputs:
         raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
     code = _code()
-    _refuse_private([*code, *configs, *made])
-    ended = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)
+    _refuse_private([*code, *configs, *outputs])
+    end_time = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)
     about = yaml.safe_load(Path("CITATION.cff").read_text("utf-8"))
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms["sha256"] = _SHA256
@@ -86,7 +86,7 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     crate.description = f"Code, settings, registrations, results and reports of the study {name}."
     licence = _add(crate, _LICENCES[about["license"]], "CreativeWork", name=about["license"])
     crate.root_dataset["license"] = licence
-    crate.datePublished = ended
+    crate.datePublished = end_time
     crate.root_dataset["conformsTo"] = [
         _add(crate, url, "CreativeWork", name=label, version=version)
         for url, label, version in (
@@ -97,12 +97,12 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     [author] = about["authors"]
     crate.root_dataset["author"] = _add(crate, "#author", "Organization", name=author["name"])
     entries = {
-        path: crate.add_file(path, path.as_posix(), properties=_described(path))
-        for path in dict.fromkeys([*code, *configs, *made])
+        path: crate.add_file(path, path.as_posix(), properties=_describe(path))
+        for path in dict.fromkeys([*code, *configs, *outputs])
         if path != Path(WORKFLOW)
     }
     workflow = crate.add_workflow(
-        WORKFLOW, WORKFLOW, main=True, lang="snakemake", properties=_described(Path(WORKFLOW))
+        WORKFLOW, WORKFLOW, main=True, lang="snakemake", properties=_describe(Path(WORKFLOW))
     )
     workflow["hasPart"] = [e for p, e in entries.items() if p.parts[0] == "workflow"]
     workflow["author"], workflow["license"] = crate.root_dataset["author"], licence
@@ -113,13 +113,13 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     run = {
         "name": f"Run of the study {name}",
         "description": f"snakemake all --configfile {' '.join(map(str, configs))}",
-        "endTime": ended.isoformat(),
+        "endTime": end_time.isoformat(),
     }
     action = _add(crate, "#run", "CreateAction", **run)
     action["instrument"] = workflow
-    registered = [path for path in entries if path.parts[0] == "prereg"]
-    action["object"] = [entries[path] for path in (*configs, *registered)]
-    action["result"] = [entries[path] for path in made]
+    registrations = [path for path in entries if path.parts[0] == "prereg"]
+    action["object"] = [entries[path] for path in (*configs, *registrations)]
+    action["result"] = [entries[path] for path in outputs]
     crate.root_dataset["mentions"] = action
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         partial = Path(folder) / file.name
@@ -134,7 +134,7 @@ def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
     return crate.add(entity)
 
 
-def _described(path: Path) -> Mapping[str, Any]:
+def _describe(path: Path) -> Mapping[str, Any]:
     kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
     content = path.read_bytes()
     return {

@@ -42,7 +42,7 @@ def read_arrays(
     Raises:
         OrlaError: As in `orla.provenance.tables.read_table`.
     """
-    with digest.opened(path) as content:
+    with digest.open_result(path) as content:
         arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
         provenance = json.loads(str(arrays.pop(_KEY)))
         digest.check(path, provenance, expect or {})
@@ -55,5 +55,5 @@ def provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         OrlaError: When the file is missing, damaged or not from `write_arrays`.
     """
-    with digest.opened(path) as content:
+    with digest.open_result(path) as content:
         return dict(json.loads(str(arrays_in(io.BytesIO(content), [_KEY])[0][_KEY])))

@@ -31,7 +31,7 @@ Root = str | Path
 
 
 def code_hash(*roots: Root) -> str:
-    """SHA-256 over all files of `sources`, in hexadecimal.
+    """SHA-256 over all files of `source_digests`, in hexadecimal.
 
     Args:
         *roots: Modules of orla by name ("orla.study.sweep"), and files, as from `files_of`.
@@ -39,15 +39,15 @@ def code_hash(*roots: Root) -> str:
     Raises:
         OrlaError: There is no such module, or a file is no Python.
     """
-    return hash_of(sources(*roots))
+    return hash_of(source_digests(*roots))
 
 
 def hash_of(files: Mapping[str, str]) -> str:
-    """SHA-256, in hexadecimal, of files by name with their own, as from `sources`."""
+    """SHA-256, in hexadecimal, over names and digests of files, as from `source_digests`."""
     return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
 
 
-def sources(*roots: Root) -> dict[str, str]:
+def source_digests(*roots: Root) -> dict[str, str]:
     """SHA-256 of each source file that the roots depend on, the roots included.
 
     Imports of orla and of a plug-in's own package or folder are followed, with the ``__init__``
@@ -58,8 +58,8 @@ def sources(*roots: Root) -> dict[str, str]:
     Raises:
         OrlaError: As in `code_hash`.
     """
-    read = (_read(file, _stamp(file)) for file in _reached(roots))
-    return {name: digest for name, digest, _ in read}
+    entries = (_entry(file, _stamp(file)) for file in _reachable(roots))
+    return {name: digest for name, digest, _ in entries}
 
 
 def files_of(kind: str, form: str) -> list[Path]:
@@ -77,25 +77,25 @@ def files_of(kind: str, form: str) -> list[Path]:
     if kind not in catalogue.ROOMS:
         raise OrlaError(f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.ROOMS)}")
     room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
-    declared: dict[str, list[Path]] = {}
+    files_by_name: dict[str, list[Path]] = {}
     for file in [*_python_in(room), *_plugin_files()]:
-        for name in _parsed(file, _stamp(file))[1]:
-            declared.setdefault(name, []).append(file)
+        for name in _parse(file, _stamp(file))[1]:
+            files_by_name.setdefault(name, []).append(file)
     for name in (form, re.sub(r"(-\d+)+$", "", form)):
-        if name in declared:
-            return declared[name]
-    raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, declared)}")
+        if name in files_by_name:
+            return files_by_name[name]
+    raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, files_by_name)}")
 
 
 def _plugin_files() -> Iterator[Path]:
     for folder in catalogue.plugin_folders():
         yield from _python_in(folder)
-    for origin in _installed(tuple(sys.path)):
-        yield from sorted(_reached([origin]))
+    for origin in _plugin_origins(tuple(sys.path)):
+        yield from sorted(_reachable([origin]))
 
 
 @lru_cache
-def _installed(path: tuple[str, ...]) -> list[Path]:
+def _plugin_origins(path: tuple[str, ...]) -> list[Path]:
     """Files of the modules that entry points name; looking through `path` for them takes long."""
     specs = [find_spec(point.module) for point in entry_points(group=plugins.ENTRY_POINTS)]
     return [Path(spec.origin) for spec in specs if spec is not None and spec.origin]
@@ -105,16 +105,16 @@ def _python_in(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
 
 
-def _reached(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
+def _reachable(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
     todo = [file for root in roots for file in _root_files(root)]
-    found: set[Path] = set()
+    files: set[Path] = set()
     while todo:
         file = todo.pop()
-        if file in found:
+        if file in files:
             continue
-        found.add(file)
-        todo += _read(file, _stamp(file))[2]
-    return found
+        files.add(file)
+        todo += _entry(file, _stamp(file))[2]
+    return files
 
 
 def _root_files(root: Root) -> list[Path]:
@@ -131,12 +131,12 @@ def _files_of(module: str, importer: Path) -> list[Path]:
     if any(f"{module}.".startswith(f"{silent}.") for silent in SILENT):
         return []
     parts = module.split(".")
-    own = _top_folder(importer)
-    home = _HOME if parts[0] == "orla" else own
-    loose = own == importer.parent
-    if home != _HOME and loose and own.name in ("site-packages", "dist-packages"):
+    top = _top_folder(importer)
+    home = _HOME if parts[0] == "orla" else top
+    loose = top == importer.parent
+    if home != _HOME and loose and top.name in ("site-packages", "dist-packages"):
         return []
-    if home != _HOME and not loose and parts[0] != importer.relative_to(own).parts[0]:
+    if home != _HOME and not loose and parts[0] != importer.relative_to(top).parts[0]:
         return []
     files = []
     for depth in range(1, len(parts) + 1):
@@ -163,41 +163,43 @@ def _name(file: Path) -> str:
 
 
 def _stamp(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_mtime_ns, found.st_size
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=4096)
-def _read(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ...]]:
+def _entry(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ...]]:
     """A file's name and SHA-256, and the files that it imports or has beside it if it is Python."""
-    needed: set[Path] = set()
+    imports: set[Path] = set()
     if file.suffix == ".py":
-        needed |= {other for other in file.parent.glob(f"{file.stem}.*") if other.stem == file.stem}
-        for module in _parsed(file, stamp)[0]:
-            needed |= set(_files_of(module, file))
-    return _name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(needed)
+        imports |= {
+            sibling for sibling in file.parent.glob(f"{file.stem}.*") if sibling.stem == file.stem
+        }
+        for module in _parse(file, stamp)[0]:
+            imports |= set(_files_of(module, file))
+    return _name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(imports)
 
 
 @lru_cache(maxsize=4096)
-def _parsed(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
+def _parse(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
     """What a file imports, and the names that its class statements declare.
 
     Imports are modules and what may be one: "a.b" of ``from a import b``. A class declares a name
     by ``class SGD(Optimizer, name="sgd")``.
     """
-    imported: set[str] = set()
-    declared = []
+    modules: set[str] = set()
+    names = []
     for node in _statements(file):
         if isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             module = ".".join([*_package(file, node.level), *filter(None, [node.module])])
-            imported |= {f"{module}.{alias.name}" for alias in node.names} | {module}
+            modules |= {f"{module}.{alias.name}" for alias in node.names} | {module}
         elif isinstance(node, ast.ClassDef):
-            given = {keyword.arg: keyword.value for keyword in node.keywords}
-            if isinstance(name := given.get("name"), ast.Constant):
-                declared.append(name.value)
-    return imported, declared
+            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+            if isinstance(name := keywords.get("name"), ast.Constant):
+                names.append(name.value)
+    return modules, names
 
 
 def _statements(file: Path) -> Iterator[ast.AST]:
@@ -208,8 +210,8 @@ def _statements(file: Path) -> Iterator[ast.AST]:
         raise OrlaError(f"{file}: no Python ({error}); mend it") from None
     while todo:
         node = todo.pop()
-        unchecked = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for block in ("orelse",) if unchecked else _BLOCKS:
+        type_checking = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for block in ("orelse",) if type_checking else _BLOCKS:
             todo += getattr(node, block, ())
         yield node
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from orla.provenance.code import sources
+from orla.provenance.code import source_digests
 
 _PACKAGES = (
     "orla",
@@ -27,7 +27,7 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
 
     Args:
         *roots: Modules and files whose source the result depends on, as in
-            `orla.provenance.code.sources`.
+            `orla.provenance.code.source_digests`.
         **extra: Further entries: ``keys``, ``dataset``, ``config`` (a subset), ``seeds``,
             ``prereg_lock_sha256``.
 
@@ -40,7 +40,7 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
         OrlaError: A root is no module of orla.
     """
     return {
-        "code": code() | {"files": sources(*roots)},
+        "code": code() | {"files": source_digests(*roots)},
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
         "platform": platform.platform(),
         **_of_pytorch(),

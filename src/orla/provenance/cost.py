@@ -36,7 +36,7 @@ class Ledger:
     open: list[str] = field(default_factory=lambda: [_BETWEEN])
     until_s: float = 0.0
     filed_s: tuple[float, float] = (0.0, 0.0)
-    started: bool = False
+    has_begun: bool = False
 
     def settle(self) -> None:
         """Count what was spent since the last call under the innermost open phase."""
@@ -48,11 +48,11 @@ class Ledger:
         """What a file holds; the next one begins with nothing."""
         self.settle()
         now = _cpu_s()
-        own, children = (a - b for a, b in zip(now, self.filed_s, strict=True))
+        process_s, children = (a - b for a, b in zip(now, self.filed_s, strict=True))
         by_phase = Counter(self.cpu_s)
         by_phase[rest] += by_phase.pop(_BETWEEN, 0.0)
-        held = {
-            "cpu_s": round(own, 3),
+        costs = {
+            "cpu_s": round(process_s, 3),
             "cpu_children_s": round(children, 3),
             "cpu_by_phase_s": {name: round(s, 3) for name, s in by_phase.items()},
             "steps": dict(self.steps),
@@ -60,14 +60,14 @@ class Ledger:
             "pytorch": "torch" in sys.modules,
         }
         self.cpu_s, self.steps, self.programs, self.filed_s = Counter(), Counter(), 0, now
-        return held
+        return costs
 
 
 _ledger = Ledger()
 
 
 @contextmanager
-def measured(result: str | Path, rest: str = "other") -> Iterator[None]:
+def record(result: str | Path, rest: str = "other") -> Iterator[None]:
     """Write the cost of the block to ``<result>.cost.json`` when it ends well.
 
     The file holds ``wall_s`` (seconds of the block), ``peak_rss_mb`` (most memory that the
@@ -87,8 +87,8 @@ def measured(result: str | Path, rest: str = "other") -> Iterator[None]:
     """
     began = time.perf_counter()
     _ledger.settle()
-    if not _ledger.started:
-        _ledger.started = True
+    if not _ledger.has_begun:
+        _ledger.has_begun = True
         _ledger.cpu_s["starting"] += _ledger.cpu_s.pop(_BETWEEN, 0.0)
     yield
     cost = {
@@ -120,7 +120,7 @@ def work(name: str, steps: int) -> AbstractContextManager[None]:
     return phase(name)
 
 
-def compiled() -> None:
+def count_program() -> None:
     """Count a program that was compiled."""
     _ledger.programs += 1
 
@@ -144,6 +144,6 @@ def _largest(who: int) -> int:
 
 def _cpu_s() -> tuple[float, float]:
     """CPU seconds of this process, and of those that it started and waited for."""
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    own, children = (each.ru_utime + each.ru_stime for each in used)
-    return own, children
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    process_s, children = (usage.ru_utime + usage.ru_stime for usage in usages)
+    return process_s, children

@@ -31,7 +31,7 @@ def seal(path: Path) -> None:
         file.write(hashlib.sha256(content).hexdigest().encode())
 
 
-def unsealed(path: Path) -> bytes:
+def read_verified(path: Path) -> bytes:
     """A file's bytes; the file is refused where they disagree with its digest.
 
     Raises:
@@ -57,14 +57,14 @@ def unsealed(path: Path) -> bytes:
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[bytes]:
-    """A result's bytes, as `unsealed`; what the block cannot read of them is one line.
+def open_result(path: str | Path) -> Iterator[bytes]:
+    """A result's bytes, from `read_verified`; any error of the block becomes one line.
 
     Raises:
-        OrlaError: as in `unsealed`, and in place of any other exception of the block.
+        OrlaError: as in `read_verified`, and in place of any other exception of the block.
     """
-    with files.guarded(path, "no result of this kind, or damaged", "delete it and run again"):
-        yield unsealed(Path(path))
+    with files.as_one_line(path, "no result of this kind, or damaged", "delete it and run again"):
+        yield read_verified(Path(path))
 
 
 def inputs(path: str | Path, made_from: Iterable[str | Path]) -> dict[str, str]:
@@ -84,9 +84,9 @@ def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str
     Raises:
         OrlaError: An entry differs, or an input that still exists has another digest.
     """
-    held = {**provenance, **provenance.get("keys", {})}
+    actual = {**provenance, **provenance.get("keys", {})}
     for name, value in expected.items():
-        refuse_other(path, name, held.get(name), value)
+        refuse_other(path, name, actual.get(name), value)
     for relative, digest in provenance.get("inputs", {}).items():
         file = Path(os.path.normpath(Path(path).parent / relative))
         if file.is_file() and _digest(file) != digest:
@@ -96,24 +96,24 @@ def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str
             )
 
 
-def refuse_other(path: str | Path, name: str, held: Any, expected: Any) -> None:
+def refuse_other(path: str | Path, name: str, actual: Any, expected: Any) -> None:
     """Refuse a result whose `name` is not the expected one."""
-    if held != expected:
+    if actual != expected:
         raise OrlaError(
-            f"{path}: another result stands in its place ({name} is {held!r}, not {expected!r});"
+            f"{path}: another result stands in its place ({name} is {actual!r}, not {expected!r});"
             " delete it and run again"
         )
 
 
-def differences(held: Any, expected: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+def differences(actual: Any, expected: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Name and both values of each entry in which two nested settings differ."""
-    if all(isinstance(side, Mapping | None) for side in (held, expected)) and held != expected:
-        held, expected = held or {}, expected or {}
-        for key in sorted({*held, *expected}):
+    if all(isinstance(side, Mapping | None) for side in (actual, expected)) and actual != expected:
+        actual, expected = actual or {}, expected or {}
+        for key in sorted({*actual, *expected}):
             path = f"{name}.{key}".removeprefix(".")
-            yield from differences(held.get(key), expected.get(key), path)
-    elif held != (value := json.loads(json.dumps(expected))):
-        yield name, held, value
+            yield from differences(actual.get(key), expected.get(key), path)
+    elif actual != (value := json.loads(json.dumps(expected))):
+        yield name, actual, value
 
 
 def _digest(file: str | Path) -> str:
@@ -122,5 +122,5 @@ def _digest(file: str | Path) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _digest_of(file: str, changed: int, size: int) -> str:
+def _digest_of(file: str, mtime_ns: int, size: int) -> str:
     return files.sha256(file)

@@ -11,7 +11,7 @@ MIXED = "mixed"
 """Key of an entry whose values differ: {"mixed": [each distinct value]}."""
 
 
-def merged(
+def merge(
     provenances: Mapping[str, Mapping[str, Any]], allow_mixed: bool = False
 ) -> dict[str, Any]:
     """The provenance of a table that is made from several results.
@@ -32,38 +32,38 @@ def merged(
     """
     if not allow_mixed:
         _refuse_mixed(provenances)
-    everything = [
-        {k: v for k, v in given.items() if k not in ("inputs", "dataset")}
-        | {"datasets": _datasets(given)}
-        for given in provenances.values()
+    entries = [
+        {k: v for k, v in provenance.items() if k not in ("inputs", "dataset")}
+        | {"datasets": _datasets(provenance)}
+        for provenance in provenances.values()
     ]
-    return _joined(everything)
+    return _join(entries)
 
 
 def _datasets(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(provenance.get("datasets", {}))
+    datasets = dict(provenance.get("datasets", {}))
     if "dataset" in provenance:
         keys = provenance.get("keys", {})
         name = "/".join(str(keys[k]) for k in ("task", "pair", "split") if keys.get(k))
-        found[name] = provenance["dataset"]
-    return found
+        datasets[name] = provenance["dataset"]
+    return datasets
 
 
 def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
-    seen: dict[tuple[str, str], dict[str, list[str]]] = {}
+    paths_by_value: dict[tuple[str, str], dict[str, list[str]]] = {}
     for path, provenance in provenances.items():
         for what, name, value in _identities(path, provenance):
-            for each in _values(value):
-                seen.setdefault((what, name), {}).setdefault(_text(each), []).append(path)
-    different = {k: list(v.values()) for k, v in seen.items() if len(v) > 1}
+            for item in _values(value):
+                paths_by_value.setdefault((what, name), {}).setdefault(_text(item), []).append(path)
+    different = {k: list(v.values()) for k, v in paths_by_value.items() if len(v) > 1}
     if not different:
         return
     what = next(iter(different))[0]
     names = [name for kind, name in different if kind == what]
-    one, other = sorted(different[what, names[0]], key=len)[:2]
+    first, second = sorted(different[what, names[0]], key=len)[:2]
     raise OrlaError(
-        f"results of different {what} cannot stand in one table: {_some(one)} differs from"
-        f" {_some(other)} in {_some(names)}; delete what is out of date and run again, or set"
+        f"results of different {what} cannot stand in one table: {_some(first)} differs from"
+        f" {_some(second)} in {_some(names)}; delete what is out of date and run again, or set"
         " provenance.allow_mixed: true in the config"
     )
 
@@ -80,13 +80,13 @@ def _identities(path: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str,
         yield "locks", "prereg/LOCK", provenance["prereg_lock_sha256"]
 
 
-def _joined(values: Sequence[Any]) -> Any:
+def _join(values: Sequence[Any]) -> Any:
     if all(isinstance(value, Mapping) and MIXED not in value for value in values):
         names = dict.fromkeys(name for value in values for name in value)
-        return {n: _joined([value[n] for value in values if n in value]) for n in names}
-    distinct = {_text(each): each for value in values for each in _values(value)}
-    found = [distinct[text] for text in sorted(distinct)]
-    return found[0] if len(found) == 1 else {MIXED: found}
+        return {n: _join([value[n] for value in values if n in value]) for n in names}
+    distinct = {_text(item): item for value in values for item in _values(value)}
+    items = [distinct[text] for text in sorted(distinct)]
+    return items[0] if len(items) == 1 else {MIXED: items}
 
 
 def _values(value: Any) -> list[Any]:
@@ -98,5 +98,5 @@ def _text(value: Any) -> str:
 
 
 def _some(names: Sequence[str], most: int = 3) -> str:
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

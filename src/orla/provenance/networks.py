@@ -62,7 +62,7 @@ def load(
     """
     import safetensors.torch
 
-    with digest.opened(path) as content:
+    with digest.open_result(path) as content:
         digest.check(path, _provenance(content), expect or {})
         networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order
     for name, tensor in networks.items():
@@ -79,7 +79,7 @@ def provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         OrlaError: When the file is missing, damaged or not from `save`.
     """
-    with digest.opened(path) as content:
+    with digest.open_result(path) as content:
         return _provenance(content)
 
 

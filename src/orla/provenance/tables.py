@@ -72,7 +72,7 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
             than expected, or one of its inputs has changed.
     """
     path, expect = Path(path), expect or {}
-    with digest.opened(path) as content:
+    with digest.open_result(path) as content:
         table = pq.read_table(pa.BufferReader(content))
         provenance = json.loads(table.schema.metadata[_KEY])
         digest.check(path, provenance, expect)
@@ -90,6 +90,6 @@ def provenance(path: str | Path) -> dict[str, Any]:
     Raises:
         OrlaError: When the file is missing, damaged or not from `write_table`.
     """
-    with digest.opened(path) as content:
+    with digest.open_result(path) as content:
         schema = pq.read_schema(pa.BufferReader(content))
         return dict(json.loads(schema.metadata[_KEY]))

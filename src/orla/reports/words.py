@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from orla import catalogue
 from orla.catalogue import Mark
 from orla.errors import OrlaError
-from orla.study.declared import Declared, declared
-from orla.study.plan import specified
+from orla.study.declared import Declarations, declarations
+from orla.study.plan import specification
 
 # A verdict is shown by word and sign, never by colour alone.
 NOT_RUN = "not run"
@@ -27,8 +27,8 @@ SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not show
 
 
 @functools.cache
-def _declared(plugins: tuple[Path, ...]) -> Declared:
-    return declared(plugins)
+def _declared(plugins: tuple[Path, ...]) -> Declarations:
+    return declarations(plugins)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class PartNames:
         known = _declared(tuple(catalogue.plugin_folders()))
         named = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
-            options = specified(known, kind, slug, named)
+            options = specification(known, kind, slug, named)
         except OrlaError:
             return None
         return known[kind][options.pop("kind")], options
@@ -80,7 +80,7 @@ class PartNames:
     def mark(self, kind: str, slug: str) -> Mark | None:
         """The mark that a named part declares, where it does."""
         found = self._part(kind, slug)
-        return Mark.of(found[0]["mark"]) if found and found[0]["mark"] else None
+        return Mark.from_json(found[0]["mark"]) if found and found[0]["mark"] else None
 
     def called(self, kind: str, slug: str) -> str:
         """The name of a part or value in reports: its declared label, then options.

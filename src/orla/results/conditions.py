@@ -14,7 +14,7 @@ from orla.results.grids import OVER_BEST, Key, at_chosen, at_selected, side
 from orla.results.summary import Sample, Summary, ends, first, lost, mean, seeds, whether
 from orla.statistics import resampling
 from orla.statistics.means import moments
-from orla.study.declared import declared
+from orla.study.declared import declarations
 from orla.study.keys import KEYS
 
 _RECOVERY = AT_END.recovery
@@ -93,7 +93,7 @@ class Measured(Statistic, name="measured"):
 
 def measures() -> list[str]:
     """Every score, and every column that a probe declares, once each."""
-    probes = declared(catalogue.plugin_folders())["probe"].values()
+    probes = declarations(catalogue.plugin_folders())["probe"].values()
     columns = (name for probe in probes for name in probe["more"].get("columns", ()))
     return list(dict.fromkeys([*SCORES, *columns]))
 

@@ -1,4 +1,4 @@
-"""What of a recorded session became its stream, what did not, and why."""
+"""Account of a session: how much of it its stream holds, and why the rest was left out."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Account:
         """One line."""
         seconds = self.seconds - sum(self.seconds_dropped.values())
         words = [f"{self.steps} steps, {seconds:.1f} of {self.seconds:.1f} s"]
-        words[0] += _listed({why: f"{s:.1f} s" for why, s in self.seconds_dropped.items()})
+        words[0] += _reasons({why: f"{s:.1f} s" for why, s in self.seconds_dropped.items()})
         if self.bridged:
             words.append(f"{self.bridged} holes of less than a step bridged")
         if self.spikes is not None:
-            left = self.spikes - sum(self.spikes_dropped.values())
-            words.append(f"{left} of {self.spikes} spikes{_listed(self.spikes_dropped)}")
+            spikes = self.spikes - sum(self.spikes_dropped.values())
+            words.append(f"{spikes} of {self.spikes} spikes{_reasons(self.spikes_dropped)}")
         words.append(f"{self.channels} of {self.of_channels} channels")
         if self.units is not None and self.units > self.of_channels:
             words[-1] += f", on which {self.units} units are pooled"
@@ -64,5 +64,5 @@ class Account:
         return "; ".join([*words, *([f"inputs: {self.alignment}"] if self.alignment else [])])
 
 
-def _listed(dropped: dict[str, object]) -> str:
-    return f" ({', '.join(f'{why}: {n}' for why, n in dropped.items())})" if dropped else ""
+def _reasons(by_reason: dict[str, object]) -> str:
+    return f" ({', '.join(f'{why}: {n}' for why, n in by_reason.items())})" if by_reason else ""

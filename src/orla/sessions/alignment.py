@@ -38,7 +38,7 @@ def stable_channels(on_a: np.ndarray, on_b: np.ndarray, count: int) -> np.ndarra
     return rows
 
 
-def aligned(
+def align(
     on_a: Projection,
     on_b: Projection,
     pairs: np.ndarray,
@@ -74,4 +74,4 @@ def aligned(
                 f"{where}: {len(rows)} stable channels, fewer than the {components} factors that "
                 "they align; lower features.count, or raise features.stable"
             )
-    return on_b.turned(rotation(a[rows], b[rows])), rows
+    return on_b.rotate(rotation(a[rows], b[rows])), rows

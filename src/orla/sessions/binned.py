@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orla.catalogue import option
-from orla.errors import OrlaError, naming
+from orla.errors import OrlaError, prefix_errors
 from orla.files import load_arrays
 from orla.sessions import checks
 
@@ -120,12 +120,12 @@ def read(
     """
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
-    wanted = [source.inputs, source.target, "bin_s", *order]
-    arrays, present = load_arrays(path, wanted)
-    with naming(path):
-        if missing := [name for name in wanted if name not in arrays]:
+    names = [source.inputs, source.target, "bin_s", *order]
+    arrays, present = load_arrays(path, names)
+    with prefix_errors(path):
+        if absent := [name for name in names if name not in arrays]:
             raise OrlaError(
-                f"{', '.join(missing)} missing (the file has: {', '.join(present)}); "
+                f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
         whole = _check(arrays, order, source, transform)
@@ -139,7 +139,7 @@ def read(
         begins = _begins(whole, arrays, bounds) if order or len(inputs) < steps else None
     if source.kind == "values" and targets.ndim == 1:
         targets = targets[:, None]
-    lost = round((steps - len(inputs)) * bin_s, 3)
+    seconds_lost = round((steps - len(inputs)) * bin_s, 3)
     return Binned(
         inputs.astype(np.float64),
         targets.astype(np.int64 if source.kind == "categories" else np.float64),
@@ -151,7 +151,7 @@ def read(
         about={"target": source.target},
         account={
             "seconds": round(steps * bin_s, 3),
-            "seconds_dropped": {"NaN": lost} if lost else {},
+            "seconds_dropped": {"NaN": seconds_lost} if seconds_lost else {},
         },
     )
 
@@ -203,12 +203,12 @@ def _begins(whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Bounda
     for name in boundaries.changes:
         begins[1:] |= arrays[name][1:] != arrays[name][:-1]
     if boundaries.counter:
-        risen = np.abs(np.diff(arrays[boundaries.counter].astype(np.float64)) - 1) < 1e-6
-        if not risen.any():
+        consecutive = np.abs(np.diff(arrays[boundaries.counter].astype(np.float64)) - 1) < 1e-6
+        if not consecutive.any():
             raise OrlaError(
                 f"{boundaries.counter}: rises by one at no step; name an array that counts steps"
             )
-        begins[1:] |= ~risen
+        begins[1:] |= ~consecutive
     # A boundary inside steps that are left out is one before the next step that is not.
     return np.diff(np.cumsum(begins)[whole], prepend=0) > 0
 
@@ -220,8 +220,8 @@ def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -
         for size, length in zip(shape, array.shape, strict=True)
     )
     if not fits:
-        wanted = ", ".join(map(str, shape))
-        raise OrlaError(f"{name}: shape {array.shape}, expected ({wanted}); mend the array")
+        shape_text = ", ".join(map(str, shape))
+        raise OrlaError(f"{name}: shape {array.shape}, expected ({shape_text}); mend the array")
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:

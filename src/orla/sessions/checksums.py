@@ -13,7 +13,7 @@ import requests
 import urllib3
 
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, atomic, content, guarded
+from orla.files import MOST_TEXT, as_one_line, atomic, content
 from orla.schema import nearest
 from orla.sessions.zenodo import Source, require_secure
 
@@ -36,38 +36,38 @@ def md5_of(session: str, source: Source, pins: Path) -> str:
     """
     if session in source.md5:
         return source.md5[session]
-    known = _pinned(pins)
-    if session not in known:
-        known = _listed(source.list_url, source.timeout_s) | known
-        if session not in known:
+    checksums = _read_pins(pins)
+    if session not in checksums:
+        checksums = _download_list(source.list_url, source.timeout_s) | checksums
+        if session not in checksums:
             raise OrlaError(
                 f"{source.list_url}: the record has no file {session}.mat; "
-                f"{nearest(session, known)}"
+                f"{nearest(session, checksums)}"
             )
         pins.parent.mkdir(parents=True, exist_ok=True)
         with atomic(pins) as partial, partial.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([_HEADER, *sorted(known.items())])
-    return known[session]
+            csv.writer(file).writerows([_HEADER, *sorted(checksums.items())])
+    return checksums[session]
 
 
-def _pinned(pins: Path) -> dict[str, str]:
+def _read_pins(pins: Path) -> dict[str, str]:
     if not pins.exists():
         return {}
-    with guarded(pins, "no table", "restore or delete it"):
+    with as_one_line(pins, "no table", "restore or delete it"):
         rows = list(csv.reader(content(pins, MOST_TEXT).decode().splitlines()))
     if rows[:1] != [_HEADER] or any(len(row) != 2 for row in rows):
         raise OrlaError(f"{pins}: not a table of {' and '.join(_HEADER)}; restore or delete it")
     return dict(rows[1:])
 
 
-def _listed(url: str, timeout_s: float) -> dict[str, str]:
+def _download_list(url: str, timeout_s: float) -> dict[str, str]:
     """Checksums by session, from a record's JSON (``files``: ``key`` and ``checksum`` of each)."""
     try:
         with requests.get(url, timeout=timeout_s, stream=True) as answer:
             answer.raise_for_status()
             require_secure(url, answer.url)
-            found: Mapping[str, Any] = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
-        files = {str(file["key"]): str(file["checksum"]) for file in found["files"]}
+            record: Mapping[str, Any] = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
+        files = {str(file["key"]): str(file["checksum"]) for file in record["files"]}
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise OrlaError(
             f"{url}: the list of files cannot be had ({error}); try again, or give the checksum "

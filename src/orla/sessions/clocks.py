@@ -1,4 +1,4 @@
-"""Clocks: spikes are held against each other and against the times of the positions."""
+"""Checks of clocks: spike times against each other and against the times of the positions."""
 
 from __future__ import annotations
 
@@ -68,24 +68,24 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
     first, last = time_s[[0, -1]]
     low, high = spikes.min(), spikes.max()
     outside = np.count_nonzero((spikes < first) | (spikes > last))
-    told = (
+    spans = (
         f"spikes run from {low:g} to {high:g} s, positions from {first:g} to {last:g} s: "
         f"{_guess(spikes, time_s)}; give both in seconds on one clock, or {mend}"
     )
     if outside > most_outside * len(spikes):
         raise OrlaError(
             f"spike_times: {outside} of {len(spikes)} spikes ({outside / len(spikes):.1%}) lie "
-            f"outside the positions' times; {told}"
+            f"outside the positions' times; {spans}"
         )
-    seen = time_s[session.excluded() == 0]
-    first, last = seen[[0, -1]] if len(seen) > 1 else (first, last)
+    times_inside = time_s[session.interval_index() == 0]
+    first, last = times_inside[[0, -1]] if len(times_inside) > 1 else (first, last)
     silent = max(0.0, 1 - (min(high, last) - max(low, first)) / (last - first))
     if silent > max(most_outside, _MOST_SILENT) and silent * len(spikes) > _NO_CHANCE:
-        raise OrlaError(f"spike_times: {silent:.1%} of the positions' time has no spike; {told}")
+        raise OrlaError(f"spike_times: {silent:.1%} of the positions' time has no spike; {spans}")
 
 
 def _guess(spikes: np.ndarray, time_s: np.ndarray) -> str:
-    """What the spans of two clocks tell of their difference."""
+    """How two clocks differ, by the spans of their times."""
     ratio = np.ptp(spikes) / np.ptp(time_s)
     for unit, factor in _UNITS.items():
         if 0.5 < ratio / factor < 2:

@@ -94,23 +94,23 @@ def prepare_binned(
         if features.method in METHODS:
             alignment = f"{METHODS[features.method]} of session A"
     readings = {
-        side: one.record() | {"channels": _names(recording.keys)}
-        for side, one, recording in zip("ab", inputs.readings, (a, b), strict=True)
+        side: reading.record() | {"channels": _names(recording.keys)}
+        for side, reading, recording in zip("ab", inputs.readings, (a, b), strict=True)
     }
     if a.targets.ndim > 1:
-        scaling, known = Scaling.fit(a.targets[:n], a.outputs, a.name), None
+        scaling, classes = Scaling.fit(a.targets[:n], a.outputs, a.name), None
         targets = scaling(a.targets), scaling(b.targets)
         readings["target"] = {name: value.tolist() for name, value in vars(scaling).items()}
     else:
-        targets, known = _numbered(a, b, n)
-        about["categories"] = known.tolist()
+        targets, classes = _category_indices(a, b, n)
+        about["categories"] = classes.tolist()
     streams, accounts = [], {}
     for side, recording, rows, target in zip("ab", (a, b), inputs[:2], targets, strict=True):
         stream, account = Stream(rows, target, *recording.masks()), dict(recording.account)
         if side == "b" and left_out:
             stream = stream.part(slice(left_out, None))
-            fitted = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
-            account["seconds_dropped"] = account.get("seconds_dropped", {}) | fitted
+            seconds_of_fit = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
+            account["seconds_dropped"] = account.get("seconds_dropped", {}) | seconds_of_fit
         streams.append(stream)
         of_channels = recording.inputs.shape[1]
         accounts[side] = Account(
@@ -136,7 +136,7 @@ def prepare_binned(
         "features": about,
         "account": {side: asdict(account) for side, account in accounts.items()},
     }
-    categories = None if known is None else len(known)
+    categories = None if classes is None else len(classes)
     return Streams(*streams, preparation.bin_s, dataset | record, categories, readings)
 
 
@@ -170,8 +170,8 @@ def _require_alike(
             f"{b.name}: {target} has shape {b.targets.shape}, but {a.targets.shape} in "
             f"{a.name}; give both the same columns"
         )
-    numbered = a.keys[0] == 0
-    if columns == "same" and numbered and a.inputs.shape[1] != b.inputs.shape[1]:
+    by_number = a.keys[0] == 0
+    if columns == "same" and by_number and a.inputs.shape[1] != b.inputs.shape[1]:
         raise OrlaError(
             f"{b.name}: {b.inputs.shape[1]} columns, but {a.inputs.shape[1]} in {a.name}, so they "
             f'do not correspond; set {option} to "different", or take other files'
@@ -185,8 +185,8 @@ def _require_alike(
             + (f'{option} to "same" where they are, else ' if option else "")
             + "features to {method: pca, of: own}"
         )
-    given = {"of": "own" if features.of == "own" else None, "align": features.align}
-    for key, value in given.items():
+    options = {"of": "own" if features.of == "own" else None, "align": features.align}
+    for key, value in options.items():
         if value and features.method not in METHODS:
             raise OrlaError(
                 f'config: preparation.features.{key} is "{value}", but method is '
@@ -208,7 +208,7 @@ def _require_alignable(
     if features.align == "aligned_factors" and features.method != "factors":
         raise OrlaError(f'{place}, but method is "{features.method}"; set method to factors')
     option = correspondence.option
-    if not correspondence.named:
+    if not correspondence.names_last:
         raise OrlaError(
             f"{place}, but no channel of {a.name} has a name that lasts ({correspondence.because});"
             " leave align out"
@@ -224,8 +224,8 @@ def _require_alignable(
 def _own_fit_steps(b: Binned, correspondence: Correspondence, preparation: Preparation) -> int:
     """First steps of B that its own components are fitted on; 0 where A's serve both."""
     features = preparation.features
-    own = features.align or correspondence.columns != "same"
-    if (features.of or ("own" if own else "shared")) == "shared":
+    separate = features.align or correspondence.columns != "same"
+    if (features.of or ("own" if separate else "shared")) == "shared":
         return 0
     size, steps = features.own_fit, len(b.inputs)
     left_out = size if isinstance(size, int) else int(size * steps + 1e-9)
@@ -237,18 +237,18 @@ def _own_fit_steps(b: Binned, correspondence: Correspondence, preparation: Prepa
     return left_out
 
 
-def _numbered(a: Binned, b: Binned, n_pretraining: int) -> tuple[Pair, np.ndarray]:
+def _category_indices(a: Binned, b: Binned, n_pretraining: int) -> tuple[Pair, np.ndarray]:
     """Indices of the categories of A's pretraining part, and those categories."""
-    target, known = a.about["target"], np.unique(a.targets[:n_pretraining])
-    if len(known) < 2:
+    target, classes = a.about["target"], np.unique(a.targets[:n_pretraining])
+    if len(classes) < 2:
         raise OrlaError(
-            f"{a.name}: {target} is {known[0]} all over the pretraining part; there is "
+            f"{a.name}: {target} is {classes[0]} all over the pretraining part; there is "
             "nothing to tell apart"
         )
     for recording in (a, b):
-        if (strange := np.setdiff1d(recording.targets, known)).size:
+        if (strange := np.setdiff1d(recording.targets, classes)).size:
             raise OrlaError(
                 f"{recording.name}: {target} {strange[0]} does not occur in the pretraining "
                 f"part of {a.name}; lower parts.tail_steps, or leave those steps out"
             )
-    return (np.searchsorted(known, a.targets), np.searchsorted(known, b.targets)), known
+    return (np.searchsorted(classes, a.targets), np.searchsorted(classes, b.targets)), classes

@@ -47,19 +47,19 @@ def prepare(
         Streams with X (steps, features.count) and Y (steps, outputs), float64.
 
     Raises:
-        OrlaError: as `binned` and `prepare_binned`; decoded series of different names or units.
+        OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
     """
     days = session_a, session_b
-    for name, one, other in (
+    for name, of_a, of_b in (
         ("cursor", session_a.cursor, session_b.cursor),
         ("unit", session_a.unit, session_b.unit),
     ):
-        if one != other:
+        if of_a != of_b:
             raise OrlaError(
-                f"{session_b.name}: its {name} is {other}, but {one} in {session_a.name}; "
+                f"{session_b.name}: its {name} is {of_b}, but {of_a} in {session_a.name}; "
                 "name one series of both as nwb.cursor"
             )
-    a, b = binned(session_a, preparation), binned(session_b, preparation)
+    a, b = bin_session(session_a, preparation), bin_session(session_b, preparation)
     if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
         # Declared the same, channels need no array of one name.
         a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
@@ -73,7 +73,7 @@ def prepare(
     )
 
 
-def binned(session: Session, preparation: Preparation) -> Binned:
+def bin_session(session: Session, preparation: Preparation) -> Binned:
     """Counts and velocities of a session in bins; a gap in the recording ends a stretch of bins.
 
     Raises:
@@ -85,9 +85,9 @@ def binned(session: Session, preparation: Preparation) -> Binned:
     if signal == "cursor" and _VALUES in session.behavior:
         name = _VALUES
     if name not in session.behavior:
-        known = ", ".join(sorted(session.behavior)) or "none"
+        names = ", ".join(sorted(session.behavior)) or "none"
         raise OrlaError(
-            f"{session.name}: no {name} (there is {known}); choose another target in the config"
+            f"{session.name}: no {name} (there is {names}); choose another target in the config"
         )
     values, time_s = session.behavior[name], session.time_s
     usual = float(np.median(np.diff(time_s)))
@@ -96,10 +96,10 @@ def binned(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
         )
-    pieces, dropped, bridged = stretches(session, values, max(bin_s, 1.5 * usual), usual)
-    counts, targets, begins, recorded = [], [], [], 0.0
+    pieces, seconds_dropped, holes = stretches(session, values, max(bin_s, 1.5 * usual), usual)
+    counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
-        recorded += float(time_s[piece[-1]] - time_s[piece[0]])
+        duration += float(time_s[piece[-1]] - time_s[piece[0]])
         edges = bin_edges(time_s[piece], bin_s, lag_s)
         if len(edges) < 2:
             continue
@@ -110,20 +110,20 @@ def binned(session: Session, preparation: Preparation) -> Binned:
         targets.append(factor * bin_velocities(time_s[piece], place, edges + lag_s))
         begins.append(np.arange(len(edges) - 1) == 0)
     whole, steps = float(time_s[-1] - time_s[0]), sum(map(len, begins))
-    gaps = whole - recorded - sum(dropped.values())
-    dropped |= {"gaps in the positions": gaps} if len(pieces) > 1 or gaps > usual else {}
-    dropped["no whole bin"] = whole - steps * bin_s - sum(dropped.values())
-    dropped = {why: round(float(s), 3) for why, s in dropped.items() if s >= 1e-3}
+    gaps = whole - duration - sum(seconds_dropped.values())
+    seconds_dropped |= {"gaps in the positions": gaps} if len(pieces) > 1 or gaps > usual else {}
+    seconds_dropped["no whole bin"] = whole - steps * bin_s - sum(seconds_dropped.values())
+    seconds_dropped = {why: round(float(s), 3) for why, s in seconds_dropped.items() if s >= 1e-3}
     if steps < 2:
         raise OrlaError(
             f"{session.name}: too short: {whole:.3f} s gives {steps} bins of {bin_s} s at a lag of "
             f"{lag_s} s; lower bin_s or the lag, or take a longer session"
         )
     if steps * bin_s < preparation.least_kept * whole - bin_s:
-        told = ", ".join(f"{why}: {s:.1f} s" for why, s in dropped.items())
+        reasons = ", ".join(f"{why}: {s:.1f} s" for why, s in seconds_dropped.items())
         raise OrlaError(
             f"{session.name}: {steps * bin_s:.1f} of {whole:.1f} s are left, in {len(begins)} "
-            f"stretches ({told}); mend the recording, or lower preparation.least_kept"
+            f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
     inputs = np.concatenate(counts)
     return Binned(
@@ -140,8 +140,8 @@ def binned(session: Session, preparation: Preparation) -> Binned:
         about={"units": preparation.units, "target": signal, "lag_s": lag_s},
         account={
             "seconds": round(whole, 3),
-            "seconds_dropped": dropped,
-            "bridged": bridged,
+            "seconds_dropped": seconds_dropped,
+            "bridged": holes,
             "source": session.source,
         }
         | _spikes(session, preparation, int(inputs.sum())),
@@ -162,36 +162,38 @@ def stretches(
     Raises:
         OrlaError: no two samples are left.
     """
-    time_s, excluded, dropped = session.time_s, session.excluded(), {}
+    time_s, interval, seconds_dropped = session.time_s, session.interval_index(), {}
     for i, (reason, *_) in enumerate(session.left_out, start=1):
-        dropped[reason] = dropped.get(reason, 0.0) + usual * int(np.count_nonzero(excluded == i))
-    whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (excluded == 0))
+        seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * int(
+            np.count_nonzero(interval == i)
+        )
+    whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (interval == 0))
     if len(whole) < 2:
         raise OrlaError(
             f"{session.name}: no two samples at which position and all units were recorded; use "
             "another file"
         )
     steps = np.diff(time_s[whole])
-    breaks = (steps > longest_s) | (np.diff(np.cumsum(excluded > 0)[whole]) > 0)
-    bridged = int(np.count_nonzero((steps > 1.5 * usual) & ~breaks))
-    return np.split(whole, np.flatnonzero(breaks) + 1), dropped, bridged
+    breaks = (steps > longest_s) | (np.diff(np.cumsum(interval > 0)[whole]) > 0)
+    holes = int(np.count_nonzero((steps > 1.5 * usual) & ~breaks))
+    return np.split(whole, np.flatnonzero(breaks) + 1), seconds_dropped, holes
 
 
-def _spikes(session: Session, preparation: Preparation, counted: int) -> dict[str, Any]:
+def _spikes(session: Session, preparation: Preparation, in_bins: int) -> dict[str, Any]:
     """Of an account: the session's spikes and units, and why spikes are in no step."""
-    dropped, chosen = dict(session.spikes_dropped), session.unit_spikes
-    total = sum(dropped.values()) + sum(map(len, chosen))
+    by_reason, trains = dict(session.spikes_dropped), session.unit_spikes
+    total = sum(by_reason.values()) + sum(map(len, trains))
     if preparation.units == "sorted":
-        chosen = [x for x, s in zip(chosen, session.unit_sorted, strict=True) if s]
-        unsorted = sum(map(len, session.unit_spikes)) - sum(map(len, chosen))
-        dropped["not sorted"] = unsorted
+        trains = [x for x, s in zip(trains, session.unit_sorted, strict=True) if s]
+        n_unsorted = sum(map(len, session.unit_spikes)) - sum(map(len, trains))
+        by_reason["not sorted"] = n_unsorted
     slack = rounding_of(session.time_s)
     limits = session.time_s[[0, -1]] + [-slack, slack]
-    inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in chosen)
-    dropped["outside the positions' times"] = sum(map(len, chosen)) - inside
-    dropped["in seconds dropped"] = inside - counted
+    inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in trains)
+    by_reason["outside the positions' times"] = sum(map(len, trains)) - inside
+    by_reason["in seconds dropped"] = inside - in_bins
     return {
-        "units": len(chosen),
+        "units": len(trains),
         "spikes": total,
-        "spikes_dropped": {why: n for why, n in dropped.items() if n},
+        "spikes_dropped": {why: n for why, n in by_reason.items() if n},
     }

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import h5py
 
-from orla.errors import OrlaError, naming
+from orla.errors import OrlaError, prefix_errors
 from orla.files import MOST_NUMBERS, atomic
 
 T = TypeVar("T")
@@ -45,19 +45,19 @@ def whole(path: str | Path) -> Iterator[h5py.File]:
 
 
 @contextmanager
-def reading(
+def open_checked(
     path: Path,
     form: str,
-    opened: Callable[[Path], AbstractContextManager[T]],
+    opener: Callable[[Path], AbstractContextManager[T]],
     *,
     zarr: bool = False,
 ) -> Iterator[T]:
-    """The content of a file, as `opened(path)` gives it; every error of the block names the file.
+    """The content of a file, as `opener(path)` gives it; every error of the block names the file.
 
     Args:
         path: the file that is read in the block.
         form: the expected format, such as NWB, for messages.
-        opened: opens the file.
+        opener: opens the file.
         zarr: whether it opens folders in Zarr too.
 
     Raises:
@@ -73,11 +73,11 @@ def reading(
             raise OrlaError(f"{path}: it is a folder in Zarr; {mend}export it to one HDF5 file")
     elif not path.is_file():
         raise OrlaError(f"{path}: there is no such file; download it or mend the path")
-    with naming(path), ExitStack() as stack:
+    with prefix_errors(path), ExitStack() as stack:
         try:
             if path.is_file():
                 _require_sound(path)
-            yield stack.enter_context(opened(path))
+            yield stack.enter_context(opener(path))
         except OrlaError:
             raise
         except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
@@ -85,26 +85,26 @@ def reading(
 
 
 def _require_sound(path: Path) -> None:
-    """Refuse a file of which HDF5 makes a crash or a wait without end, or that `_fault` refuses.
+    """Refuse a file in which HDF5 crashes or comes to no end, or that has a `_fault`.
 
     A process of its own looks, because nothing else stops the HDF5 library in a damaged file.
     """
     processes = multiprocessing.get_context("fork")
-    ours, theirs = processes.Pipe(duplex=False)
-    looking = processes.Process(target=lambda: theirs.send(_fault(path)))
-    looking.start()
-    theirs.close()
+    receiver, sender = processes.Pipe(duplex=False)
+    process = processes.Process(target=lambda: sender.send(_fault(path)))
+    process.start()
+    sender.close()
     fault = "HDF5 fails, or comes to no end, in it: a part is damaged; get the file again"
     with suppress(EOFError):
-        fault = ours.recv() if ours.poll(_PATIENCE_S) else fault
-    looking.kill()
-    looking.join()
+        fault = receiver.recv() if receiver.poll(_PATIENCE_S) else fault
+    process.kill()
+    process.join()
     if fault:
         raise OrlaError(fault)
 
 
 def _fault(path: Path) -> str:
-    """What lies in another file (a link, raw or virtual data), or is not there though it says so.
+    """A fault: data that lie in another file, or that the file announces and lacks; "" for none.
 
     What cannot be read at all is left to the reader. `_MOST_PACKED` is what no packing of a
     recording reaches; gzip packs zeros to a thousandth.
@@ -122,10 +122,10 @@ def _fault(path: Path) -> str:
             return
         if item.external or item.is_virtual:
             faults.append(f"{name} {_OUTSIDE}")
-        stored = _MOST_PACKED * item.id.get_storage_size() // item.dtype.itemsize
+        most_numbers = _MOST_PACKED * item.id.get_storage_size() // item.dtype.itemsize
         if name.startswith(_CELLS):
             return
-        if (item.size or 0) > max(MOST_NUMBERS, stored):
+        if (item.size or 0) > max(MOST_NUMBERS, most_numbers):
             faults.append(f"{name}: {item.size} numbers are said to be there, and are not; mend it")
         elif item.dtype.kind == "O" and (item.size or 0) < MOST_NUMBERS >> 6:
             item[()]
@@ -144,30 +144,30 @@ def is_zarr(path: Path) -> bool:
 
 def _cause(path: Path, error: Exception) -> str:
     """Why a file cannot be read, and the mend, in one line."""
-    said = (str(error).splitlines() or [type(error).__name__])[0]
+    message = (str(error).splitlines() or [type(error).__name__])[0]
     if isinstance(error, PermissionError) or not os.access(path, os.R_OK):
         return "you have no permission to; ask its owner, or chmod u+r it"
-    if "unable to lock file" in said:
+    if "unable to lock file" in message:
         return (
             "it is locked: another program has it open, or its disk knows no locks; close that "
             "program, or set HDF5_USE_FILE_LOCKING=FALSE"
         )
-    if extension := re.search(r"'([^']+)' not a namespace", said):
+    if extension := re.search(r"'([^']+)' not a namespace", message):
         return (
             f"it uses the extension {extension[1]}, whose definition it does not hold; "
             f"pip install {extension[1]}, or write the file with its specifications"
         )
     if path.is_dir():
-        return f"a part is missing, damaged or of another kind ({said}); get the folder again"
+        return f"a part is missing, damaged or of another kind ({message}); get the folder again"
     if not h5py.is_hdf5(path):
         head = path.read_bytes()[:512].lstrip().lower()
         for start, what in _OTHERS.items():
             if head.startswith(start):
                 return f"it is {what}; get the file itself"
-        return f"it is another format, or damaged ({said}); get the file again"
-    if packed := _missing_filter(path):
-        return packed
-    return f"a part is cut short, damaged or of another kind ({said}); get the file again"
+        return f"it is another format, or damaged ({message}); get the file again"
+    if filter_fault := _missing_filter(path):
+        return filter_fault
+    return f"a part is cut short, damaged or of another kind ({message}); get the file again"
 
 
 _OTHERS = {
@@ -187,13 +187,13 @@ def _missing_filter(path: Path) -> str:
     def look(name: str, item: h5py.Dataset | h5py.Group) -> str | None:
         plan = item.id.get_create_plist() if isinstance(item, h5py.Dataset) else None
         for i in range(plan.get_nfilters() if plan else 0):
-            number, _, _, told = plan.get_filter(i)
+            number, _, _, label = plan.get_filter(i)
             if not h5py.h5z.filter_avail(number):
-                return f"{name} is packed by HDF5 filter {number} {told.decode(errors='replace')}"
+                return f"{name} is packed by HDF5 filter {number} {label.decode(errors='replace')}"
         return None
 
     mend = ", for which there is no plug-in; pip install hdf5plugin, or repack the file with gzip"
     with suppress(Exception), h5py.File(path) as file:
-        if packed := file.visititems(look):
-            return packed.strip() + mend
+        if fault := file.visititems(look):
+            return fault.strip() + mend
     return ""

@@ -47,7 +47,7 @@ def read_session(
             clock than the positions; nothing was recorded.
     """
     path = Path(path)
-    with hdf5.reading(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
+    with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
         time_s = _time_base(file)
         behavior = {name: _position(file, name, time_s) for name in _COLUMNS}
         spikes = _cells(file, "spikes")
@@ -90,7 +90,7 @@ def _variable(file: h5py.File, name: str) -> h5py.Dataset:
     return file[name]
 
 
-def _read(variable: str, dataset: h5py.Dataset) -> np.ndarray:
+def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
     """The whole of one dataset; an empty MATLAB array as an array without elements."""
     if dataset.attrs.get("MATLAB_empty", 0):
         return np.empty((0, 0))
@@ -100,16 +100,16 @@ def _read(variable: str, dataset: h5py.Dataset) -> np.ndarray:
 
 def _matrix(file: h5py.File, name: str, columns: Sequence[int]) -> np.ndarray:
     """A numeric variable in MATLAB's orientation, float64."""
-    values = _read(name, _variable(file, name))
+    values = _read_whole(name, _variable(file, name))
     if (
         values.ndim != 2
         or values.dtype.kind not in "fiu"
         or (values.size and values.shape[0] not in columns)
     ):
-        wanted = " or ".join(map(str, columns))
+        sizes = " or ".join(map(str, columns))
         shape = " x ".join(map(str, values.shape[::-1]))
         raise OrlaError(
-            f"{name}: expected numbers, samples x {wanted}, found {shape} of {values.dtype}; "
+            f"{name}: expected numbers, samples x {sizes}, found {shape} of {values.dtype}; "
             "use a file in the layout of O'Doherty et al."
         )
     return values.T.astype(np.float64)
@@ -149,11 +149,11 @@ def _cells(file: h5py.File, name: str) -> np.ndarray:
         )
     if dataset.size > _MOST_CELLS:
         raise OrlaError(f"{name}: {dataset.size} cells, more than {_MOST_CELLS}; is it damaged?")
-    return _read(name, dataset).T
+    return _read_whole(name, dataset).T
 
 
 def _text(file: h5py.File, reference: h5py.Reference) -> str:
-    codes = _read("chan_names", _cell(file, "chan_names", reference))
+    codes = _read_whole("chan_names", _cell(file, "chan_names", reference))
     if codes.dtype != np.uint16:
         raise OrlaError(f"chan_names: a cell holds {codes.dtype}, not text; name every channel")
     return codes.tobytes().decode("utf-16-le")
@@ -167,13 +167,13 @@ def _units(
     file: h5py.File, spikes: np.ndarray, channels: Iterable[int]
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     """(channel, column, event times in seconds) of every cell that holds an event."""
-    seen: set[h5py.h5d.DatasetID] = set()
+    ids: set[h5py.h5d.DatasetID] = set()
     numbers = 0
     for row in channels:
         for column, reference in enumerate(spikes[row]):
             variable = _cell_name(row, column)
             dataset = _cell(file, variable, reference)
-            times = _read(variable, dataset)
+            times = _read_whole(variable, dataset)
             if times.size and (times.ndim != 2 or min(times.shape) != 1 or times.dtype.kind != "f"):
                 raise OrlaError(
                     f"{variable}: expected one column of event times, found {times.dtype} of "
@@ -181,9 +181,9 @@ def _units(
                 )
             times = checks.seconds(times.ravel())
             if times.size:
-                if dataset.id in seen or (numbers := numbers + times.size) > MOST_NUMBERS:
+                if dataset.id in ids or (numbers := numbers + times.size) > MOST_NUMBERS:
                     raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
-                seen.add(dataset.id)
+                ids.add(dataset.id)
                 yield row, column, times
 
 

@@ -12,8 +12,8 @@ from orla.errors import OrlaError
 from orla.sessions import checks
 
 
-def left_out(
-    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, *, trials: bool, ours: bool
+def excluded_intervals(
+    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, *, trials: bool, by_orla: bool
 ) -> list[tuple[str, float, float]]:
     """(reason, start, stop) of each interval, ends included, inside the times of the positions.
 
@@ -22,7 +22,7 @@ def left_out(
         units: its units, all of which are to be observed.
         time_s: (k,) times of the positions.
         trials: whether the time between trials is left out.
-        ours: whether the file was written by `nwb_write`, which puts the reason in the tags.
+        by_orla: whether the file was written by `nwb_write`, which puts the reason in the tags.
 
     Raises:
         OrlaError: no table of trials, or intervals that are not pairs of times.
@@ -33,7 +33,7 @@ def left_out(
         if "tags" in file.invalid_times.colnames:
             tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
         for tag, (start, stop) in zip(tags, _rows(file.invalid_times), strict=True):
-            reason = tag if ours else "invalid_times" + (f" ({tag})" if tag else "")
+            reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
             intervals.append((reason, start, stop))
     if "obs_intervals" in units.colnames:
         name = "units, obs_intervals"
@@ -41,8 +41,8 @@ def left_out(
         if any(x.shape[1:] != (2,) for x in observed_by_unit):
             raise OrlaError(f"{name}: give a start and a stop (s) each")
         distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
-        for observed in distinct.values():
-            intervals += [("not all units observed", *gap) for gap in _outside(observed)]
+        for spans in distinct.values():
+            intervals += [("not all units observed", *gap) for gap in _outside(spans)]
     if trials:
         if file.trials is None:
             raise OrlaError("trials: there is no such table; leave nwb.trials out")
@@ -50,17 +50,17 @@ def left_out(
     elif file.trials is not None:
         print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
     first, last = time_s[[0, -1]]
-    clipped = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
-    return [(why, float(start), float(stop)) for why, start, stop in clipped if start <= stop]
+    inside = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
+    return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
 
 
 def _rows(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
     """Start and stop (s) of each interval; one without a stop goes on to the end."""
-    both = [
+    columns = [
         checks.seconds(checks.values_of(f"{table.name}, {name}", table[name].data, "fiu", "times"))
         for name in ("start_time", "stop_time")
     ]
-    return np.nan_to_num(np.column_stack(both), nan=np.inf)
+    return np.nan_to_num(np.column_stack(columns), nan=np.inf)
 
 
 def _outside(intervals: np.ndarray) -> list[tuple[float, float]]:

@@ -14,8 +14,8 @@ import pynwb
 from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.sessions import clocks, hdf5
-from orla.sessions.nwb_left_out import left_out
-from orla.sessions.nwb_series import decoded
+from orla.sessions.nwb_left_out import excluded_intervals
+from orla.sessions.nwb_series import read_series
 from orla.sessions.nwb_units import channels_of, spike_times, units_of
 from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN
 from orla.sessions.session import Session
@@ -83,19 +83,19 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             clock.
     """
     path = Path(path)
-    with hdf5.reading(path, "NWB", _opened, zarr=True) as file:
+    with hdf5.open_checked(path, "NWB", _open, zarr=True) as file:
         units = units_of(file, source.units)
-        cursor = decoded(
+        cursor = read_series(
             file,
             source.cursor,
             is_position=source.series == "position",
             columns=source.columns,
             metres_per_unit=source.metres_per_unit,
         )
-        ours = (file.notes or "").startswith(OURS)
-        notes = json.loads(file.notes[len(OURS) :]) if ours else {}
+        by_orla = (file.notes or "").startswith(OURS)
+        notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
         channels, arrays, areas, unit_channel = channels_of(file, units)
-        spikes, is_sorted, unit_channel, dropped = spike_times(units, unit_channel)
+        spikes, is_sorted, unit_channel, spikes_dropped = spike_times(units, unit_channel)
         session = Session(
             name=file.session_id or path.stem,
             channels=channels,
@@ -111,16 +111,18 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             arrays=arrays,
             subject=_subject(file),
             unit=cursor.unit,
-            left_out=left_out(file, units, cursor.time_s, trials=source.trials, ours=ours),
-            spikes_dropped=notes.get("spikes_dropped", {}) | dropped,
+            left_out=excluded_intervals(
+                file, units, cursor.time_s, trials=source.trials, by_orla=by_orla
+            ),
+            spikes_dropped=notes.get("spikes_dropped", {}) | spikes_dropped,
         )
-        most = 1.0 if ours else source.most_outside
+        most = 1.0 if by_orla else source.most_outside
         clocks.require_one_clock(session, most, "raise nwb.most_outside")
     return session
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pynwb.NWBFile]:
+def _open(path: Path) -> Iterator[pynwb.NWBFile]:
     if path.is_dir():
         from hdmf_zarr.nwb import NWBZarrIO as Reader
     else:
@@ -138,17 +140,17 @@ def facts(path: str | Path) -> dict[str, str]:
     Raises:
         OrlaError: not an NWB file or a damaged one.
     """
-    with hdf5.reading(Path(path), "NWB", _opened, zarr=True) as file:
+    with hdf5.open_checked(Path(path), "NWB", _open, zarr=True) as file:
         electrodes = file.electrodes
         areas = () if electrodes is None else electrodes["location"].data[:]
-        named = {
+        entries = {
             "subject": _subject(file),
             "species": file.subject.species if file.subject else None,
             "date": file.session_start_time.date().isoformat(),
             "laboratory": file.lab,
             "area": " and ".join(sorted({*areas})),
         }
-    return {name: value for name, value in named.items() if value}
+    return {name: value for name, value in entries.items() if value}
 
 
 def _subject(file: pynwb.NWBFile) -> str:
@@ -159,7 +161,7 @@ def _subject(file: pynwb.NWBFile) -> str:
 def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:
     """x and y of the fingertip in metres, where the file has them at the cursor's times."""
     try:
-        finger = decoded(file, _FINGER)
+        finger = read_series(file, _FINGER)
     except OrlaError:
         return {}
     return {_FINGER: finger.values} if np.array_equal(finger.time_s, time_s) else {}

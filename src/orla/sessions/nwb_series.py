@@ -1,4 +1,4 @@
-"""The series of an NWB file that is decoded: found by its name, and read for what it says it is."""
+"""The series of an NWB file that is decoded: its path, values, times and unit."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _RATE_NAME = re.compile(r"velocit|speed|accelerat|(?<![a-z])(vel|acc)(?![a-z])",
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
 
-class Decoded(NamedTuple):
-    """What is decoded: its name, values (k, d) in `unit`, and ascending times (k,).
+class DecodedSeries(NamedTuple):
+    """A series to decode: its name, values (k, d) in `unit`, and ascending times (k,).
 
     Values are metres where it is a position, whose velocity is decoded; NaN where one was lost.
     """
@@ -58,44 +58,44 @@ def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
         yield from below(f"{path}/{child.name}", child, kind)
 
 
-def named(
-    what: str, wanted: str, objects: Mapping[str, object], told: Sequence[str]
+def find(
+    what: str, name: str, objects: Mapping[str, object], labels: Sequence[str]
 ) -> tuple[str, object]:
-    """The object whose path is `wanted`, or ends with it.
+    """The object whose path is `name`, or ends with it.
 
     Raises:
-        OrlaError: there is none, or several; `told` are the words for those there are.
+        OrlaError: there is none, or several; `labels` are the words for those there are.
     """
-    fits = [path for path in objects if f"/{path}".endswith(f"/{wanted}")]
+    fits = [path for path in objects if f"/{path}".endswith(f"/{name}")]
     if len(fits) == 1:
         return fits[0], objects[fits[0]]
     if fits:
-        raise OrlaError(f"{what}: {wanted} is one of {', '.join(fits)}; name one of these")
-    raise OrlaError(f"{what}: there is no {wanted}; there are: {', '.join(told) or 'none'}")
+        raise OrlaError(f"{what}: {name} is one of {', '.join(fits)}; name one of these")
+    raise OrlaError(f"{what}: there is no {name}; there are: {', '.join(labels) or 'none'}")
 
 
-def decoded(
+def read_series(
     file: pynwb.NWBFile,
     cursor: str | list[str] | None,
     *,
     is_position: bool = True,
     columns: list[int] | None = None,
     metres_per_unit: float | None = None,
-) -> Decoded:
+) -> DecodedSeries:
     """The series to decode, read and checked; arguments as the options of `nwb.Source`."""
     series = series_of(file)
-    told = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
+    labels = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
     if not cursor:
-        paths = [_only(series, told)]
+        paths = [_only(series, labels)]
     else:
-        wanted = [cursor] if isinstance(cursor, str) else cursor
-        paths = [path for name in wanted for path in _named(name, series, told)]
+        names = [cursor] if isinstance(cursor, str) else cursor
+        paths = [path for name in names for path in _paths_of(name, series, labels)]
     items = [series[path] for path in paths]
     is_position &= not paths[0].endswith(f"/{CURSORS[1]}")
     time_s = timestamps(items[0])
     for item in items[1:]:
-        same = len(item.data) == len(time_s) and item.unit == items[0].unit
-        if not (same and np.allclose(timestamps(item), time_s, rtol=0, atol=1e-9)):
+        alike = len(item.data) == len(time_s) and item.unit == items[0].unit
+        if not (alike and np.allclose(timestamps(item), time_s, rtol=0, atol=1e-9)):
             raise OrlaError(
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
@@ -106,28 +106,30 @@ def decoded(
         values *= max(_scale_of(item, metres_per_unit) for item in items)
         unit = "m"
     name = (cursor if isinstance(cursor, str) else ", ".join(cursor)) if cursor else paths[0]
-    return Decoded(name, values, time_s, unit, is_position)
+    return DecodedSeries(name, values, time_s, unit, is_position)
 
 
-def _named(wanted: str, series: Mapping[str, pynwb.TimeSeries], told: Sequence[str]) -> list[str]:
+def _paths_of(
+    name: str, series: Mapping[str, pynwb.TimeSeries], labels: Sequence[str]
+) -> list[str]:
     """The path of the series of that name; of a container of 1-D series all of theirs."""
-    inside = [path for path in series if f"/{wanted}/" in f"/{path}"]
+    inside = [path for path in series if f"/{name}/" in f"/{path}"]
     if inside and all(np.ndim(series[path].data) == 1 for path in inside):
         return inside
-    return [named("cursor", wanted, series, told)[0]]
+    return [find("cursor", name, series, labels)[0]]
 
 
-def _only(series: Mapping[str, pynwb.TimeSeries], told: Sequence[str]) -> str:
+def _only(series: Mapping[str, pynwb.TimeSeries], labels: Sequence[str]) -> str:
     """The path of the series called as in our own files, or of the only SpatialSeries."""
-    ours = [path for path in series if path.endswith(tuple(f"/{name}" for name in CURSORS))]
-    places = ours or [path for path, item in series.items() if isinstance(item, SpatialSeries)]
+    by_name = [path for path in series if path.endswith(tuple(f"/{name}" for name in CURSORS))]
+    places = by_name or [path for path, item in series.items() if isinstance(item, SpatialSeries)]
     if len(places) != 1:
         raise OrlaError(
             "which series is the cursor's position? "
-            f"There are: {', '.join(places or told) or 'none'}; "
+            f"There are: {', '.join(places or labels) or 'none'}; "
             + ("name one as nwb.cursor" if series else "use a file that has one")
         )
-    if not ours:
+    if not by_name:
         print(f"{places[0]}, the only SpatialSeries, is taken as the cursor", file=sys.stderr)
     return places[0]
 
@@ -149,10 +151,10 @@ def timestamps(series: pynwb.TimeSeries) -> np.ndarray:
             f"{time_s[back[0]]:g} s; where the clock starts again add the first part's length"
         )
     if len(time_s) != len(series.data) or len(time_s) < 2:
-        turned = ": time comes first, transpose it" if len(time_s) in np.shape(series.data) else ""
+        hint = ": time comes first, transpose it" if len(time_s) in np.shape(series.data) else ""
         raise OrlaError(
             f"{series.name} of shape {np.shape(series.data)} has {len(series.data)} samples and "
-            f"{len(time_s)} times{turned}; give each sample its time, and two samples or more"
+            f"{len(time_s)} times{hint}; give each sample its time, and two samples or more"
         )
     return time_s
 
@@ -160,21 +162,21 @@ def timestamps(series: pynwb.TimeSeries) -> np.ndarray:
 def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool) -> np.ndarray:
     """The chosen columns of a series, (k, d), after its own conversion and offset."""
     shape = np.shape(series.data)
-    told = f"{series.name}: its shape is {shape}"
+    place = f"{series.name}: its shape is {shape}"
     if len(shape) == 2 and shape[0] <= 4 < shape[1]:
-        raise OrlaError(f"{told}: time comes first, transpose it")
+        raise OrlaError(f"{place}: time comes first, transpose it")
     if len(shape) > 2:
-        raise OrlaError(f"{told}; use a series of samples and columns")
+        raise OrlaError(f"{place}; use a series of samples and columns")
     values = checks.numbers(series.name, series.data).reshape(shape[0], -1)
     width = values.shape[1]
     if columns is None:
         if is_position and width > 3:
-            raise OrlaError(f"{told}: which of {width} columns are x and y? Name nwb.columns")
+            raise OrlaError(f"{place}: which of {width} columns are x and y? Name nwb.columns")
         columns = list(range(min(width, 2) if is_position else width))
         if len(columns) < width:
-            print(f"{told}; the first two columns are taken as x and y", file=sys.stderr)
+            print(f"{place}; the first two columns are taken as x and y", file=sys.stderr)
     if not columns or min(columns) < 0 or max(columns) >= width:
-        raise OrlaError(f"{told}: nwb.columns is {columns}; give columns from 0 to {width - 1}")
+        raise OrlaError(f"{place}: nwb.columns is {columns}; give columns from 0 to {width - 1}")
     return values[:, columns] * series.conversion + (series.offset or 0.0)
 
 

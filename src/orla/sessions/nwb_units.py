@@ -11,7 +11,7 @@ from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks, clocks
-from orla.sessions.nwb_series import below, named
+from orla.sessions.nwb_series import below, find
 
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
 _QUALITY_COLUMNS = ("quality", "unit_quality", "KSLabel", "group")
@@ -19,7 +19,7 @@ _NOISE = ("noise", "bad", "artifact", "artefact", "reject", "rejected")
 _UNSORTED = ("mua", "multi", "multiunit", "unsorted")
 
 
-def units_of(file: pynwb.NWBFile, wanted: str | None) -> Units:
+def units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
     """The table of units: the file's own, else the only one in a processing module.
 
     Raises:
@@ -29,8 +29,8 @@ def units_of(file: pynwb.NWBFile, wanted: str | None) -> Units:
     for name, module in sorted(file.processing.items()):
         tables.update(below(f"processing/{name}", module, Units))
     tables = {p: t for p, t in tables.items() if len(t) and "spike_times" in t.colnames}
-    if wanted is not None:
-        return named("units", wanted, tables, list(tables))[1]
+    if name_or_path is not None:
+        return find("units", name_or_path, tables, list(tables))[1]
     if not tables:
         raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
     if "units" not in tables:
@@ -62,14 +62,14 @@ def channels_of(
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
         return names, arrays, areas, checks.indices(where, electrodes.data, len(names) - 1)
-    held = checks.indices(where, electrodes.target.data, len(names) - 1)
-    ends = checks.indices(f"{where}_index", electrodes.data, len(held))
+    channels = checks.indices(where, electrodes.target.data, len(names) - 1)
+    ends = checks.indices(f"{where}_index", electrodes.data, len(channels))
     starts = np.concatenate([[0], ends[:-1]])
     if len(ends) != len(ids) or (ends <= starts).any():
         raise OrlaError(
             f"{where}_index: a unit has no electrode; give each unit one, or none to all"
         )
-    return names, arrays, areas, held[starts]
+    return names, arrays, areas, channels[starts]
 
 
 def _texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
@@ -98,7 +98,9 @@ def spike_times(
     if column is not None:
         words = np.array([word.strip().lower() for word in _texts(units, column)])
         good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
-    lost = sum(len(x) for x, g in zip(spikes, good, strict=True) if not g)
-    dropped = {f"units of {column} {' or '.join(sorted({*words[~good]}))}": lost} if lost else {}
+    n_noise = sum(len(x) for x, g in zip(spikes, good, strict=True) if not g)
+    spikes_dropped = (
+        {f"units of {column} {' or '.join(sorted({*words[~good]}))}": n_noise} if n_noise else {}
+    )
     trains = [x for x, g in zip(spikes, good, strict=True) if g]
-    return trains, is_sorted[good], unit_channel[good], dropped
+    return trains, is_sorted[good], unit_channel[good], spikes_dropped

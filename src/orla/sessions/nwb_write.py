@@ -70,10 +70,10 @@ def _notes(session: Session) -> str:
 def _content_hash(session: Session) -> str:
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
     arrays += session.behavior.values()
-    said = [v for v in vars(session).values() if isinstance(v, (str, list, dict))]
-    said = [v for v in said if v is not session.unit_spikes and v is not session.behavior]
+    texts = [v for v in vars(session).values() if isinstance(v, (str, list, dict))]
+    texts = [v for v in texts if v is not session.unit_spikes and v is not session.behavior]
     shapes = [np.shape(array) for array in arrays]
-    digest = hashlib.sha256(json.dumps([said, list(session.behavior), shapes]).encode())
+    digest = hashlib.sha256(json.dumps([texts, list(session.behavior), shapes]).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()[:32]
@@ -81,9 +81,9 @@ def _content_hash(session: Session) -> str:
 
 def _start_time(name: str) -> datetime:
     """Midnight UTC of the date in a session's name; the epoch where there is none."""
-    found = re.search(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)", name)
+    match = re.search(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)", name)
     try:
-        return datetime(*(int(part) for part in found.groups()), tzinfo=UTC)
+        return datetime(*(int(part) for part in match.groups()), tzinfo=UTC)
     except (AttributeError, ValueError):
         return datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -108,7 +108,7 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
     spikes = VectorData(
         name="spike_times",
         description="the spike times for each unit in seconds",
-        data=_packed(np.concatenate(session.unit_spikes)),
+        data=_compress(np.concatenate(session.unit_spikes)),
     )
     electrodes = DynamicTableRegion(
         name="electrodes",
@@ -133,10 +133,10 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
         ),
         is_sorted,
     ]
-    apart = np.concatenate([np.diff(times) for times in session.unit_spikes])
+    intervals = np.concatenate([np.diff(times) for times in session.unit_spikes])
     return Units(
         name="units",
-        resolution=float(apart[apart > 0].min()) if (apart > 0).any() else None,
+        resolution=float(intervals[intervals > 0].min()) if (intervals > 0).any() else None,
         description="Sorted units and unsorted threshold crossings",
         id=np.arange(count),
         columns=columns,
@@ -154,8 +154,8 @@ def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
         about = {
             "name": name,
             "description": f"{name} of the recording",
-            "data": _packed(values),
-            "timestamps": _packed(session.time_s) if first is None else first,
+            "data": _compress(values),
+            "timestamps": _compress(session.time_s) if first is None else first,
         }
         if name == CURSORS[1]:
             series = pynwb.TimeSeries(unit=session.unit or UNKNOWN, **about)
@@ -165,7 +165,7 @@ def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
         module.add(series)
 
 
-def _packed(values: np.ndarray) -> H5DataIO:
+def _compress(values: np.ndarray) -> H5DataIO:
     return H5DataIO(np.asarray(values), compression="gzip", compression_opts=4, shuffle=True)
 
 

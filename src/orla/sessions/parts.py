@@ -115,7 +115,7 @@ def _selection_cut(name: str, adapt: int, sizes: Sizes) -> int:
     return selection_cut
 
 
-def stationary(parts: Parts, sizes: Sizes) -> Split:
+def stationary_split(parts: Parts, sizes: Sizes) -> Split:
     """The stationary control: it adapts to A's tail stream and is scored on A's held-out part.
 
     Raises:

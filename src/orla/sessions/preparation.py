@@ -145,8 +145,8 @@ def inputs_of(
             is constant.
     """
     a, b = (
-        TRANSFORMS[preparation.transform](rows[:, one])
-        for rows, one in zip(raw, columns, strict=True)
+        TRANSFORMS[preparation.transform](rows[:, indices])
+        for rows, indices in zip(raw, columns, strict=True)
     )
     features, components, stable = preparation.features, None, np.array([], dtype=int)
     if features.method in METHODS:
@@ -156,14 +156,14 @@ def inputs_of(
         if b_fit_steps:
             on_b = Projection.fit(b[:b_fit_steps], count, where[1], method)
         if features.align:
-            on_b, stable = alignment.aligned(
+            on_b, stable = alignment.align(
                 on_a, on_b, pairs, features.align, features.stable, where[1]
             )
         components = on_a, on_b
         a, b = on_a(a), on_b(b)
     scaling = Scaling.fit(a[:n_pretraining], names, where[0])
     readings = []
-    for side, (rows, one) in enumerate(zip(raw, columns, strict=True)):
+    for side, (rows, indices) in enumerate(zip(raw, columns, strict=True)):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
         if components is not None:
             weights = components[side].weights
@@ -171,6 +171,6 @@ def inputs_of(
         numbers = np.arange(rows.shape[1])
         weights, offset = weights / scaling.sd, offset / scaling.sd
         readings.append(
-            Reading(preparation.transform, numbers.tolist(), numbers[one], weights, offset)
+            Reading(preparation.transform, numbers.tolist(), numbers[indices], weights, offset)
         )
     return Inputs(scaling(a), scaling(b), tuple(readings), stable)

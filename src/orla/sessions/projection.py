@@ -52,7 +52,7 @@ class Projection:
             weights = np.linalg.solve(loadings @ loadings.T + np.diag(unique), loadings)
         return cls(mean, weights, loadings)
 
-    def turned(self, rotation: np.ndarray) -> Projection:
+    def rotate(self, rotation: np.ndarray) -> Projection:
         """The same components after an orthogonal rotation (components, components)."""
         return Projection(self.mean, self.weights @ rotation, self.loadings @ rotation)
 

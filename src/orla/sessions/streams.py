@@ -54,11 +54,11 @@ class Streams(Sealed):
             OrlaError: As in `load`, or the streams are of other settings, such as another seed.
         """
         streams = cls.load(path)
-        held = streams.dataset.get(_SETTINGS, {})
-        for name, has, wanted in differences(held, stream_settings(task)):
+        settings = streams.dataset.get(_SETTINGS, {})
+        for name, value, expected in differences(settings, stream_settings(task)):
             raise OrlaError(
-                f"{path}: made of other settings ({name} is {has!r}, not {wanted!r}); delete it "
-                "and run again"
+                f"{path}: made of other settings ({name} is {value!r}, not {expected!r}); delete it"
+                " and run again"
             )
         return streams
 

@@ -35,13 +35,13 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
     Raises:
         OrlaError: Too few columns.
     """
-    replaced = round(share * count)
+    n_new = round(share * count)
     features = whole.dataset["features"]
     names = features["channels"] if "channels" in features else features["columns"]
-    require_spare(len(names), count, replaced)
+    require_spare(len(names), count, n_new)
     order = np.random.default_rng(seed).permutation(len(names))
     before, after = order[:count], order[:count].copy()
-    after[:replaced] = order[count : count + replaced]
+    after[:n_new] = order[count : count + n_new]
     a, b = whole.a.part(slice(None, step)), whole.a.part(slice(step, None))
     a, b = replace(a, X=a.X[:, before]), replace(b, X=b.X[:, after])
     account = {"channels": count, "of_channels": len(names), "because": "units of one recording"}
@@ -71,15 +71,15 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
     return replace(whole, a=a, b=b, dataset=whole.dataset | record, readings=readings)
 
 
-def require_spare(units: int, count: int, replaced: int) -> None:
+def require_spare(units: int, count: int, n_new: int) -> None:
     """Refuse a pool of units that does not hold the inputs and those that replace some.
 
     Raises:
         OrlaError: The pool is too small.
     """
-    if units < count + replaced:
+    if units < count + n_new:
         raise OrlaError(
             f"swapped: {units} units are drawn from, fewer than {count} inputs and the "
-            f"{replaced} that replace some of them; raise pool, or lower the share or "
+            f"{n_new} that replace some of them; raise pool, or lower the share or "
             "preparation.features.count"
         )

@@ -74,11 +74,11 @@ def file_url(base_url: str, file_name: str) -> str:
     return f"{base_url.rstrip('/')}/{quote(file_name)}"
 
 
-def require_secure(url: str, answered: str) -> None:
+def require_secure(url: str, final_url: str) -> None:
     """Refuse an encrypted address whose answer comes, after redirects, from one that is not."""
-    if url.startswith("https:") and not answered.startswith("https:"):
+    if url.startswith("https:") and not final_url.startswith("https:"):
         raise OrlaError(
-            f"{url}: the server redirects to {answered}, which is not encrypted; check the address"
+            f"{url}: the server redirects to {final_url}, which is not encrypted; check the address"
         )
 
 
@@ -115,23 +115,23 @@ def download(
     if path.is_file() and _md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
-    for there in (path, part):
-        if there.is_dir() or part.is_symlink():
-            kind = "a folder" if there.is_dir() else "a link"
-            raise OrlaError(f"{there}: {kind} stands where the file goes; remove it")
+    for place in (path, part):
+        if place.is_dir() or part.is_symlink():
+            kind = "a folder" if place.is_dir() else "a link"
+            raise OrlaError(f"{place}: {kind} stands where the file goes; remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
     for last_attempt in (False, True):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
         if not (part.is_file() and _md5(part) == md5):
             _complete(url, part, retries, timeout_s, backoff_s)
-        found = _md5(part)
-        if found == md5:
+        digest = _md5(part)
+        if digest == md5:
             os.replace(part, path)
             return
         part.unlink()
         if last_attempt:
             raise OrlaError(
-                f"{path}: {url} has MD5 {found}, not {md5}, twice in a row; "
+                f"{path}: {url} has MD5 {digest}, not {md5}, twice in a row; "
                 "check the file name, the base URL and the checksum"
             )
 
@@ -200,17 +200,17 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
 def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s: float) -> None:
     """Write the body as it arrives, which is neither endless nor slower than a least rate."""
     # A body that is compressed, though nobody asked for that, has another length.
-    packed = answer.headers.get("Content-Encoding", "identity") != "identity"
-    left = None if packed else answer.headers.get("Content-Length")
-    total = start + int(left) if left and left.isdecimal() else None
+    is_compressed = answer.headers.get("Content-Encoding", "identity") != "identity"
+    length = None if is_compressed else answer.headers.get("Content-Length")
+    total = start + int(length) if length and length.isdecimal() else None
     try:
-        shown = bar(total or 0, f"downloading {part.stem}", "B")
-        with open(part, "ab" if start else "wb") as file, shown:
-            shown.update(start)
+        progress = bar(total or 0, f"downloading {part.stem}", "B")
+        with open(part, "ab" if start else "wb") as file, progress:
+            progress.update(start)
             size, before, since = start, start, time.monotonic()
             while chunk := answer.raw.read1(_CHUNK_BYTES, decode_content=True):
                 file.write(chunk)
-                shown.update(len(chunk))
+                progress.update(len(chunk))
                 size += len(chunk)
                 if max(size, total or 0) > _MOST_BYTES:
                     raise OrlaError(f"{url}: more than {_MOST_BYTES >> 30} GiB; check the base URL")

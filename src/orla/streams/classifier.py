@@ -87,14 +87,16 @@ class OnlineRNN(base.Classifier):
     def learn_one(self, x: Row, y: Hashable) -> None:
         """One update by a row: its features by name, and its class."""
         new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
-        for known, names in zip((self._features, self._classes), new, strict=True):
+        for numbers, names in zip((self._features, self._classes), new, strict=True):
             # In an order that does not depend on the row's.
-            known.update({name: len(known) + i for i, name in enumerate(sorted(names, key=repr))})
+            numbers.update(
+                {name: len(numbers) + i for i, name in enumerate(sorted(names, key=repr))}
+            )
         if any(new) or self._state is None:
             self._grow()
         moment = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
-        loop, rates = self._made(), torch.tensor([self.learning_rate], dtype=torch.float64)
-        loop.driver.advance(self._state, rates, loop.with_drawn(moment, self._state), 1)
+        loop, rates = self._get_loop(), torch.tensor([self.learning_rate], dtype=torch.float64)
+        loop.driver.advance(self._state, rates, loop.with_noise(moment, self._state), 1)
 
     def predict_proba_one(self, x: Row) -> dict[Hashable, float]:
         """Probability of each class known so far, the row taken as the next; changes nothing."""
@@ -119,9 +121,9 @@ class OnlineRNN(base.Classifier):
         """
         if not self._state:
             raise OrlaError("OnlineRNN has learned nothing yet; call partial_fit before predict")
-        return np.array([max(one, key=one.get) for one in self._probabilities(_rows(X))])
+        return np.array([max(shares, key=shares.get) for shares in self._probabilities(_rows(X))])
 
-    def _made(self) -> Loop:
+    def _get_loop(self) -> Loop:
         """The loop for the features and classes that are known."""
         if self._loop is None:
             kinds = {"learner": self.learner, "optimizer": self.optimizer}
@@ -137,7 +139,7 @@ class OnlineRNN(base.Classifier):
     def _grow(self) -> None:
         """Make the network as wide as what is known; what it has learned stays."""
         before, self._loop = self._state, None
-        loop, dtype = self._made(), torch.float64
+        loop, dtype = self._get_loop(), torch.float64
         params = initial_parameters(loop.learner.architecture, [self.seed], dtype)
         after = loop.start(params, seeds=[self.seed])
         if before:
@@ -159,14 +161,14 @@ class OnlineRNN(base.Classifier):
 
     @torch.no_grad()
     def _probabilities(self, rows: Iterable[Row]) -> list[dict[Hashable, float]]:
-        network = self._made().learner.architecture
+        network = self._get_loop().learner.architecture
         params, state = {n: p[0] for n, p in self._state.params.items()}, self._state.network[0]
-        found = []
+        probabilities = []
         for row in rows:
             state = network.step(params, state, self._vector(row))
             shares = torch.softmax(network.readout(params, state), -1).tolist()
-            found.append(dict(zip(self._classes, shares, strict=True)))
-        return found
+            probabilities.append(dict(zip(self._classes, shares, strict=True)))
+        return probabilities
 
 
 def _number(name: Hashable, value: Any) -> float:

@@ -11,15 +11,15 @@ from river import base, dummy, forest, linear_model, multiclass, preprocessing, 
 
 from orla import catalogue, progress
 from orla.errors import OrlaError
-from orla.probes.prequential import skipped
+from orla.probes.prequential import windows_to_skip
 from orla.provenance import cost
 from orla.schema import nearest
 from orla.tasks.river import River
 
 
 def _logistic(seed: int) -> base.Classifier:
-    one = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
-    return preprocessing.StandardScaler() | one
+    classifier = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
+    return preprocessing.StandardScaler() | classifier
 
 
 # Name -> the model with River's defaults, of a seed where it draws.
@@ -43,8 +43,8 @@ def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray
     model, right = PEERS[name](seed), np.zeros(len(Y))
     rows = [dict(enumerate(row)) for row in X.tolist()]
     with cost.work(name, len(rows)):
-        shown = progress.bar(rows, f"{name}, seed {seed}", "row")
-        for i, (x, y) in enumerate(zip(shown, Y.tolist(), strict=True)):
+        bar = progress.bar(rows, f"{name}, seed {seed}", "row")
+        for i, (x, y) in enumerate(zip(bar, Y.tolist(), strict=True)):
             right[i] = model.predict_one(x) == y
             model.learn_one(x, y)
     return right, model._raw_memory_usage
@@ -69,18 +69,18 @@ def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     for name in task.peers:
         if name not in PEERS:
             raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
-    measured, (X, Y, _) = catalogue.make("probe", probe), task.table(seed)
+    prequential, (X, Y, _) = catalogue.make("probe", probe), task.table(seed)
     frames, end = [], task.pretraining + task.adapt
     for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
         right, size = hits(name, seed, X[:end], Y[:end])
-        windows = task.adapt // measured.window
-        right = right[task.pretraining :][: windows * measured.window].reshape(1, windows, -1)
+        windows = task.adapt // prequential.window
+        right = right[task.pretraining :][: windows * prequential.window].reshape(1, windows, -1)
         series = {"hits": right.sum(-1), "tested": np.full((1, windows), right.shape[-1])}
-        [accuracy] = measured.profile(series)["accuracy"]
-        [[mean]] = measured.summary(series).values()
+        [accuracy] = prequential.profile(series)["accuracy"]
+        [[mean]] = prequential.summary(series).values()
         index = np.arange(windows)
-        row = {"peer": name, "seed": seed, "index": index, "step": measured.window * (index + 1)}
-        row |= {"scored": index >= skipped(windows, measured.skip), "accuracy": accuracy}
+        row = {"peer": name, "seed": seed, "index": index, "step": prequential.window * (index + 1)}
+        row |= {"scored": index >= windows_to_skip(windows, prequential.skip), "accuracy": accuracy}
         frames.append(pd.DataFrame(row | {"prequential_accuracy": mean, "bytes": size}))
     return pd.concat(frames, ignore_index=True)
 

@@ -1,4 +1,4 @@
-"""What a row of a stream takes: CPU microseconds from the cost files, and bytes of a model.
+"""Cost of a row of a stream: CPU microseconds from the cost files, and bytes of a model.
 
 It is measured while the study runs, so it differs between runs, and no verdict reads it.
 """
@@ -20,7 +20,7 @@ from orla.errors import OrlaError
 from orla.provenance import account
 
 # A network, its optimizer's state, and what a learner carries; tapes last as long as a row.
-_HELD = ("params", "optimizer", "carry", "buffers")
+_STATE_PARTS = ("params", "optimizer", "carry", "buffers")
 
 
 def microseconds(results: Iterable[str], phase: str) -> float:
@@ -29,14 +29,14 @@ def microseconds(results: Iterable[str], phase: str) -> float:
     Raises:
         OrlaError: A result has no cost file beside it.
     """
-    spent: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for result in results:
-        cost = account.read(Path(f"{result}.cost.json"))
+        cost = account.read_cost(Path(f"{result}.cost.json"))
         if cost is None:
             raise OrlaError(f"{result}: its cost file is missing; delete the result and run again")
-        spent["s"] += cost["cpu_by_phase_s"].get(phase, 0.0)
-        spent["rows"] += cost["steps"].get(phase, 0)
-    return 1e6 * spent["s"] / spent["rows"] if spent["rows"] else float("nan")
+        totals["s"] += cost["cpu_by_phase_s"].get(phase, 0.0)
+        totals["rows"] += cost["steps"].get(phase, 0)
+    return 1e6 * totals["s"] / totals["rows"] if totals["rows"] else float("nan")
 
 
 def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
@@ -48,8 +48,8 @@ def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
     """
     size = peers.drop_duplicates(["task", "peer", "seed"]).groupby(["task", "peer"])["bytes"].mean()
     table = size.reset_index()
-    here = ([path for path, task in files.items() if task == name] for name in table["task"])
-    return table.assign(us=[*map(microseconds, here, table["peer"])])
+    paths = ([path for path, task in files.items() if task == name] for name in table["task"])
+    return table.assign(us=[*map(microseconds, paths, table["peer"])])
 
 
 def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
@@ -60,10 +60,13 @@ def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]])
             condition.
     """
     rows = []
-    for path, (task, job) in ((path, one) for path, jobs in files.items() for one in jobs):
+    for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
         X, _, classes = catalogue.make("task", task).table(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
         size = one_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-        taken = {"us": microseconds([path], "learners"), "bytes": sum(size[n] for n in _HELD)}
-        rows.append(job["keys"] | taken)
+        speeds = {
+            "us": microseconds([path], "learners"),
+            "bytes": sum(size[n] for n in _STATE_PARTS),
+        }
+        rows.append(job["keys"] | speeds)
     return pd.DataFrame(rows)

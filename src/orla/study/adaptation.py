@@ -27,7 +27,7 @@ from orla.provenance.code import files_of
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
-from orla.study.declared import declared
+from orla.study.declared import declarations
 from orla.study.keys import KEYS
 from orla.study.plan import parts_of
 from orla.study.pretraining import Pretraining, pretrain
@@ -70,7 +70,7 @@ class Episodes(dict[str, Episode]):
 
 
 def write_networks(
-    asked: Mapping[str, Any],
+    request: Mapping[str, Any],
     episodes: Episodes,
     path: str,
     compute: Mapping[str, Any],
@@ -91,35 +91,37 @@ def write_networks(
     Raises:
         OrlaError: As in `pretraining.pretrain`, or the episode has no pretraining part.
     """
-    episode = episodes[asked["split"]]
+    episode = episodes[request["split"]]
     if episode.pretraining is None:
         raise OrlaError(
             f"{path}: this episode has nothing to pretrain on; give its conditions the start fresh"
         )
     source = _source(
         "orla.study.pretraining",
-        parts=asked["parts"],
+        parts=request["parts"],
         episode=episode,
-        seeds=asked["seeds"],
-        keys={"architecture": asked["name"], "precision": asked["precision"]},
-        config={"network": asked["network"], "pretraining": asked["settings"]}
+        seeds=request["seeds"],
+        keys={"architecture": request["name"], "precision": request["precision"]},
+        config={"network": request["network"], "pretraining": request["settings"]}
         | {"task": episode_settings(episodes.task), "compute": dict(compute)},
     )
-    if _kept(path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"):
+    if _result_on_disk(
+        path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"
+    ):
         return
     with cost.phase("pretraining"):
-        trained, curves = pretrain(
-            network_of(asked["network"], episode.n_in, episode.n_out),
+        parameters, curves = pretrain(
+            network_of(request["network"], episode.n_in, episode.n_out),
             episode.pretraining,
-            range(asked["seeds"]),
-            Pretraining(**asked["settings"]),
+            range(request["seeds"]),
+            Pretraining(**request["settings"]),
             catalogue.make("loss", episode.loss),
-            dtype_of(asked["precision"], asked.get("format")),
+            dtype_of(request["precision"], request.get("format")),
             device,
             compute["batch_models"],
         )
     write_table(curves, Path(path).with_suffix(".parquet"), source, episodes.files)
-    networks.save(trained, path, source, episodes.files)
+    networks.save(parameters, path, source, episodes.files)
 
 
 def adapt(
@@ -148,7 +150,7 @@ def adapt(
     Raises:
         OrlaError: As in `sweep.sweep`, `run.run_of` and `networks.load`.
     """
-    parts, inputs = declared(plugins), [*episodes.files, *filter(None, [networks_file])]
+    parts, inputs = declarations(plugins), [*episodes.files, *filter(None, [networks_file])]
     tables: dict[str, pd.DataFrame] = {}
     arrays: dict[str, np.ndarray] = {}
     baselines: dict[str, Mapping[str, np.ndarray]] = {}
@@ -163,35 +165,35 @@ def adapt(
             config={"job": dict(job), "task": episode_settings(episodes.task, keys["split"])}
             | {"compute": dict(compute)},
         )
-        result = _kept(f"{path}.parquet", _read, source, inputs, "adapted")
+        result = _result_on_disk(f"{path}.parquet", _read_result, source, inputs, "adapted")
         say(f"{i + 1} of {len(jobs)}: {path}" + (", kept" if result else ""))
         if result is None:
-            trained, start = None, catalogue.make("start", job["start"])
+            parameters, start = None, catalogue.make("start", job["start"])
             if networks_file and start.part.more["pretrained"]:
-                wanted = {name: keys[name] for name in ("architecture", "precision")}
-                trained = networks.load(networks_file, seeds, expect=wanted)
+                network_keys = {name: keys[name] for name in ("architecture", "precision")}
+                parameters = networks.load(networks_file, seeds, expect=network_keys)
             baseline = baselines.get(str(job["start"]))
             if baseline and len(baseline["frozen_trace"]) < seeds:
                 baseline = None
             run = run_of(
                 job,
                 episode,
-                trained,
+                parameters,
                 most=compute["batch_models"],
                 device=device,
                 baseline=baseline,
             )
             baselines[str(job["start"])] = run.baseline
             source["batch_models"] = run.batch_models
-            swept = sweep(run, **{name: job[name] for name in _SETTINGS})
-            write_arrays(swept.traces, f"{path}.npz", source, inputs)
-            write_table(swept.table, f"{path}.parquet", source, inputs)
-            _, result = _read(f"{path}.parquet")
+            outcome = sweep(run, **{name: job[name] for name in _SETTINGS})
+            write_arrays(outcome.traces, f"{path}.npz", source, inputs)
+            write_table(outcome.table, f"{path}.parquet", source, inputs)
+            _, result = _read_result(f"{path}.parquet")
         tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
-    source = merge.merged({path: long.attrs["provenance"] for path, long in tables.items()})
+    source = merge.merge({path: long.attrs["provenance"] for path, long in tables.items()})
     write_arrays(arrays, traces, source, inputs)
-    write_table(tidy.joined(tables.values()), table, source, inputs)
+    write_table(tidy.concatenate(tables.values()), table, source, inputs)
 
 
 def conditions(
@@ -208,11 +210,13 @@ def conditions(
         OrlaError: The table holds other conditions.
     """
     groups = dict(iter(table.groupby(list(KEYS), sort=False, observed=True)))
-    for i, (keys, wanted) in enumerate(zip_longest(groups, (tuple(e.values()) for e in expected))):
-        if keys != wanted:
-            raise OrlaError(f"holds {keys} in place of {wanted}; delete it and run again")
-        ending = f" {i}"
-        traces = {n.removesuffix(ending): a for n, a in arrays.items() if n.endswith(ending)}
+    for i, (keys, keys_expected) in enumerate(
+        zip_longest(groups, (tuple(e.values()) for e in expected))
+    ):
+        if keys != keys_expected:
+            raise OrlaError(f"holds {keys} in place of {keys_expected}; delete it and run again")
+        suffix = f" {i}"
+        traces = {n.removesuffix(suffix): a for n, a in arrays.items() if n.endswith(suffix)}
         yield groups[keys].reset_index(drop=True), traces
 
 
@@ -226,13 +230,13 @@ def _source(
     return collect.collect(*modules, *files, **data, **entries)
 
 
-def _read(path: str) -> tuple[Mapping[str, Any], Result]:
+def _read_result(path: str) -> tuple[Mapping[str, Any], Result]:
     """A condition's provenance, and its long table and traces."""
     table = read_table(path)
     return table.attrs["provenance"], (table, read_arrays(path.removesuffix("parquet") + "npz")[0])
 
 
-def _kept(
+def _result_on_disk(
     path: str,
     read: Callable[[str], tuple[Mapping[str, Any], T]],
     source: Mapping[str, Any],
@@ -250,7 +254,7 @@ def _kept(
     except OrlaError as error:
         say(f"{verb} again: {error}")
         return None
-    asked = json.loads(json.dumps({**source, "inputs": digest.inputs(path, inputs)}))
-    same = provenance["code"]["files"] == asked["code"]["files"]
-    same &= all(provenance.get(name) == asked.get(name) for name in _DECIDING)
-    return result if same else None
+    current = json.loads(json.dumps({**source, "inputs": digest.inputs(path, inputs)}))
+    is_current = provenance["code"]["files"] == current["code"]["files"]
+    is_current &= all(provenance.get(name) == current.get(name) for name in _DECIDING)
+    return result if is_current else None

@@ -10,7 +10,7 @@ import torch
 from orla.architectures.base import Architecture, Parameters
 from orla.engine.state import generator
 from orla.engine.update import Moments
-from orla.programs.scan import stacked
+from orla.programs.scan import stack_trees
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
 
@@ -19,14 +19,14 @@ def initial_parameters(
     architecture: Architecture, seeds: Sequence[int], dtype: torch.dtype
 ) -> Parameters:
     """Untrained networks, one a seed, stacked on the first axis."""
-    return stacked([architecture.init(generator(seed, 0), dtype) for seed in seeds])
+    return stack_trees([architecture.init(generator(seed, 0), dtype) for seed in seeds])
 
 
-def started(
+def apply_start(
     start: Start, architecture: Architecture, networks: Parameters, seeds: Sequence[int]
 ) -> Parameters:
     """The networks, one a seed, changed by the start."""
-    return stacked(
+    return stack_trees(
         [
             start.apply(architecture, {n: p[i] for n, p in networks.items()}, generator(seed, 2))
             for i, seed in enumerate(seeds)
@@ -43,13 +43,13 @@ def moments(
     for name, array in arrays.items():
         if array is None:
             continue
-        own = np.swapaxes(array[index], 0, 1) if stream.own else array
+        values = np.swapaxes(array[index], 0, 1) if stream.per_seed else array
         kind = dtype if array.dtype.kind == "f" else None
-        tensors[name] = torch.as_tensor(np.ascontiguousarray(own), dtype=kind, device=device)
+        tensors[name] = torch.as_tensor(np.ascontiguousarray(values), dtype=kind, device=device)
     return tensors
 
 
-def chosen(params: Parameters, index: torch.Tensor) -> Parameters:
+def models_at(params: Parameters, index: torch.Tensor) -> Parameters:
     """The models at `index`, copied."""
     return {name: p[index] for name, p in params.items()}
 
@@ -72,8 +72,8 @@ def in_batches(
 
     It is called with the indices of a batch, and finds {name: (size, ...)}.
     """
-    found = [
+    parts = [
         {name: values[:count] for name, values in measure(index).items()}
         for index, count in batches(models, size)
     ]
-    return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

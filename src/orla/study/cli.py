@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-from orla.catalogue.written import FILE, written
+from orla.catalogue.written import FILE, read_entry
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
 from orla.study import fitting
 from orla.study.config_schema import config_schema
-from orla.study.declared import described
+from orla.study.declared import describe
 
 _HEAD = "# Made of what parts declare, by: python -m orla schema\n"
 
@@ -35,11 +35,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 def _verify(arguments: argparse.Namespace) -> None:
     from orla.prereg.binding import plan_of
-    from orla.study.verification import problems, sealed
+    from orla.study.verification import problems, sealed_files
 
     plan = plan_of(arguments.configfile)
     results = Path(plan.config["pathvars"]["results"])
-    if not (count := len(sealed(results))):
+    if not (count := len(sealed_files(results))):
         raise OrlaError(f"{results}: nothing has been run yet; snakemake all")
     lines = list(problems(plan, results))
     for line in lines:
@@ -52,12 +52,12 @@ def _verify(arguments: argparse.Namespace) -> None:
 def _provenance(arguments: argparse.Namespace) -> None:
     from orla.study.verification import SEALED, provenance_of
 
-    waiting, seen = [(arguments.file, 0)], set()
-    while waiting:
-        path, depth = waiting.pop()
-        if path in seen:
+    queue, paths = [(arguments.file, 0)], set()
+    while queue:
+        path, depth = queue.pop()
+        if path in paths:
             continue
-        seen.add(path)
+        paths.add(path)
         if path.suffix not in SEALED:
             print(f"{'  ' * depth}{path}: {sha256(path)[:16]}")
             continue
@@ -69,20 +69,20 @@ def _provenance(arguments: argparse.Namespace) -> None:
             facts += [f"{key} {' and '.join(map(str, several))}"] * bool(value)
         print(f"{'  ' * depth}{path}: {', '.join(filter(None, facts))}")
         inputs = [path.parent / name for name in source.get("inputs", {})]
-        there = [Path(os.path.relpath(each)) for each in inputs if each.is_file()]
-        waiting += [(each, depth + 1) for each in reversed(there)]
+        files = [Path(os.path.relpath(file)) for file in inputs if file.is_file()]
+        queue += [(file, depth + 1) for file in reversed(files)]
 
 
 def _schema(arguments: argparse.Namespace) -> None:
     from orla.engine import memory_table
 
-    parts = described()
+    parts = describe()
     schema = json.loads(json.dumps(config_schema(parts)))  # without anchors for what is shared
     text = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=100)
     _write(arguments.file, _HEAD + text)
-    entries = {"parts": parts, "memory": memory_table.of_parts(), "fits": []}
+    entries = {"parts": parts, "memory": memory_table.memory_of_parts(), "fits": []}
     _write(arguments.declarations, _lines(entries))
-    written.cache_clear()  # the plans are made with what has just been written
+    read_entry.cache_clear()  # the plans are made with what has just been written
     _write(arguments.declarations, _lines(entries | {"fits": _fits()}))
 
 
@@ -96,8 +96,8 @@ def _fits() -> list[str]:
     from orla.prereg.binding import plan_of
 
     configs = [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]
-    asked = {question for config in configs for question in fitting.questions(plan_of(config))}
-    answers = zip(asked, fitting.answers(asked), strict=True)
+    questions = {question for config in configs for question in fitting.questions(plan_of(config))}
+    answers = zip(questions, fitting.answers(questions), strict=True)
     return sorted(fitting.digest(q) for q, refusal in answers if refusal is None)
 
 
@@ -105,5 +105,5 @@ def _lines(value: Any, depth: int = 3) -> str:
     """JSON with a line for each part."""
     if not depth or not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
-    inner = (f"{json.dumps(key)}: {_lines(one, depth - 1)}" for key, one in value.items())
+    inner = (f"{json.dumps(key)}: {_lines(entry, depth - 1)}" for key, entry in value.items())
     return "{\n" + ",\n".join(inner) + "\n}" + "\n" * (depth == 3)

@@ -74,7 +74,9 @@ class Part:
     conditions: tuple[Condition, ...]
 
 
-def parted(chapters: Mapping[Condition, str], costs: Mapping[Condition, int]) -> Iterable[Part]:
+def group_conditions(
+    chapters: Mapping[Condition, str], costs: Mapping[Condition, int]
+) -> Iterable[Part]:
     """Every condition in one part, given its chapter and about its cost in models."""
     groups: dict[tuple[str, str], list[Condition]] = {}
     for c, chapter in chapters.items():

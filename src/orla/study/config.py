@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from orla import schema
-from orla.errors import OrlaError, naming
+from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
-from orla.study.declared import Declared, declared
+from orla.study.declared import Declarations, declarations
 from orla.study.fitting import check_fit
 from orla.study.keys import FORMATS
-from orla.study.plan import SECTIONS, Plan, listed
+from orla.study.plan import SECTIONS, Plan, require_one_of
 from orla.study.quantities import SCORES, quantity_of
 from orla.study.seeds import from_locks
 from orla.truth.worlds import WINDOW
@@ -23,8 +23,8 @@ from orla.truth.worlds import WINDOW
 HIGHEST_ALPHA = 0.1
 
 
-def checked(given: Mapping[str, Any]) -> Plan:
-    """The plan of a config; its `config` is the whole of it: `settled`, and defaults filled in.
+def plan_from_config(raw: Mapping[str, Any]) -> Plan:
+    """The plan of a config; its `config` is the normal form (`normal_form`) with all defaults.
 
     Args:
         given: What config.yaml and its overlays hold together; it is left as it is.
@@ -32,12 +32,12 @@ def checked(given: Mapping[str, Any]) -> Plan:
     Raises:
         OrlaError: On the first mistake: its key, and what to write.
     """
-    _require_texts(given)
-    config = settled(given)
+    _require_texts(raw)
+    config = normal_form(raw)
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
         raise OrlaError('config: "plugins" must be a list of folders')
-    parts = declared(plugins)
+    parts = declarations(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
     tasks = from_locks(_with_sources(config["tasks"], parts))
@@ -47,7 +47,7 @@ def checked(given: Mapping[str, Any]) -> Plan:
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):
-        listed("pretraining.of", network, config["networks"])
+        require_one_of("pretraining.of", network, config["networks"])
     _check_strides(plan)
     _check_scales(plan)
     _check_parts(plan)
@@ -55,7 +55,7 @@ def checked(given: Mapping[str, Any]) -> Plan:
     _check_horizons(plan)
     _check_comparisons(plan)
     _check_quantities(plan)
-    _check_assumed(plan)
+    _check_assumption(plan)
     check_fit(plan)
     return plan
 
@@ -91,7 +91,9 @@ def _check_sessions(tasks: Mapping[str, Any]) -> None:
         files = spec.get(spec["source"], {}).get("files", {})
         place = f"tasks.{task}.{spec['source']}.files"
         if "recording" in spec:
-            listed(f"tasks.{task}.recording", spec["recording"], files, f", no session of {place}")
+            require_one_of(
+                f"tasks.{task}.recording", spec["recording"], files, f", no session of {place}"
+            )
             continue
         for name, pair in spec["pairs"].items():
             for session in (pair["a"], pair["b"]):
@@ -105,18 +107,22 @@ def _check_sessions(tasks: Mapping[str, Any]) -> None:
 
 def _check_numerics(plan: Plan) -> None:
     """Refuse a name that would stand in a condition's path for something else."""
-    taken = dict.fromkeys(FORMATS, "a format")
+    owners = dict.fromkeys(FORMATS, "a format")
     for kind in ("intervention", "start"):
         names = [*plan.declared[kind], *plan.config.get(SECTIONS[kind], {})]
-        taken |= dict.fromkeys(names, f"the name of a part ({kind})")
+        owners |= dict.fromkeys(names, f"the name of a part ({kind})")
     for name in plan.config.get("numerics", {}):
-        if name in taken:
-            raise OrlaError(f'config: "numerics.{name}" is {taken[name]} too; give another name')
-    run = dict.fromkeys(c.precision for c in plan.conditions)
-    listed("statistics.rates_of", plan.config["statistics"].get("rates_of", *[*run][:1]), run)
+        if name in owners:
+            raise OrlaError(f'config: "numerics.{name}" is {owners[name]} too; give another name')
+    precisions = dict.fromkeys(c.precision for c in plan.conditions)
+    require_one_of(
+        "statistics.rates_of",
+        plan.config["statistics"].get("rates_of", *[*precisions][:1]),
+        precisions,
+    )
 
 
-def _with_sources(tasks: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
+def _with_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
     """The tasks, of which each that reads files says where they come from."""
     kinds = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
     return {
@@ -186,39 +192,41 @@ def _check_parts(plan: Plan) -> None:
 def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
     """Check the grids of the config and those of the optimizers' classes alike."""
     parts = plan.declared["optimizer"]
-    own = {name: part["more"]["grid"] for name, part in parts.items() if part["more"]["grid"]}
-    schema.validate(own, keys, "grid= in the class of an optimizer")
+    grids_of_classes = {
+        name: part["more"]["grid"] for name, part in parts.items() if part["more"]["grid"]
+    }
+    schema.validate(grids_of_classes, keys, "grid= in the class of an optimizer")
     for optimizer in plan.config["grids"]:
         plan.check("optimizer", optimizer, "grids")
     for place, grids in (
         ('config: "grids.{}.{}"', plan.config["grids"]),
-        ('grid= in the class of optimizer {}, "{}"', own),
+        ('grid= in the class of optimizer {}, "{}"', grids_of_classes),
     ):
         for optimizer, cadences in grids.items():
             for cadence, values in cadences.items():
-                with naming(place.format(optimizer, cadence)):
+                with prefix_errors(place.format(optimizer, cadence)):
                     rates.grid(values)
     for condition in plan.conditions:
         plan.grid(condition)
 
 
 def _check_horizons(plan: Plan) -> None:
-    chosen, conditions = plan.config["horizons"], plan.conditions
-    for task in chosen["tasks"]:
-        listed("horizons.tasks", task, plan.config["tasks"])
-        here = [c for c in conditions if c.task == task]
-        if not here:
+    horizons, conditions = plan.config["horizons"], plan.conditions
+    for task in horizons["tasks"]:
+        require_one_of("horizons.tasks", task, plan.config["tasks"])
+        on_task = [c for c in conditions if c.task == task]
+        if not on_task:
             raise OrlaError(
                 f'config: "horizons.tasks" has {task}, on which no condition runs; set horizons: '
                 "{tasks: []}, or name a task that is run"
             )
-        listed("horizons.split", chosen["split"], sorted({c.split for c in here}))
-        run = sorted({c.learner for c in here if c.split == chosen["split"]})
-        for learner in chosen["learners"]:
-            where = f", of which no condition runs on {task}, {chosen['split']}"
-            listed("horizons.learners", learner, run, where)
+        require_one_of("horizons.split", horizons["split"], sorted({c.split for c in on_task}))
+        learners = sorted({c.learner for c in on_task if c.split == horizons["split"]})
+        for learner in horizons["learners"]:
+            where = f", of which no condition runs on {task}, {horizons['split']}"
+            require_one_of("horizons.learners", learner, learners, where)
         window = plan.window(task)
-        for step in chosen["steps"]:
+        for step in horizons["steps"]:
             if step % window or step < 2 * window:
                 raise OrlaError(
                     f'config: "horizons.steps" has {step}; give multiples of the window of {task} '
@@ -234,90 +242,100 @@ def _check_comparisons(plan: Plan) -> None:
     if not comparisons:
         return
     main = plan.config["statistics"]["main"]
-    listed("statistics.main", main, comparisons)
+    require_one_of("statistics.main", main, comparisons)
     learners = defaultdict(set)  # that differ in nothing else
     for c in plan.conditions:
         learners[tuple(v for k, v in c.keys.items() if k != "learner")].add(c.learner)
-    run = [
+    names = [
         name
         for name, comparison in comparisons.items()
         if any(together.issuperset(comparison["minus"]) for together in learners.values())
     ]
-    if run and main not in run:
+    if names and main not in names:
         raise OrlaError(
             f'config: "statistics.main" is {main}, and no condition has both of its learners '
-            f"({' and '.join(comparisons[main]['minus'])}); name one that is run: {', '.join(run)}"
+            f"({' and '.join(comparisons[main]['minus'])}); name one that is run:"
+            f" {', '.join(names)}"
         )
 
 
 def _check_quantities(plan: Plan) -> None:
     """Refuse a quantity of conditions that are not run, or of columns that they do not have."""
-    for name, given in plan.config.get("quantities", {}).items():
-        quantity = quantity_of(name, given)
+    for name, spec in plan.config.get("quantities", {}).items():
+        quantity = quantity_of(name, spec)
         place = f'config: "quantities.{name}"'
         for term in quantity.terms:
             where = term.where | ({"pair": quantity.pair} if quantity.pair else {})
-            run = [c for c in plan.conditions if where.items() <= c.keys.items()]
-            if not run:
-                told = ", ".join(term.where.values())
-                raise OrlaError(f"{place} needs a condition that is not run: {told}; add it")
-            if quantity.unit == "seed" and len(run) > 1:
-                raise OrlaError(f"{place}: {len(run)} pairs are run; name one under at.pair")
-            probed = [plan.declaration("probe", p)["more"]["columns"] for p in run[0].probes]
-            known = [*SCORES, *(column for columns in probed for column in columns)]
-            known += plan.peers(run[0].task)
-            if term.column not in known:
+            conditions = [c for c in plan.conditions if where.items() <= c.keys.items()]
+            if not conditions:
+                labels = ", ".join(term.where.values())
+                raise OrlaError(f"{place} needs a condition that is not run: {labels}; add it")
+            if quantity.unit == "seed" and len(conditions) > 1:
+                raise OrlaError(f"{place}: {len(conditions)} pairs are run; name one under at.pair")
+            columns_of_probes = [
+                plan.declaration("probe", p)["more"]["columns"] for p in conditions[0].probes
+            ]
+            columns_there = [
+                *SCORES,
+                *(column for columns in columns_of_probes for column in columns),
+            ]
+            columns_there += plan.peers(conditions[0].task)
+            if term.column not in columns_there:
                 raise OrlaError(
-                    f"{place}: {run[0].learner} with {run[0].optimizer} has no column"
-                    f" {term.column}; add its probe, or {nearest(term.column, known)}"
+                    f"{place}: {conditions[0].learner} with {conditions[0].optimizer} has no column"
+                    f" {term.column}; add its probe, or {nearest(term.column, columns_there)}"
                 )
 
 
-def _check_assumed(plan: Plan) -> None:
+def _check_assumption(plan: Plan) -> None:
     registrations = plan.config["registrations"]
-    assumed = registrations["assume"]
-    listed("registrations.assume.task", assumed["task"], plan.config["tasks"])
-    if assumed["pair"] is not None and registrations["folders"]:
-        listed("registrations.assume.pair", assumed["pair"], plan.pairs(assumed["task"]))
+    assumption = registrations["assume"]
+    require_one_of("registrations.assume.task", assumption["task"], plan.config["tasks"])
+    if assumption["pair"] is not None and registrations["folders"]:
+        require_one_of(
+            "registrations.assume.pair", assumption["pair"], plan.pairs(assumption["task"])
+        )
 
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAMED = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
-_NAMED |= {*SECTIONS.values()}
+_NAME_MAPPINGS = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
+_NAME_MAPPINGS |= {*SECTIONS.values()}
 
 
-def settled(config: Mapping[str, Any]) -> dict[str, Any]:
+def normal_form(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config with sorted keys, so that their order in a file changes nothing.
 
     An entry of a mapping of names, such as a pair, is left out where an overlay sets it to null. A
     task or network that is left out is left out of the blocks of conditions too, and a block whose
     last one it was goes with it.
     """
-    kept = _sorted(config)
+    normal = _sort_keys(config)
     for section in ("tasks", "networks"):
-        given = config.get(section)
-        gone = {n for n, v in given.items() if v is None} if isinstance(given, Mapping) else set()
-        if gone and _is_list_of_mappings(kept.get("conditions")):
-            blocks = [(block, block.get(section) or []) for block in kept["conditions"]]
-            kept["conditions"] = [
-                {**block, section: [name for name in names if name not in gone]}
+        entries = config.get(section)
+        nulls = (
+            {n for n, v in entries.items() if v is None} if isinstance(entries, Mapping) else set()
+        )
+        if nulls and _is_list_of_mappings(normal.get("conditions")):
+            blocks = [(block, block.get(section) or []) for block in normal["conditions"]]
+            normal["conditions"] = [
+                {**block, section: [name for name in names if name not in nulls]}
                 for block, names in blocks
-                if not names or not gone.issuperset(names)
+                if not names or not nulls.issuperset(names)
             ]
         if section == "networks":
-            pretraining = kept.get("pretraining")
-            of = pretraining.get("of") if isinstance(pretraining, Mapping) else None
-            for name in gone & set(of if isinstance(of, Mapping) else ()):
-                del of[name]
-    return kept
+            pretraining = normal.get("pretraining")
+            per_network = pretraining.get("of") if isinstance(pretraining, Mapping) else None
+            for name in nulls & set(per_network if isinstance(per_network, Mapping) else ()):
+                del per_network[name]
+    return normal
 
 
 def _is_list_of_mappings(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, Mapping) for value in values)
 
 
-def _sorted(values: Any, name: str = "") -> Any:
+def _sort_keys(values: Any, name: str = "") -> Any:
     if not isinstance(values, Mapping):
         return values
-    kept = {k: v for k, v in values.items() if v is not None or name not in _NAMED}
-    return {key: _sorted(kept[key], key) for key in sorted(kept)}
+    entries = {k: v for k, v in values.items() if v is not None or name not in _NAME_MAPPINGS}
+    return {key: _sort_keys(entries[key], key) for key in sorted(entries)}

@@ -16,13 +16,13 @@ from typing import Any
 
 from orla import catalogue
 from orla.catalogue.options import defaults_of, lists_of_parts, options_of, schema_of
-from orla.catalogue.written import written
+from orla.catalogue.written import read_entry
 from orla.errors import OrlaError
 
-Declared = dict[str, dict[str, dict[str, Any]]]
+Declarations = dict[str, dict[str, dict[str, Any]]]
 
 
-def declared(plugins: Sequence[str | Path] = ()) -> Declared:
+def declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     """Declarations of all parts: kind -> name -> declaration.
 
     Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
@@ -38,19 +38,19 @@ def declared(plugins: Sequence[str | Path] = ()) -> Declared:
             finished.
     """
     catalogue.use_plugins(plugins)
-    return written("parts") | described(catalogue.kinds_from_outside())
+    return read_entry("parts") | describe(catalogue.kinds_from_outside())
 
 
-def described(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declared:
+def describe(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:
     """What the classes of these kinds declare; the parts are imported."""
-    found = {
-        kind: {name: _described(part) for name, part in catalogue.parts(kind).items()}
+    by_kind = {
+        kind: {name: _describe(part) for name, part in catalogue.parts(kind).items()}
         for kind in kinds
     }
-    return json.loads(json.dumps(found))
+    return json.loads(json.dumps(by_kind))
 
 
-def _described(part: type[Any]) -> dict[str, Any]:
+def _describe(part: type[Any]) -> dict[str, Any]:
     _refuse_unfinished(part)
     schema = schema_of(part, options_of(part))
     return {
@@ -85,5 +85,5 @@ def _refuse_unfinished(part: type[Any]) -> None:
                     "write @dataclass(frozen=True) above the class"
                 )
     if inspect.isabstract(part):
-        lacking = " and ".join(sorted(part.__abstractmethods__))
-        raise OrlaError(f"{place}: {part.__name__} does not give {lacking}; add it to the class")
+        methods = " and ".join(sorted(part.__abstractmethods__))
+        raise OrlaError(f"{place}: {part.__name__} does not give {methods}; add it to the class")

@@ -1,4 +1,4 @@
-"""How far the two sessions of a pair drift apart, told by a ridge decoder before any training.
+"""Drift between the two sessions of a pair, measured by ridge decoders before any training.
 
 A decoder of the last inputs is fitted on A's pretraining part or on B's adapt part, and scored,
 fixed, on what the study scores: A's held-out tail, and B's held-out part. Scores are R2
@@ -20,7 +20,7 @@ from orla.sessions.from_bins import OWN
 from orla.sessions.streams import Streams
 from orla.statistics.means import upper_t
 from orla.study import pair_facts
-from orla.study.refits import PENALTIES, LeastSquares, lagged
+from orla.study.refits import PENALTIES, LeastSquares, lag_inputs
 from orla.tasks.episode import Episode
 from orla.tasks.recordings import Recordings
 from orla.tasks.stream import Stream
@@ -45,7 +45,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scored:
+class DecoderOutputs:
     """Outputs of a decoder on the scored steps of a part, against its targets.
 
     Attributes:
@@ -57,9 +57,9 @@ class Scored:
     targets: np.ndarray
     categories: bool
 
-    def score(self, chosen: np.ndarray | slice = slice(None)) -> float:
+    def score(self, steps: np.ndarray | slice = slice(None)) -> float:
         """R2 (mean over outputs), or accuracy, on chosen steps."""
-        outputs, targets = self.outputs[chosen], self.targets[chosen]
+        outputs, targets = self.outputs[steps], self.targets[steps]
         if self.categories:
             return float((outputs.argmax(1) == targets.argmax(1)).mean())
         spread = ((targets - targets.mean(0)) ** 2).sum(0)
@@ -72,19 +72,20 @@ class Scored:
         return float(((self.outputs - self.targets) ** 2).mean())
 
 
-def differing(first: Scored, second: Scored | None = None) -> Score:
+def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None) -> Score:
     """The score of one, less that of another on the same steps, with its jackknife interval."""
     steps = np.arange(len(first.targets))
     blocks = np.array_split(steps, min(BLOCKS, len(steps)))
-    others = [first.score(np.setdiff1d(steps, block)) for block in blocks]
+    without_block = [first.score(np.setdiff1d(steps, block)) for block in blocks]
     value = first.score()
     if second is not None:
-        others = [
-            o - second.score(np.setdiff1d(steps, b)) for o, b in zip(others, blocks, strict=True)
+        without_block = [
+            o - second.score(np.setdiff1d(steps, b))
+            for o, b in zip(without_block, blocks, strict=True)
         ]
         value -= second.score()
     n = len(blocks)
-    error = np.sqrt((n - 1) / n * ((np.array(others) - np.mean(others)) ** 2).sum())
+    error = np.sqrt((n - 1) / n * ((np.array(without_block) - np.mean(without_block)) ** 2).sum())
     half = upper_t(0.975, n - 1) * error
     return Score(value, value - half, value + half)
 
@@ -98,11 +99,11 @@ class Part:
     categories: int | None = None
 
     @property
-    def counted(self) -> np.ndarray:
+    def scored_steps(self) -> np.ndarray:
         """Indices of the steps that are scored."""
         steps = np.arange(self.first, len(self.stream))
-        scored = self.stream.scored
-        return steps if scored is None else steps[scored[steps]]
+        mask = self.stream.scored
+        return steps if mask is None else steps[mask[steps]]
 
     @property
     def targets(self) -> np.ndarray:
@@ -117,25 +118,25 @@ class Decoder:
 
     def __init__(self, part: Part, lags: int, shift: float = 0.0) -> None:
         self.lags = lags
-        X, counted = _features(part, lags), part.counted[-MOST_STEPS:]
-        targets = part.targets[counted]
+        X, steps = _features(part, lags), part.scored_steps[-MOST_STEPS:]
+        targets = part.targets[steps]
         targets = np.roll(targets, int(shift * len(targets)), axis=0)
-        cut = int((1.0 - CHOOSING) * len(counted))
-        tried = LeastSquares(X[counted[:cut]], targets[:cut])
-        ends = np.hstack([X[counted[cut:]], np.ones((len(counted) - cut, 1))])
-        errors = [((ends @ tried.weights(p) - targets[cut:]) ** 2).sum() for p in PENALTIES]
+        cut = int((1.0 - CHOOSING) * len(steps))
+        candidate = LeastSquares(X[steps[:cut]], targets[:cut])
+        ends = np.hstack([X[steps[cut:]], np.ones((len(steps) - cut, 1))])
+        errors = [((ends @ candidate.weights(p) - targets[cut:]) ** 2).sum() for p in PENALTIES]
         self.penalty = PENALTIES[int(np.argmin(errors))]
-        self.weights = LeastSquares(X[counted], targets).weights(self.penalty)
+        self.weights = LeastSquares(X[steps], targets).weights(self.penalty)
 
-    def on(self, part: Part) -> Scored:
+    def on(self, part: Part) -> DecoderOutputs:
         """Its outputs on a part."""
-        steps = part.counted
+        steps = part.scored_steps
         X = np.hstack([_features(part, self.lags)[steps], np.ones((len(steps), 1))])
-        return Scored(X @ self.weights, part.targets[steps], part.categories is not None)
+        return DecoderOutputs(X @ self.weights, part.targets[steps], part.categories is not None)
 
 
 def _features(part: Part, lags: int) -> np.ndarray:
-    return lagged(part.stream, (lags,))[lags]
+    return lag_inputs(part.stream, (lags,))[lags]
 
 
 def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Score, str]]:
@@ -152,63 +153,72 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Sco
     a, b = Part(episode.pretraining, categories=n), Part(episode.adapt, categories=n)
     tail = Part(episode.reference, episode.reference_from, n)
     heldout = Part(episode.heldout, categories=n)
-    yield "inputs_moved", "", Score(_moved(b)), ""
-    yield "inputs_moved_within", "", Score(_moved(Part(episode.reference, categories=n))), ""
-    yield "tuning", "", Score(_alike(a, b)), ""
-    yield "tuning_within", "", Score(_alike(a, Part(episode.reference, categories=n))), ""
-    best: tuple[float, dict[str, Scored]] | None = None
+    yield "inputs_moved", "", Score(_mean_shift(b)), ""
+    yield "inputs_moved_within", "", Score(_mean_shift(Part(episode.reference, categories=n))), ""
+    yield "tuning", "", Score(_tuning_correlation(a, b)), ""
+    yield (
+        "tuning_within",
+        "",
+        Score(_tuning_correlation(a, Part(episode.reference, categories=n))),
+        "",
+    )
+    best: tuple[float, dict[str, DecoderOutputs]] | None = None
     for lags in LAGS:
         on_a, on_b = Decoder(a, lags), Decoder(b, lags)
-        found = {
+        by_measure = {
             "within_a": on_a.on(tail),
             "within_b": on_b.on(heldout),
             "a_to_b": on_a.on(heldout),
         }
-        for name, scored in found.items():
-            yield name, str(lags), differing(scored), "R²" if n is None else "accuracy"
-        yield "loss", str(lags), differing(found["within_b"], found["a_to_b"]), ""
-        best = max(filter(None, [best, (found["within_a"].score(), found)]), key=lambda x: x[0])
-    _, found = best
-    constant = np.broadcast_to(a.targets[a.counted].mean(0), found["a_to_b"].targets.shape)
-    yield "constant", "", differing(replace(found["a_to_b"], outputs=constant)), ""
+        for name, outputs in by_measure.items():
+            yield name, str(lags), score_difference(outputs), "R²" if n is None else "accuracy"
+        yield "loss", str(lags), score_difference(by_measure["within_b"], by_measure["a_to_b"]), ""
+        best = max(
+            filter(None, [best, (by_measure["within_a"].score(), by_measure)]), key=lambda x: x[0]
+        )
+    _, by_measure = best
+    constant = np.broadcast_to(
+        a.targets[a.scored_steps].mean(0), by_measure["a_to_b"].targets.shape
+    )
+    yield "constant", "", score_difference(replace(by_measure["a_to_b"], outputs=constant)), ""
     by_chance = [Decoder(b, LAGS[0], shift).on(heldout).score() for shift in SHIFTS]
     yield "chance", "", Score(float(np.mean(by_chance)), min(by_chance), max(by_chance)), ""
-    frozen, refitted, reference = (found[n].error() for n in ("a_to_b", "within_b", "within_a"))
+    frozen, refit, reference = (by_measure[n].error() for n in ("a_to_b", "within_b", "within_a"))
     if frozen > reference:
-        yield "ceiling", "", Score(100.0 * (frozen - refitted) / (frozen - reference)), ""
+        yield "ceiling", "", Score(100.0 * (frozen - refit) / (frozen - reference)), ""
 
 
-def _moved(part: Part) -> float:
-    return float(np.median(np.abs(part.stream.X[part.counted].mean(0))))
+def _mean_shift(part: Part) -> float:
+    return float(np.median(np.abs(part.stream.X[part.scored_steps].mean(0))))
 
 
-def _alike(first: Part, second: Part) -> float:
+def _tuning_correlation(first: Part, second: Part) -> float:
     tunings = []
     for part in (first, second):
-        X, Y = part.stream.X[part.counted], part.targets[part.counted]
+        X, Y = part.stream.X[part.scored_steps], part.targets[part.scored_steps]
         tunings.append(LeastSquares(Y, X).weights(1.0)[:-1].ravel())
     return float(np.corrcoef(*tunings)[0, 1])
 
 
-def made_by_components(task: Recordings, path_a: str | Path, split: str) -> Score:
-    """What components of its own cost a session that has not drifted.
+def component_drift(task: Recordings, path_a: str | Path, split: str) -> Score:
+    """The score that components of its own cost a session that has not drifted.
 
     Session A's halves are prepared with components of each half's own, and with shared ones. The
     score of a decoder from half to half with shared ones, less that with own ones, is drift of our
     making.
     """
-    scored = []
-    for own in (False, True):
-        streams = pair_facts.halves(task, path_a, own)
+    outputs = []
+    for separate in (False, True):
+        streams = pair_facts.halves(task, path_a, separate)
         pretraining = task.cut(streams, split).pretraining
         decoder = Decoder(Part(pretraining, categories=streams.categories), LAGS[2])
-        scored.append(decoder.on(Part(streams.b, categories=streams.categories)))
-    steps = min(len(each.targets) for each in scored)
+        outputs.append(decoder.on(Part(streams.b, categories=streams.categories)))
+    steps = min(len(part.targets) for part in outputs)
     ends = [
-        replace(each, outputs=each.outputs[-steps:], targets=each.targets[-steps:])
-        for each in scored
+        replace(part, outputs=part.outputs[-steps:], targets=part.targets[-steps:])
+        for part in outputs
     ]
-    return differing(*ends)
+    return score_difference(*ends)
 
 
 def table(
@@ -233,11 +243,11 @@ def table(
     rows = [(measure, at, Score(value), words) for measure, at, value, words in facts]
     for learner, stride in study.get("strides", {}).items():
         rows.append(("updates", learner, Score(len(episode.adapt) // stride), ""))
-    for name, refused in study.get("registrations", {}).items():
-        rows.append(("registration", name, Score(np.nan), refused))
+    for name, why in study.get("registrations", {}).items():
+        rows.append(("registration", name, Score(np.nan), why))
     rows += measures(streams, episode)
     if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
-        rows.append(("made", "", made_by_components(task, files[0], split), ""))
+        rows.append(("made", "", component_drift(task, files[0], split), ""))
     return pd.DataFrame(
         [(measure, at, *score, words) for measure, at, score, words in rows], columns=[*COLUMNS]
     )

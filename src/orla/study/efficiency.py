@@ -41,13 +41,13 @@ class _Counter(Interpreter):
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if target in _PRODUCTS and all(torch.is_tensor(a) and a.dim() for a in args[:2]):
-            factors = [(each != 0).to(torch.float64) for each in args[:2]]
+            factors = [(factor != 0).to(torch.float64) for factor in args[:2]]
             self.effective += int(target(*factors).sum())
             self.dense += int(target(*map(torch.ones_like, factors)).sum())
         return super().call_function(target, args, kwargs)
 
 
-def measured(network: Architecture, networks: Parameters, heldout: Stream) -> dict[str, np.ndarray]:
+def measure(network: Architecture, networks: Parameters, heldout: Stream) -> dict[str, np.ndarray]:
     """`MEASURES` of networks with frozen weights, (seeds,) each.
 
     Args:
@@ -66,15 +66,17 @@ def measured(network: Architecture, networks: Parameters, heldout: Stream) -> di
     with torch.no_grad():
         for seed in range(len(networks["W_out"])):
             params = {name: p[seed].cpu() for name, p in networks.items()}
-            stream, state = X[seed] if heldout.own else X, network.initial_state(params)
+            stream, state = X[seed] if heldout.per_seed else X, network.initial_state(params)
             if graph is None:
                 graph = graph_of(step, [*params.values(), state, stream[0]])
                 graph.graph.eliminate_dead_code()  # what only derivatives need
-            rows.append(_of_one(graph, network.hidden, params, state, stream[: _BEFORE + _STEPS]))
+            rows.append(
+                _measure_one(graph, network.hidden, params, state, stream[: _BEFORE + _STEPS])
+            )
     return {name: np.array([row[name] for row in rows], float) for name in MEASURES}
 
 
-def _of_one(
+def _measure_one(
     graph: GraphModule, hidden: int, params: Parameters, state: Tensor, X: Tensor
 ) -> dict[str, float]:
     counter, silent, first = _Counter(graph), 0, min(_BEFORE, len(X) - 1)

@@ -1,4 +1,4 @@
-"""Whether the parts of every condition take one another, asked before anything runs.
+"""Compatibility of the parts of every condition, checked before anything runs.
 
 The parts answer themselves, in their own words (`study.trial`). That takes PyTorch, so what was
 found to fit is kept: of the configs in this repository in a file, of others in the cache.
@@ -10,11 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from orla.catalogue.written import written
+from orla.catalogue.written import read_entry
 from orla.errors import OrlaError
 from orla.programs import store
 from orla.study.condition import Condition, chain
-from orla.study.plan import NAMED, Plan
+from orla.study.plan import PART_LISTS, Plan
 
 # JSON of {list of a block: {name: the part as kind and options}}, or of "frozen", which goes with
 # networks: the parameters that pretraining is to leave as they are.
@@ -31,21 +31,21 @@ def check_fit(plan: Plan) -> None:
     Raises:
         OrlaError: On the first such part: its place in the config, and what it says.
     """
-    fitting = set(written("fits"))
-    asked = {q: c for q, c in questions(plan).items() if digest(q) not in fitting}
-    if not asked:
+    fits = set(read_entry("fits"))
+    to_ask = {q: c for q, c in questions(plan).items() if digest(q) not in fits}
+    if not to_ask:
         return
-    refusals = store.remembered("fits", list(asked), lambda: answers(asked))
-    for condition, refusal in zip(asked.values(), refusals, strict=True):
+    refusals = store.cached_answer("fits", list(to_ask), lambda: answers(to_ask))
+    for condition, refusal in zip(to_ask.values(), refusals, strict=True):
         if refusal:
-            raise OrlaError(f"config: {_told(plan, condition, *refusal)}")
+            raise OrlaError(f"config: {_with_place(plan, condition, *refusal)}")
 
 
-def answers(asked: Iterable[Question]) -> list[Refusal | None]:
+def answers(batch: Iterable[Question]) -> list[Refusal | None]:
     """The first refusal of each question; None where there is none."""
     from orla.study import trial
 
-    return [trial.refusal(json.loads(question)) for question in asked]
+    return [trial.refusal(json.loads(question)) for question in batch]
 
 
 def digest(question: Question) -> str:
@@ -58,7 +58,7 @@ def questions(plan: Plan) -> dict[Question, Condition]:
 
     Parts of one question have to take one another; others are asked one by one.
     """
-    asked: dict[Question, Condition] = {}
+    by_question: dict[Question, Condition] = {}
     for c in plan.conditions:
         network = {"networks": (c.architecture,)}
         loop = network | {"learners": (c.learner,), "observers": c.observers}
@@ -67,13 +67,15 @@ def questions(plan: Plan) -> dict[Question, Condition]:
         frozen = plan.pretraining(c.architecture).get("frozen")
         if frozen and plan.takes_pretrained(c):
             groups.append((network, {"frozen": frozen}))
-        for named, more in groups:
-            specs = {k: {n: plan.spec(NAMED[k], n) for n in names} for k, names in named.items()}
-            asked.setdefault(json.dumps(specs | more, sort_keys=True), c)
-    return asked
+        for lists, more in groups:
+            specs = {
+                k: {n: plan.spec(PART_LISTS[k], n) for n in names} for k, names in lists.items()
+            }
+            by_question.setdefault(json.dumps(specs | more, sort_keys=True), c)
+    return by_question
 
 
-def _told(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
+def _with_place(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
     """A refusal after its place: the first block that names the part for the condition."""
     blocks = plan.mentions[condition]
     if key == "frozen":
@@ -82,9 +84,9 @@ def _told(plan: Plan, condition: Condition, key: str, name: str, why: str) -> st
         return f'"conditions[{blocks[0]}]": {why}'
     place = f"conditions[{blocks[0]}].{key}" if key != "probes" else "probes_of_all"
     for i in reversed(blocks):
-        named = plan.config["conditions"][i].get(key, ())
-        if name in {*named, *(one for several in named for one in chain(several))}:
+        names = plan.config["conditions"][i].get(key, ())
+        if name in {*names, *(link for several in names for link in chain(several))}:
             place = f"conditions[{i}].{key}"
-    if NAMED[key] == "learner":
+    if PART_LISTS[key] == "learner":
         name += f" on the network {condition.architecture}"
     return f'"{place}" has {name}: {why}'

@@ -1,4 +1,4 @@
-"""What the jobs of a study take: CPU seconds and disk, foreseen from its plan and its lengths."""
+"""Forecast of CPU seconds, memory and disk of a study, from its plan and sessions' lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from orla.engine.asked_memory import BESIDE, job_mb
-from orla.provenance.account import PROGRAM_S, START_S, Planned
+from orla.provenance.account import PROGRAM_S, START_S, PlannedWork
 from orla.study.condition import Condition
 from orla.study.plan import STATIONARY, Plan
 
@@ -39,9 +39,9 @@ OF_JOB = {
 # CPU microseconds of a row of River's models, as measured.
 PEER_US = {"forest": 800.0, "tree": 50.0, "logistic": 20.0, "no-change": 1.0, "majority": 3.0}
 # Of a job of adaptation, beside what `asked_memory` counts: what the allocator keeps.
-_KEPT_MB = 150.0
+_ALLOCATOR_MB = 150.0
 # Rates by which a grid grows, usually.
-_GROWN = 1.0
+_GROWTH = 1.0
 # Share of all epochs after which networks stop early, usually.
 _EPOCHS = 0.6
 # Megabytes of a condition's table and traces, of a network, and of reports.
@@ -95,13 +95,13 @@ class Forecast:
         rates, hidden = len(self.plan.grid(c)), self._hidden(c.architecture)
         stable, horizons = self.plan.config["stable_windows"], len(self.plan.horizons(c))
         kind = "exact" if self.plan.exact(c.learner) else self.plan.cadence(c.learner)
-        models = c.seeds * (rates + _GROWN)
-        scored = (stable + horizons) * (0.2 * adapt + heldout)
-        planned = (
-            Planned(kind, steps=models * adapt, hidden=hidden),
-            Planned("scoring", steps=models * scored, hidden=hidden),
+        models = c.seeds * (rates + _GROWTH)
+        scored_steps = (stable + horizons) * (0.2 * adapt + heldout)
+        works = (
+            PlannedWork(kind, steps=models * adapt, hidden=hidden),
+            PlannedWork("scoring", steps=models * scored_steps, hidden=hidden),
         )
-        return sum(each.cpu_s for each in planned)
+        return sum(work.cpu_s for work in works)
 
     def networks(self, c: Condition, seeds: int) -> float:
         """CPU seconds of the pretraining of so many networks of a condition."""
@@ -110,7 +110,7 @@ class Forecast:
         settings = self.plan.pretraining(c.architecture)
         steps = self.parts(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"]) * seeds
         kind = "pretraining" if settings["window"] > 1 else "step"
-        return Planned(kind, steps=steps, hidden=self._hidden(c.architecture)).cpu_s
+        return PlannedWork(kind, steps=steps, hidden=self._hidden(c.architecture)).cpu_s
 
     def part(self, conditions: Sequence[Condition], pretrains: bool) -> float:
         """CPU seconds of a job of adaptation, which may pretrain its networks itself."""
@@ -121,25 +121,25 @@ class Forecast:
     def part_mb(self, conditions: Sequence[Condition]) -> float:
         """Megabytes of a job of adaptation, without the compiler that runs beside it."""
         most = self.plan.compute(conditions[0].precision)["batch_models"]
-        asked = (
+        sizes = (
             job_mb(self.plan.job(c), n_in=_INPUTS, n_out=2, models=most, steps=max(self.parts(c)))
             for c in conditions
         )
-        return max(asked) / 1.1 - BESIDE + _KEPT_MB
+        return max(sizes) / 1.1 - BESIDE + _ALLOCATOR_MB
 
     def peers(self, domain: str, seed: int) -> float:
         """CPU seconds of River's models on one stream."""
         task = self.plan.spec("task", domain)
-        run = (PEER_US.get(peer, 0.0) for peer, n in task.get("peers", {}).items() if seed < n)
-        return START_S + 1e-6 * task.get("adapt", 0) * sum(run)
+        costs = (PEER_US.get(peer, 0.0) for peer, n in task.get("peers", {}).items() if seed < n)
+        return START_S + 1e-6 * task.get("adapt", 0) * sum(costs)
 
     def programs(self, conditions: Iterable[Condition]) -> float:
         """CPU seconds to compile the loops of conditions, where none is kept."""
         conditions = [c for c in conditions if self.plan.compute(c.precision)["compile"]]
-        of = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
-        forward = {key[:3] for key in of}
-        apart = {key[:4] for key in of if self.plan.cadence(key[4]) == "window"}
-        return PROGRAM_S * (len(set(of)) + len(apart) + 2 * len(forward))
+        keys = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
+        forward = {key[:3] for key in keys}
+        updates = {key[:4] for key in keys if self.plan.cadence(key[4]) == "window"}
+        return PROGRAM_S * (len(set(keys)) + len(updates) + 2 * len(forward))
 
     def megabytes(self, conditions: Iterable[Condition]) -> float:
         """Megabytes of all results and reports."""
@@ -149,8 +149,8 @@ class Forecast:
             if self.plan.declaration("task", task)["needs_files"]:
                 spec, steps = self.plan.config["tasks"][task], sum(self.sessions(domain))
                 count = spec.get("preparation", {}).get("features", {}).get("count", 40)
-                converted = spec.get("source") in CONVERTED
-                size += steps * (count + 2) * _BYTES / 1e6 + converted * steps * MB_CONVERTED
+                is_converted = spec.get("source") in CONVERTED
+                size += steps * (count + 2) * _BYTES / 1e6 + is_converted * steps * MB_CONVERTED
         size += MB_NETWORK * sum({c.networks: c.seeds for c in conditions}.values())
         return size + MB_CONDITION * len(conditions)
 
@@ -163,31 +163,31 @@ def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
 
     That is the streams' own, or else the recordings'; what cannot be read is left out.
     """
-    results, found = Path(folder) / plan.config["pathvars"]["results"], {}
+    results, steps = Path(folder) / plan.config["pathvars"]["results"], {}
     for domain, (task, pair) in plan.domains.items():
         spec = plan.config["tasks"][task]
         streams = results / domain / "streams.npz"
         with suppress(OSError, KeyError, ValueError, zipfile.BadZipFile):
             if streams.is_file():
-                found[domain] = tuple(_rows(streams, f"{side}_X") for side in "ab")
+                steps[domain] = tuple(_rows(streams, f"{side}_X") for side in "ab")
             elif pair and spec.get("source") in ("binned", "nwb"):
                 source = spec[spec["source"]]
                 files = [Path(folder, source["files"][spec["pairs"][pair][side]]) for side in "ab"]
                 if spec["source"] == "binned":
                     array = source.get("inputs", "counts")
-                    found[domain] = tuple(_rows(file, array) for file in files)
+                    steps[domain] = tuple(_rows(file, array) for file in files)
                 else:
                     bin_s = spec.get("preparation", {}).get("bin_s", 0.05)
-                    found[domain] = tuple(int(_seconds(file) / bin_s) for file in files)
-    return found
+                    steps[domain] = tuple(int(_seconds(file) / bin_s) for file in files)
+    return steps
 
 
 def _rows(path: Path, array: str) -> int:
     """Rows of an array of an .npz, by its header alone."""
-    with zipfile.ZipFile(path) as file, file.open(f"{array}.npy") as one:
-        version = np.lib.format.read_magic(one)
+    with zipfile.ZipFile(path) as file, file.open(f"{array}.npy") as array_file:
+        version = np.lib.format.read_magic(array_file)
         reader = {(1, 0): np.lib.format.read_array_header_1_0}
-        return reader.get(version, np.lib.format.read_array_header_2_0)(one)[0][0]
+        return reader.get(version, np.lib.format.read_array_header_2_0)(array_file)[0][0]
 
 
 def _seconds(path: Path) -> float:

@@ -33,7 +33,7 @@ class Horizons(Measurement):
         origins = (part.start for h in self.horizons for part in rolling.parts(run.episode, h))
         return [*origins, *self.horizons]
 
-    def of_batch(self, batch: Batch) -> Measures:
+    def measure(self, batch: Batch) -> Measures:
         """Errors (models, 2): of validation within the horizon, and on the held-out part.
 
         NaN where a model had diverged by then, or diverges on what is scored.
@@ -47,24 +47,26 @@ class Horizons(Measurement):
             errors[Horizons, horizon] = np.stack([validation, np.where(fine, error, np.nan)], 1)
         return errors
 
-    def rows(self, run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
+    def rows(self, run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
         if not self.horizons:
             return
         by_rate = [
-            {i: measures[Horizons, h] for i, measures in done.items()} for h in self.horizons
+            {i: measures[Horizons, h] for i, measures in results.items()} for h in self.horizons
         ]
-        validation = [{i: errors[:, 0] for i, errors in each.items()} for each in by_rate]
+        validation = [{i: errors[:, 0] for i, errors in by_index.items()} for by_index in by_rate]
         best = [rates.best(errors) for errors in validation]
-        errors = np.stack([each[i] for i, each in zip(best, by_rate, strict=True)], 1)
-        chosen, heldout = np.moveaxis(errors, 2, 0)  # (seeds, horizons) each
+        errors = np.stack([by_index[i] for i, by_index in zip(best, by_rate, strict=True)], 1)
+        best_validation, heldout = np.moveaxis(errors, 2, 0)  # (seeds, horizons) each
         before = (
             run.baseline[f"{name}_error"][:, None] for name in ("frozen_heldout", "reference")
         )
         frozen, reference = before
         measures = {
             "recovery_heldout_percent": scores.recovery_percent(frozen, heldout, reference),
-            rolling.ERROR: chosen,
-            "edge": np.broadcast_to([rates.on_edge(errors) for errors in validation], chosen.shape),
+            rolling.ERROR: best_validation,
+            "edge": np.broadcast_to(
+                [rates.on_edge(errors) for errors in validation], best_validation.shape
+            ),
         }
         at = np.arange(run.seeds)[:, None], [rates.half_decade(i) for i in best]
         for measure, values in measures.items():

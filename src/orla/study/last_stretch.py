@@ -18,10 +18,10 @@ class LastStretch(Measurement):
     none, nor has a tenth without a scored step.
     """
 
-    def of_batch(self, batch: Batch) -> Measures:
-        errors, scored = batch.result.errors, scores.by_models(batch.adapt, "scored")
+    def measure(self, batch: Batch) -> Measures:
+        errors, mask = batch.result.errors, scores.by_models(batch.adapt, "scored")
         steps = errors.shape[1]
         last = slice(steps - max(steps // PARTS, 1), None)
-        some = scored if scored is None else scored[..., last]
+        some = mask if mask is None else mask[..., last]
         error = scores.adapted_mean(errors[:, last], some)
         return {"last_adapt_error": np.where(batch.measures["diverged"], np.nan, error)}

@@ -81,14 +81,14 @@ class Measurement:
         """
         return []
 
-    def of_batch(self, batch: Batch) -> Measures:
+    def measure(self, batch: Batch) -> Measures:
         """Measures (models,) of a batch, and arrays (models, ...) for later."""
         return {}
 
-    def finish(self, run: ConditionRun, done: Mapping[int, Measures]) -> None:
+    def finish(self, run: ConditionRun, results: Mapping[int, Measures]) -> None:
         """Add to the measures of each rate, {number: measures}, when the grid is finished."""
 
-    def rows(self, run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
+    def rows(self, run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
         """Further rows of the long table, beside one a model for each measure."""
         yield from ()
 
@@ -109,26 +109,26 @@ class Errors(Measurement):
     def points(self, run: ConditionRun) -> list[int]:
         return [run.episode.selection_cut]
 
-    def of_batch(self, batch: Batch) -> Measures:
+    def measure(self, batch: Batch) -> Measures:
         run, errors, cut = batch.run, batch.result.errors, batch.run.episode.selection_cut
         validation, _ = batch.frozen_scores(cut, slice(cut, run.steps))
         heldout, further = batch.frozen_scores(run.steps, run.heldout)
-        adapted = scores.adapted_mean(errors, scores.by_models(batch.adapt, "scored"))
+        adapt_error = scores.adapted_mean(errors, scores.by_models(batch.adapt, "scored"))
         step = scores.diverged_steps(errors, heldout)
         diverged = step >= 0
-        lost = diverged & (step < cut) | ~(validation <= scores.DIVERGED_ABOVE)
+        no_validation = diverged & (step < cut) | ~(validation <= scores.DIVERGED_ABOVE)
         frozen = {name: values[batch.seed] for name, values in run.baseline.items()}
         reference = frozen["reference_error"]
-        measured = {
-            "validation": np.where(lost, np.nan, validation),
-            "adapt": np.where(diverged, np.nan, adapted),
+        by_part = {
+            "validation": np.where(no_validation, np.nan, validation),
+            "adapt": np.where(diverged, np.nan, adapt_error),
             "heldout": np.where(diverged, np.nan, heldout),
         }
         baseline = ("frozen_heldout", "frozen_adapt", "reference", "constant")
         return {
             "diverged": diverged,
             "diverged_step": step,
-            **{f"{part}_error": error for part, error in measured.items()},
+            **{f"{part}_error": error for part, error in by_part.items()},
             **{f"{name}_error": frozen[f"{name}_error"] for name in baseline},
             **{name: score for name, score in frozen.items() if name.startswith(refits.PREFIX)},
             **{name: frozen[name] for name in efficiency.MEASURES},
@@ -136,7 +136,7 @@ class Errors(Measurement):
                 f"recovery_{part}_percent": scores.recovery_percent(
                     frozen[f"frozen_{part}_error"], error, reference
                 )
-                for part, error in measured.items()
+                for part, error in by_part.items()
             },
             **{f"{part}_{n}": frozen[f"{part}_{n}"] for part in UNADAPTED for n in further},
             **{name: np.where(diverged, np.nan, score) for name, score in further.items()},

@@ -1,4 +1,4 @@
-"""What is known of two sessions beside their streams, and session A's halves as a pair."""
+"""Facts of two sessions beside their streams, and session A's halves as a pair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orla.sessions.hdf5 import is_zarr
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 
-# Single values of an .npz that say of what it is a recording.
+# Single values of an .npz that describe its recording.
 _ABOUT = ("subject", "date", "area", "day", "placement", "recording")
 
 
@@ -38,14 +38,14 @@ def session_facts(
         yield "inputs", side, account.channels, f"of {account.of_channels}"
         yield "kept", side, np.nan, str(account).partition("; channels are ")[0]
         yield "recording", side, np.nan, account.source
-        yield "about", side, np.nan, ", ".join(_said_by(Path(files[i]))) if files else ""
+        yield "about", side, np.nan, ", ".join(_file_facts(Path(files[i]))) if files else ""
     words = f"{account.correspondence} inputs in both: {account.because}"
     if account.alignment:
         words += f"; inputs: {account.alignment}"
     yield "correspondence", "", np.nan, words
 
 
-def _said_by(path: Path) -> Iterator[str]:
+def _file_facts(path: Path) -> Iterator[str]:
     """Subject, date and area that a recording's own file names."""
     if path.suffix == ".npz":
         names = [name for name in load_arrays(path, [])[1] if name in _ABOUT]
@@ -56,9 +56,9 @@ def _said_by(path: Path) -> Iterator[str]:
         yield from (f"{name} {value}" for name, value in nwb.facts(path).items())
 
 
-def halves(task: Recordings, path_a: str | Path, own: bool) -> Streams:
-    """Session A's two halves, prepared as a pair; `own`: each by components of its own."""
-    whole = _binned(task, path_a)
+def halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
+    """Session A's two halves, prepared as a pair; `separate`: each by components of its own."""
+    whole = _bins_of(task, path_a)
     half, parts = len(whole.inputs) // 2, []
     for span in (slice(0, half), slice(half, 2 * half)):
         begins = None if whole.begins is None else whole.begins[span].copy()
@@ -67,18 +67,18 @@ def halves(task: Recordings, path_a: str | Path, own: bool) -> Streams:
         inputs, targets = whole.inputs[span], whole.targets[span]
         parts.append(replace(whole, inputs=inputs, targets=targets, begins=begins))
     features = task.preparation.features
-    align = features.align if own else None
-    features = replace(features, of="own" if own else "shared", align=align)
+    align = features.align if separate else None
+    features = replace(features, of="own" if separate else "shared", align=align)
     return prepare_binned(
         *parts,
-        Correspondence("different" if own else "same", "both are halves of one session"),
+        Correspondence("different" if separate else "same", "both are halves of one session"),
         replace(task.preparation, features=features),
         tail_steps=task.parts.tail_steps,
         dataset={"simulated": True},  # so that nothing is said of what is no session
     )
 
 
-def _binned(task: Recordings, path: str | Path) -> Binned:
+def _bins_of(task: Recordings, path: str | Path) -> Binned:
     if task.source == "binned":
         return task.binned_at(path)
-    return from_spikes.binned(nwb.read_session(path, task.nwb), task.preparation)
+    return from_spikes.bin_session(nwb.read_session(path, task.nwb), task.preparation)

@@ -15,8 +15,8 @@ from typing import Any
 
 from orla.errors import OrlaError
 from orla.schema import nearest
-from orla.study.condition import SILENT, Condition, Part, chain, parted
-from orla.study.declared import Declared
+from orla.study.condition import SILENT, Condition, Part, chain, group_conditions
+from orla.study.declared import Declarations
 from orla.study.keys import FORMATS, KEYS, peer_column
 
 # Kind of part -> the section of a config that names instances of it.
@@ -30,7 +30,7 @@ SECTIONS = {
     "probe": "probes",
 }
 # List of a block -> kind of the parts that it names; a chain of interventions is several.
-NAMED = {section: kind for kind, section in SECTIONS.items()} | {"observers": "learner"}
+PART_LISTS = {section: kind for kind, section in SECTIONS.items()} | {"observers": "learner"}
 # Key column -> the list of a block with its values; pairs follow from the tasks.
 _LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
 # The variant of every recording that adapts to the tail of session A.
@@ -41,8 +41,8 @@ HEADLINE = "headline"
 _EXACT_COST = 20
 
 
-def specified(
-    declared: Declared, kind: str, name: str, instances: Mapping[str, Any]
+def specification(
+    declarations: Declarations, kind: str, name: str, instances: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What a name stands for, one of `instances` or a short form, as {kind, options}.
 
@@ -52,20 +52,20 @@ def specified(
     """
     if name in instances:
         return dict(instances[name])
-    known = declared[kind]
-    if name in known:
-        if missing := known[name]["schema"]["required"]:
+    parts = declarations[kind]
+    if name in parts:
+        if required := parts[name]["schema"]["required"]:
             raise OrlaError(
-                f'{kind} "{name}" has no default for "{missing[0]}"; name an instance under '
+                f'{kind} "{name}" has no default for "{required[0]}"; name an instance under '
                 f'"{SECTIONS[kind]}" that gives it'
             )
         return {"kind": name}
-    for base in sorted(known, key=len, reverse=True):
-        short = known[base]["short"]
+    for base in sorted(parts, key=len, reverse=True):
+        short = parts[base]["short"]
         numbers = re.fullmatch(re.escape(base) + r"((?:-[0-9]+)+)", name)
         if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
             return {"kind": base} | dict(zip(short, map(int, values), strict=True))
-    forms = [form for part in known.values() for form in part["forms"]]
+    forms = [form for part in parts.values() for form in part["forms"]]
     raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
 
 
@@ -74,11 +74,11 @@ class Plan:
     """A checked config, with the declarations of all parts."""
 
     config: Mapping[str, Any]
-    declared: Declared
+    declared: Declarations
 
     def spec(self, kind: str, name: str) -> dict[str, Any]:
-        """`specified`, with the instances of the config."""
-        return specified(self.declared, kind, name, self.config.get(SECTIONS[kind], {}))
+        """`specification`, with the instances of the config."""
+        return specification(self.declared, kind, name, self.config.get(SECTIONS[kind], {}))
 
     def declaration(self, kind: str, name: str) -> dict[str, Any]:
         """The declaration of the part that a name stands for."""
@@ -89,13 +89,13 @@ class Plan:
         default = self.declaration(kind, name)["defaults"].get(option)
         return self.spec(kind, name).get(option, default)
 
-    def steps(self, kind: str, name: str, declared: str = "stride") -> int:
-        """Steps of the option that a learner or probe declares as its `declared`; 0 without one.
+    def steps(self, kind: str, name: str, keyword: str = "stride") -> int:
+        """Steps of the option that a learner or probe declares as its `keyword`; 0 without one.
 
         They are between two updates of a learner, or between two looks ("stride") or two kept
         states ("kept") of a probe.
         """
-        option = self.declaration(kind, name)["more"][declared]
+        option = self.declaration(kind, name)["more"][keyword]
         return self.option(kind, name, option) if option else 0
 
     def stride(self, learner: str) -> int:
@@ -117,13 +117,13 @@ class Plan:
     def grid(self, condition: Condition) -> list[float]:
         """First learning rates: the config's for the optimizer, or those that it declares."""
         cadence = self.cadence(condition.learner)
-        own = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
-        grids = self.config["grids"].get(condition.optimizer, own)
+        default_grids = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
+        grids = self.config["grids"].get(condition.optimizer, default_grids)
         if cadence not in grids:
-            named = condition.optimizer in self.config["grids"]
+            has_rates = condition.optimizer in self.config["grids"]
             raise OrlaError(
                 f'config: "grids.{condition.optimizer}" has no rates for an update each {cadence};'
-                f' add "{cadence}"' + ("" if named else ", or declare grid= in the class")
+                f' add "{cadence}"' + ("" if has_rates else ", or declare grid= in the class")
             )
         return list(grids[cadence])
 
@@ -140,8 +140,8 @@ class Plan:
         spec = self.config["tasks"][task]
         if not pair:
             return dict(spec)
-        shared = ("kind", "source", spec["source"], "recording", "step", "pool")
-        settings = {k: spec[k] for k in (*shared, "preparation", "parts") if k in spec}
+        names = ("kind", "source", spec["source"], "recording", "step", "pool")
+        settings = {k: spec[k] for k in (*names, "preparation", "parts") if k in spec}
         return settings | {"pairs": {pair: spec["pairs"][pair]}}
 
     @cached_property
@@ -164,19 +164,19 @@ class Plan:
     @cached_property
     def mentions(self) -> dict[Condition, list[int]]:
         """Each condition, and the blocks of the config that mention it."""
-        found: dict[tuple[str, ...], tuple[Condition, list[int]]] = {}
+        by_key: dict[tuple[str, ...], tuple[Condition, list[int]]] = {}
         for i, block in enumerate(self.config["conditions"]):
             for condition in self._block(i, block):
                 key = tuple(condition.keys.values())
-                old, blocks = found.get(key, (condition, []))
-                merged = replace(
+                old, blocks = by_key.get(key, (condition, []))
+                union = replace(
                     condition,
                     seeds=max(old.seeds, condition.seeds),
                     observers=tuple(dict.fromkeys((*old.observers, *condition.observers))),
                     probes=tuple(dict.fromkeys((*old.probes, *condition.probes))),
                 )
-                found[key] = merged, [*blocks, i]
-        return dict(found.values())
+                by_key[key] = union, [*blocks, i]
+        return dict(by_key.values())
 
     @cached_property
     def chapters(self) -> dict[Condition, str]:
@@ -193,7 +193,7 @@ class Plan:
             c: c.seeds * len(self.grid(c)) * (_EXACT_COST if self.exact(c.learner) else 1)
             for c in self.conditions
         }
-        return list(parted(self.chapters, costs))
+        return list(group_conditions(self.chapters, costs))
 
     def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
         self._check_names(f"conditions[{i}]", block)
@@ -217,15 +217,17 @@ class Plan:
                 if name in self.declared[kind] and name not in self.config[key]:
                     at = f'config: "{place}.{key}"'
                     raise OrlaError(f"{at}: {name} is a kind; give it a name under {key}")
-                listed(f"{place}.{key}", name, self.config[key])
-        for key, kind in NAMED.items():
+                require_one_of(f"{place}.{key}", name, self.config[key])
+        for key, kind in PART_LISTS.items():
             for name in block.get(key, ()) if key not in ("tasks", "networks") else ():
-                for one in chain(name) if key == "interventions" else (name,):
-                    self.check(kind, one, f"{place}.{key}")
+                for part in chain(name) if key == "interventions" else (name,):
+                    self.check(kind, part, f"{place}.{key}")
         for name in block.get("precisions", ()):
-            listed(f"{place}.precisions", name, [*FORMATS, *self.config.get("numerics", {})])
+            require_one_of(
+                f"{place}.precisions", name, [*FORMATS, *self.config.get("numerics", {})]
+            )
         for task, split in product(block["tasks"], block["splits"]):
-            listed(f"{place}.splits", split, self.variants(task), f" for {task}")
+            require_one_of(f"{place}.splits", split, self.variants(task), f" for {task}")
 
     def check(self, kind: str, name: str, place: str) -> None:
         """Raise OrlaError, with the place of the name in the config, as `spec` does."""
@@ -236,13 +238,13 @@ class Plan:
 
     def peers(self, task: str) -> dict[str, int]:
         """Column of each of River's models that a task has beside networks, and its seeds."""
-        given = self.option("task", task, "peers") or {}
-        return {peer_column(peer): seeds for peer, seeds in given.items()}
+        seeds_by_peer = self.option("task", task, "peers") or {}
+        return {peer_column(peer): seeds for peer, seeds in seeds_by_peer.items()}
 
     def variants(self, task: str) -> list[str]:
         """Names of a task's episodes."""
-        named = self.declaration("task", task)["variants"]
-        return list(named) if named else [*self._cut(task)["splits"], STATIONARY]
+        names = self.declaration("task", task)["variants"]
+        return list(names) if names else [*self._cut(task)["splits"], STATIONARY]
 
     def window(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
@@ -257,9 +259,9 @@ class Plan:
 
     def horizons(self, condition: Condition) -> list[int]:
         """Steps after which a condition's models are scored as well."""
-        chosen = self.config["horizons"]
-        fits = condition.task in chosen["tasks"] and condition.learner in chosen["learners"]
-        return list(chosen["steps"]) if fits and condition.split == chosen["split"] else []
+        settings = self.config["horizons"]
+        fits = condition.task in settings["tasks"] and condition.learner in settings["learners"]
+        return list(settings["steps"]) if fits and condition.split == settings["split"] else []
 
     def numerics(self, precision: str) -> dict[str, Any]:
         """What a numeric configuration of the config asks for; {} for a format alone."""
@@ -267,14 +269,14 @@ class Plan:
 
     def compute(self, precision: str) -> dict[str, Any]:
         """The settings of computation; of a numeric configuration with "instructions", and held."""
-        named = self.numerics(precision)
-        more = {"instructions": None, **named} if named else {}
+        numerics = self.numerics(precision)
+        more = {"instructions": None, **numerics} if numerics else {}
         return self.config["compute"] | {k: v for k, v in more.items() if k != "precision"}
 
     def format(self, precision: str) -> dict[str, str]:
         """{"format": that of a numeric configuration's networks}; {} for a format alone."""
-        named = self.numerics(precision)
-        return {"format": named["precision"]} if named else {}
+        numerics = self.numerics(precision)
+        return {"format": numerics["precision"]} if numerics else {}
 
     def pretraining(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""
@@ -287,10 +289,10 @@ class Plan:
         They are the network's, and those of an optimizer that the config names; the module of
         pretraining imports the one that it takes by default.
         """
-        named = [("architecture", self.spec("architecture", network))]
+        specs = [("architecture", self.spec("architecture", network))]
         if optimizer := self.pretraining(network).get("optimizer"):
-            named.append(("optimizer", optimizer))
-        return parts_in(named, self.declared)
+            specs.append(("optimizer", optimizer))
+        return parts_in(specs, self.declared)
 
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
@@ -313,33 +315,37 @@ class Plan:
         }
 
 
-def listed(place: str, name: str, known: Iterable[str], where: str = "") -> None:
+def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "") -> None:
     """Raise OrlaError, with the nearest, where a name at a place of the config is not known."""
-    if name not in known:
-        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, known)}')
+    if name not in choices:
+        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, choices)}')
 
 
-def parts_of(job: Mapping[str, Any], declared: Declared) -> list[tuple[str, str]]:
+def parts_of(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:
     """(kind, name or short form) of every part that a job's result depends on."""
-    named = [("architecture", job["network"]), ("learner", job["learner"])]
-    named += [("optimizer", job["optimizer"]), ("start", job["start"])]
-    named += [("learner", spec) for spec in job["observers"].values()]
-    named += [("intervention", spec) for spec in job["interventions"]]
-    named += [("probe", spec) for spec in job["probes"]]
-    return sorted({*parts_in(named, declared)})
+    specs = [("architecture", job["network"]), ("learner", job["learner"])]
+    specs += [("optimizer", job["optimizer"]), ("start", job["start"])]
+    specs += [("learner", spec) for spec in job["observers"].values()]
+    specs += [("intervention", spec) for spec in job["interventions"]]
+    specs += [("probe", spec) for spec in job["probes"]]
+    return sorted({*parts_in(specs, declarations)})
 
 
 def parts_in(
-    named: Iterable[tuple[str, str | Mapping[str, Any]]], declared: Declared
+    specs: Iterable[tuple[str, str | Mapping[str, Any]]], declarations: Declarations
 ) -> list[tuple[str, str]]:
     """(kind, name or short form) of parts, and of those that their options are lists of."""
-    found = []
-    for kind, given in named:
-        if isinstance(given, str):
-            found.append((kind, given))
+    parts = []
+    for kind, spec in specs:
+        if isinstance(spec, str):
+            parts.append((kind, spec))
             continue
-        found.append((kind, given["kind"]))
-        lists = declared[kind][given["kind"]]["lists"]
-        inner = [(of, one) for option, of in lists.items() for one in given.get(option, ())]
-        found += parts_in(inner, declared)
-    return found
+        parts.append((kind, spec["kind"]))
+        lists = declarations[kind][spec["kind"]]["lists"]
+        inner = [
+            (inner_kind, entry)
+            for option, inner_kind in lists.items()
+            for entry in spec.get(option, ())
+        ]
+        parts += parts_in(inner, declarations)
+    return parts

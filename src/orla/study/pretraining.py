@@ -20,7 +20,7 @@ from orla.learners.tbptt import TBPTT
 from orla.losses.base import Loss
 from orla.optimizers.adam import Adam
 from orla.study import scores
-from orla.study.batches import batches, chosen, initial_parameters, moments
+from orla.study.batches import batches, initial_parameters, models_at, moments
 from orla.tasks.stream import Stream
 
 
@@ -47,7 +47,7 @@ class Pretraining:
 
 
 @dataclass(frozen=True)
-class _Frozen(Intervention):
+class _Freeze(Intervention):
     """No gradient of some parameters, so that no optimizer changes them or counts them in norms."""
 
     names: tuple[str, ...]
@@ -64,12 +64,12 @@ def check_frozen(architecture: Architecture, frozen: Sequence[str]) -> None:
     Raises:
         OrlaError: On the first such name; it lists the parameters.
     """
-    known = architecture.shapes()
+    shapes = architecture.shapes()
     for name in frozen:
-        if name not in known:
+        if name not in shapes:
             raise OrlaError(
                 f'pretraining: "frozen" names {name}, which is no parameter of the network; it has'
-                f" {', '.join(known)}"
+                f" {', '.join(shapes)}"
             )
 
 
@@ -106,8 +106,8 @@ def pretrain(
     check_frozen(architecture, settings.frozen)
     span = max(forward.SEGMENT, settings.window)
     span += -span % settings.window
-    learning = int(len(stream) * (1.0 - settings.validation_fraction)) // span * span
-    if not 0 < learning < len(stream):
+    training_steps = int(len(stream) * (1.0 - settings.validation_fraction)) // span * span
+    if not 0 < training_steps < len(stream):
         raise OrlaError(
             f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
             " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
@@ -118,12 +118,12 @@ def pretrain(
         TBPTT(architecture, window=settings.window, update_every=settings.window),
         catalogue.make("optimizer", settings.optimizer),
         loss,
-        interventions=[_Frozen(tuple(settings.frozen))] if settings.frozen else [],
+        interventions=[_Freeze(tuple(settings.frozen))] if settings.frozen else [],
         segment=span,
         passes=passes,
     )
     fresh = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
-    trained: list[Parameters] = []
+    best_networks: list[Parameters] = []
     curves: list[pd.DataFrame] = []
     name = f"pretraining {len(seeds)} networks, windows of {settings.window}"
     with progress.bar(passes, name, "epoch") as bar:
@@ -131,11 +131,11 @@ def pretrain(
             whole = moments(stream, index, dtype, device)
             parts = [
                 {name: m[part] for name, m in whole.items()}
-                for part in (slice(0, learning), slice(learning, None))
+                for part in (slice(0, training_steps), slice(training_steps, None))
             ]
-            params = chosen(fresh, torch.as_tensor(index, device=device))
-            best, curve = _trained(loop, settings, params, *parts, bar)
-            trained.append({name: p[:count] for name, p in best.items()})
+            params = models_at(fresh, torch.as_tensor(index, device=device))
+            best, curve = _train_batch(loop, settings, params, *parts, bar)
+            best_networks.append({name: p[:count] for name, p in best.items()})
             curve = curve[curve["seed"] < count]
             curves.append(curve.assign(seed=np.asarray(seeds)[index][curve["seed"]]))
     curve = pd.concat(curves).sort_values("epoch", kind="stable", ignore_index=True)
@@ -147,14 +147,14 @@ def pretrain(
                 f"pretraining: the network of seed {seed} diverged: its lowest validation error is"
                 f" {error:.3g}; lower pretraining.learning_rate"
             )
-    return {k: torch.cat([best[k] for best in trained]).cpu() for k in fresh}, curve
+    return {k: torch.cat([best[k] for best in best_networks]).cpu() for k in fresh}, curve
 
 
-def _trained(
+def _train_batch(
     loop: Loop,
     settings: Pretraining,
     params: Parameters,
-    learning: Moments,
+    training: Moments,
     validation: Moments,
     bar: Any,
 ) -> tuple[Parameters, pd.DataFrame]:
@@ -171,19 +171,19 @@ def _trained(
         if not active.any():
             break
         state = loop.start(params, optimizer=optimizer)
-        errors = loop.run(state, rates, learning).errors
+        errors = loop.run(state, rates, training).errors
         params, optimizer = state.params, state.optimizer
         architecture = loop.learner.architecture
         outputs = forward.outputs_of(architecture, params, state.network, validation)
-        error, _ = scores.scored(loop.loss, outputs, validation)
+        error, _ = scores.mean_scores(loop.loss, outputs, validation)
         better = active & (error < lowest)
         lowest = np.where(better, error, lowest)
         stale = np.where(better, 0, stale + 1)
         keep = torch.as_tensor(better, device=rates.device)
         for name, p in best.items():
             p[keep] = params[name][keep]
-        learned = scores.adapted_mean(errors, scores.by_models(learning, "scored"))
-        rows = {"seed": np.arange(len(rates)), "epoch": epoch, "training_error": learned}
+        training_error = scores.adapted_mean(errors, scores.by_models(training, "scored"))
+        rows = {"seed": np.arange(len(rates)), "epoch": epoch, "training_error": training_error}
         epochs.append(pd.DataFrame({**rows, "validation_error": error})[active])
         progress.advance(bar, 1)
     return best, pd.concat(epochs)

@@ -69,19 +69,19 @@ class Quantity:
         return chain.from_iterable((*self.y, *self.x))
 
 
-def quantity_of(name: str, given: Mapping[str, Any]) -> Quantity:
+def quantity_of(name: str, entry: Mapping[str, Any]) -> Quantity:
     """A quantity from its entry in a config that fits the schema.
 
     Raises:
         OrlaError: A term does not say its condition, or the parts of a correlation do not fit.
     """
     place = f'config: "quantities.{name}"'
-    at, rank = dict(given.get("at", {})), given.get("rank", {})
-    pair, unit, along = at.pop("pair", ""), given.get("unit", "seed"), rank.get("along", "")
+    at, rank = dict(entry.get("at", {})), entry.get("rank", {})
+    pair, unit, along = at.pop("pair", ""), entry.get("unit", "seed"), rank.get("along", "")
     values: list[Mapping[str, str]] = [{}]
     if isinstance(along, Mapping):
         [(along, names)] = along.items()
-        values = [{along: one} for one in names]
+        values = [{along: name_along} for name_along in names]
     elif along in (PAIRS, SEEDS) and along != f"{unit}s":
         raise OrlaError(f"{place}: a rank along {along} has unit: {along[:-1]}; correct one")
     elif along and "with" not in rank:
@@ -96,19 +96,19 @@ def quantity_of(name: str, given: Mapping[str, Any]) -> Quantity:
 
     return Quantity(
         name=name,
-        label=given["label"],
-        scale=given.get("scale", ""),
+        label=entry["label"],
+        scale=entry.get("scale", ""),
         unit=unit,
-        estimand=given.get("estimand", "heldout"),
+        estimand=entry.get("estimand", "heldout"),
         pair=pair,
         along=along,
-        y=sums(given["sum"]),
+        y=sums(entry["sum"]),
         x=sums(rank["with"]) if "with" in rank else (),
     )
 
 
-def _term(place: str, at: Mapping[str, str], given: Mapping[str, Any]) -> Term:
-    where = SILENT | dict(at) | dict(given)
+def _term(place: str, at: Mapping[str, str], entry: Mapping[str, Any]) -> Term:
+    where = SILENT | dict(at) | dict(entry)
     if {"plus", "minus"} <= where.keys():
         raise OrlaError(f"{place}: a term has both plus and minus; write two terms")
     sign, column = (1.0, where["plus"]) if "plus" in where else (-1.0, where["minus"])

@@ -30,8 +30,8 @@ def grid(rates: Sequence[float]) -> list[int]:
     """Sorted numbers of the rates of a grid. Raises OrlaError for a grid with holes or repeats."""
     indices = sorted(index_of(rate) for rate in rates)
     if not indices or indices != list(range(indices[0], indices[0] + len(indices))):
-        listed = ", ".join(f"{rate:g}" for rate in rates)
-        raise OrlaError(f"[{listed}] has holes or repeats; list neighbouring half decades")
+        text = ", ".join(f"{rate:g}" for rate in rates)
+        raise OrlaError(f"[{text}] has holes or repeats; list neighbouring half decades")
     return indices
 
 
@@ -67,7 +67,7 @@ def on_edge(scores: Mapping[int, np.ndarray]) -> bool:
     return best(scores) in (min(scores), max(scores))
 
 
-def beaten(scores: Mapping[int, np.ndarray]) -> set[int]:
+def dominated_rates(scores: Mapping[int, np.ndarray]) -> set[int]:
     """The rates that another one beats in every seed: no resample of the seeds chooses them.
 
     By more than means round; a diverged seed's error counts as infinite.
@@ -76,5 +76,5 @@ def beaten(scores: Mapping[int, np.ndarray]) -> set[int]:
     return {
         i
         for i, error in errors.items()
-        if any((other < error * (1 - 1e-12)).all() for other in errors.values())
+        if any((rival < error * (1 - 1e-12)).all() for rival in errors.values())
     }

@@ -66,13 +66,13 @@ class LeastSquares:
         weight = forgetting ** np.arange(len(X) - 1.0, -1.0, -1.0)[:, None]
         X = np.hstack([X, np.ones((len(X), 1))])
         self.squares, self.products = X.T @ (weight * X), X.T @ (weight * Y)
-        self.forgotten = forgetting ** len(X)
+        self.start_weight = forgetting ** len(X)
 
     def weights(self, penalty: float) -> np.ndarray:
         """(features + 1, n_out), the last row the intercept, which has no penalty."""
-        each = np.full(len(self.squares), penalty)
-        each[-1] = 0.0
-        return self._solved(each)
+        penalties = np.full(len(self.squares), penalty)
+        penalties[-1] = 0.0
+        return self._solve(penalties)
 
     def recursive(self, start: float = 1.0) -> np.ndarray:
         """What recursive least squares has reached at the last step, (features + 1, n_out).
@@ -80,9 +80,9 @@ class LeastSquares:
         Its correlation matrix begins as `start` times the identity, which is forgotten as errors
         are (Haykin, Adaptive Filter Theory, chapter on the RLS algorithm).
         """
-        return self._solved(np.full(len(self.squares), start * self.forgotten))
+        return self._solve(np.full(len(self.squares), start * self.start_weight))
 
-    def _solved(self, penalties: np.ndarray) -> np.ndarray:
+    def _solve(self, penalties: np.ndarray) -> np.ndarray:
         # So that a silent input, or one that was forgotten, can be solved for.
         least = 1e-10 * self.squares.diagonal().max()
         return solve(self.squares + np.diag(penalties + least), self.products, assume_a="pos")
@@ -104,7 +104,7 @@ class Kalman:
     LEAST_VARIANCE: ClassVar[float] = 1e-6  # of an input, so that a silent one divides nothing
 
     @classmethod
-    def fitted(cls, X: np.ndarray, Y: np.ndarray, follows: np.ndarray) -> Kalman:
+    def fit(cls, X: np.ndarray, Y: np.ndarray, follows: np.ndarray) -> Kalman:
         """From inputs X (steps, n_in) and targets Y (steps, n_out).
 
         follows: bool (steps,), whether a step comes right after the one before it.
@@ -120,15 +120,15 @@ class Kalman:
         gain = solve(C @ ahead @ C.T + Q, C @ ahead, assume_a="pos").T
         return cls(A, C, offset, gain)
 
-    def decoded(self, X: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    def decode(self, X: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Targets (steps, n_out) decoded from inputs X; the state is zero where a trial starts."""
         turn = self.A - self.gain @ self.C @ self.A
-        pushed = (X - self.offset) @ self.gain.T
-        y, decoded = np.zeros(len(self.A)), np.empty((len(X), len(self.A)))
-        for t, push in enumerate(pushed):
+        pushes = (X - self.offset) @ self.gain.T
+        y, decode = np.zeros(len(self.A)), np.empty((len(X), len(self.A)))
+        for t, push in enumerate(pushes):
             y = push if starts[t] else turn @ y + push
-            decoded[t] = y
-        return decoded
+            decode[t] = y
+        return decode
 
 
 def heldout_scores(
@@ -141,14 +141,14 @@ def heldout_scores(
     if not isinstance(loss, SquaredError):
         return {}
     heldout, scores = episode.heldout, {}
-    seeds = slice(len(next(iter(networks.values())))) if heldout.own else slice(None)
+    seeds = slice(len(next(iter(networks.values())))) if heldout.per_seed else slice(None)
     Y = torch.as_tensor(heldout.Y[seeds])
-    counted = None if heldout.scored is None else torch.as_tensor(heldout.scored[seeds])
+    mask = None if heldout.scored is None else torch.as_tensor(heldout.scored[seeds])
     for name, outputs in heldout_outputs(episode, architecture, networks).items():
         outputs = torch.as_tensor(outputs)
         error, r2 = columns(name)
-        scores[error] = loss.mean(outputs, Y, counted).numpy()
-        scores[r2] = loss.scores(outputs, Y, counted)["r2_mean"]
+        scores[error] = loss.mean(outputs, Y, mask).numpy()
+        scores[r2] = loss.scores(outputs, Y, mask)["r2_mean"]
     return scores
 
 
@@ -173,7 +173,7 @@ def heldout_outputs(
     streams = list(_streams(whole))
     of_stream = []
     for stream in streams:
-        features = lagged(stream)
+        features = lag_inputs(stream)
         of_stream.append(
             {
                 "ridge": _least_squares(stream, episode, features, _RIDGE),
@@ -181,17 +181,17 @@ def heldout_outputs(
                 "kalman": _kalman(stream, episode),
             }
         )
-    each = []
+    by_seed = []
     for first in range(0, seeds, _TOGETHER):
         some = np.arange(first, min(first + _TOGETHER, seeds))
         params = {name: p[first : first + _TOGETHER] for name, p in networks.items()}
         dtype = next(iter(params.values())).dtype
         states = hidden_states(architecture, params, moments(whole, some, dtype))
         for seed, hidden in zip(some, states, strict=True):
-            at = seed if whole.own else 0
+            at = seed if whole.per_seed else 0
             readout = _least_squares(streams[at], episode, {0: hidden}, _RIDGE)
-            each.append(of_stream[at] | {"readout": readout})
-    return {name: np.stack([one[name] for one in each]) for name in DECODERS}
+            by_seed.append(of_stream[at] | {"readout": readout})
+    return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
 
 def hidden_states(architecture: Architecture, networks: Parameters, stream: Moments) -> np.ndarray:
@@ -217,7 +217,7 @@ def hidden_states(architecture: Architecture, networks: Parameters, stream: Mome
 
 def _streams(whole: Stream) -> Iterator[Stream]:
     """The streams one by one: that of all seeds, or each seed's own."""
-    for seed in range(len(whole.X)) if whole.own else (...,):
+    for seed in range(len(whole.X)) if whole.per_seed else (...,):
         yield Stream(**{n: None if a is None else a[seed] for n, a in vars(whole).items()})
 
 
@@ -225,16 +225,16 @@ def _starts(stream: Stream) -> np.ndarray:
     return np.zeros(stream.X.shape[:-1], bool) if stream.starts is None else stream.starts
 
 
-def lagged(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarray]:
+def lag_inputs(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarray]:
     """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
     starts = _starts(stream)
     since = np.arange(len(stream)) - np.maximum.accumulate(
         np.where(starts, np.arange(len(stream)), 0)
     )
     most = max(numbers)
-    padded = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
+    rows = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
     columns = [
-        np.where((since >= lag)[:, None], padded[most - 1 - lag : len(padded) - lag], 0.0)
+        np.where((since >= lag)[:, None], rows[most - 1 - lag : len(rows) - lag], 0.0)
         for lag in range(most)
     ]
     return {lags: np.hstack(columns[:lags]) for lags in numbers}
@@ -243,9 +243,13 @@ def lagged(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarra
 def _spans(stream: Stream, episode: Episode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scored steps before the selection part, of it, and of the adapt part: indices."""
     steps, cut = len(episode.adapt), episode.selection_cut
-    scored = np.ones(len(stream), bool) if stream.scored is None else stream.scored
-    counted = np.flatnonzero(scored[:steps])
-    return counted[counted < cut], counted[counted >= cut], counted
+    mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
+    steps_that_count = np.flatnonzero(mask[:steps])
+    return (
+        steps_that_count[steps_that_count < cut],
+        steps_that_count[steps_that_count >= cut],
+        steps_that_count,
+    )
 
 
 def _least_squares(
@@ -287,5 +291,5 @@ def _kalman(stream: Stream, episode: Episode) -> np.ndarray:
     starts = _starts(stream)
     follows = np.diff(span, prepend=-2) == 1
     follows &= ~starts[span]
-    decoder = Kalman.fitted(stream.X[span], stream.Y[span], follows)
-    return decoder.decoded(stream.X, starts)[len(episode.adapt) :]
+    decoder = Kalman.fit(stream.X[span], stream.Y[span], follows)
+    return decoder.decode(stream.X, starts)[len(episode.adapt) :]

@@ -19,7 +19,7 @@ ERROR = "validation_rolling_error"
 AHEAD = 3
 
 
-class Rolling(Measurement):
+class RollingValidation(Measurement):
     """Mean error over origins: weights frozen there, scored on the next windows.
 
     A model that diverged while it adapted, or diverges on a scored window, has none.
@@ -30,7 +30,7 @@ class Rolling(Measurement):
     def points(self, run: ConditionRun) -> list[int]:
         return [part.start for part in parts(run.episode, run.chosen_on)]
 
-    def of_batch(self, batch: Batch) -> Measures:
+    def measure(self, batch: Batch) -> Measures:
         return {ERROR: errors(batch, batch.run.chosen_on)}
 
 
@@ -44,31 +44,31 @@ def parts(episode: Episode, steps: int) -> list[slice]:
     Raises:
         OrlaError: The part has fewer than two windows, or no origin is left.
     """
-    window, scored = episode.window, episode.adapt.scored
+    window, mask = episode.window, episode.adapt.scored
     n = steps // window
     if n < 2:
         raise OrlaError(
             f"{steps} steps are {n} windows of {window}, and a rate is chosen by one after another;"
             " adapt for two windows at least"
         )
-    each = [
+    spans = [
         slice(origin * window, min(origin + AHEAD, n) * window)
         for origin in range(min(n // 2 + 1, n - 1), n)
     ]
-    if scored is not None:
-        each = [part for part in each if scored[..., part].any(-1).all()]
-    if not each:
+    if mask is not None:
+        spans = [part for part in spans if mask[..., part].any(-1).all()]
+    if not spans:
         raise OrlaError(
             f"no step after the middle of {steps} is scored in every stream, and a rate is chosen"
             " there; adapt for longer"
         )
-    return each
+    return spans
 
 
 def errors(batch: Batch, steps: int) -> np.ndarray:
     """The error (models,) of adaptation to the first `steps` steps; NaN of a diverged model."""
     frozen = [batch.frozen_scores(part.start, part)[0] for part in parts(batch.run.episode, steps)]
-    adapted = batch.result.errors[:, :steps]
-    fine = (adapted <= scores.DIVERGED_ABOVE).all(1)
+    step_errors = batch.result.errors[:, :steps]
+    fine = (step_errors <= scores.DIVERGED_ABOVE).all(1)
     fine &= (np.stack(frozen) <= scores.DIVERGED_ABOVE).all(0)
     return np.where(fine, np.mean(frozen, axis=0), np.nan)

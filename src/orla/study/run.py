@@ -22,7 +22,7 @@ from orla.losses.base import Loss
 from orla.programs import compiling
 from orla.provenance import cost
 from orla.study import efficiency, refits, scores
-from orla.study.batches import chosen, in_batches, initial_parameters, moments, started
+from orla.study.batches import apply_start, in_batches, initial_parameters, models_at, moments
 from orla.study.scores import Scores
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -93,7 +93,7 @@ class ConditionRun:
 
     def batch(self, seed: np.ndarray) -> Parameters:
         """The starting parameters of these seeds."""
-        params = chosen(self.networks, torch.as_tensor(seed))
+        params = models_at(self.networks, torch.as_tensor(seed))
         return {name: p.to(self.device) for name, p in params.items()}
 
     def moments(self, stream: Stream, seed: np.ndarray) -> Moments:
@@ -116,7 +116,7 @@ class ConditionRun:
         models = len(next(iter(params.values())))
         if compiling.enabled() and models < FORWARD_MODELS:
             index = torch.arange(FORWARD_MODELS, device=self.device).clamp(max=models - 1)
-            params, state = chosen(params, index), None if state is None else state[index]
+            params, state = models_at(params, index), None if state is None else state[index]
             if stream["x"].dim() == 3:
                 stream = {n: stream[n][:, index] for n in ("x", "starts") if n in stream}
         return outputs_of(self.loop.learner.architecture, params, state, stream)[:models]
@@ -127,7 +127,7 @@ class ConditionRun:
         """Scores of models on a part of their stream `whole`, weights and state of step `since`."""
         stream = {name: m[since : part.stop] for name, m in whole.items()}
         outputs = self.outputs(params, state, stream)
-        return scores.scored(self.loss, outputs, stream, slice(part.start - since, None))
+        return scores.mean_scores(self.loss, outputs, stream, slice(part.start - since, None))
 
     @cached_property
     def baseline(self) -> dict[str, np.ndarray]:
@@ -136,18 +136,18 @@ class ConditionRun:
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
-        loss's further scores; of `refits.heldout_scores` and `efficiency.measured`; "frozen_trace"
+        loss's further scores; of `refits.heldout_scores` and `efficiency.measure`; "frozen_trace"
         (seeds, windows).
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
         heldout = self.episode.heldout
         constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
-        stream = np.arange(self.seeds) if heldout.own else np.zeros(self.seeds, dtype=int)
+        stream = np.arange(self.seeds) if heldout.per_seed else np.zeros(self.seeds, dtype=int)
         frozen = in_batches(self.seeds, self.batch_models, self._frozen)
         frozen["constant_error"] = constant[stream]
         network = self.loop.learner.architecture
-        frozen |= efficiency.measured(network, self.networks, heldout)
+        frozen |= efficiency.measure(network, self.networks, heldout)
         if self.refitted:
             with cost.phase("scoring"):
                 frozen |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
@@ -157,28 +157,29 @@ class ConditionRun:
         episode, params, whole = self.episode, self.batch(seed), self.whole(seed)
         outputs = self.outputs(params, None, whole)
         adapt = {name: m[: self.steps] for name, m in whole.items()}
-        each = scores.errors(self.loss, outputs[:, : self.steps], adapt)
+        step_errors = scores.errors(self.loss, outputs[:, : self.steps], adapt)
         parts = {
             "heldout": self.heldout,
             "adapt": slice(0, self.steps),
             "validation": slice(episode.selection_cut, self.steps),
         }
         frozen = {
-            name: scores.scored(self.loss, outputs, whole, part) for name, part in parts.items()
+            name: scores.mean_scores(self.loss, outputs, whole, part)
+            for name, part in parts.items()
         }
         further = frozen["heldout"][1]
         reference = np.full(len(seed), np.nan), dict.fromkeys(further, np.full(len(seed), np.nan))
         if episode.reference is not None:
             stream = self.moments(episode.reference, seed)
             part, before = slice(episode.reference_from, None), self.outputs(params, None, stream)
-            reference = scores.scored(self.loss, before, stream, part)
+            reference = scores.mean_scores(self.loss, before, stream, part)
         return {
             **{f"frozen_{name}_error": error for name, (error, _) in frozen.items()},
             **{f"frozen_{name}": score for name, score in further.items()},
             "reference_error": reference[0],
             **{f"reference_{name}": score for name, score in reference[1].items()},
             "frozen_trace": scores.window_means(
-                each, scores.by_models(adapt, "scored"), episode.window
+                step_errors, scores.by_models(adapt, "scored"), episode.window
             ),
         }
 
@@ -214,7 +215,7 @@ def run_of(
     start = catalogue.make("start", job["start"])
     return ConditionRun(
         keys=job["keys"],
-        networks=started(start, architecture, networks, seeds),
+        networks=apply_start(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
         batch_models=memory.batch_models(loop, most, dtype, torch.device(device).type),
@@ -232,11 +233,11 @@ def compile_all(runs: Iterable[ConditionRun]) -> list[Path]:
     """
     paths: dict[Path, None] = {}
 
-    def wanted(path: Path) -> bool:
+    def record(path: Path) -> bool:
         paths[path] = None
         return True
 
-    with cost.phase("compiling"), compiling.only(wanted):
+    with cost.phase("compiling"), compiling.only(record):
         for run in runs:
             seed = np.zeros(run.batch_models, dtype=int)
             stream = run.episode.adapt.part(slice(run.loop.learner.stride))

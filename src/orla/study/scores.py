@@ -24,11 +24,11 @@ def by_models(moments: Moments, name: str) -> Tensor | None:
     return moments[name].transpose(0, 1) if moments["x"].dim() == 3 else moments[name]
 
 
-def scored(loss: Loss, outputs: Tensor, moments: Moments, part: slice = slice(None)) -> Scores:
+def mean_scores(loss: Loss, outputs: Tensor, moments: Moments, part: slice = slice(None)) -> Scores:
     """Mean error on a part of a stream, and the loss's own scores, such as R2."""
     some = {name: m[part] for name, m in moments.items()}
-    given = outputs[:, part], by_models(some, "y"), by_models(some, "scored")
-    return loss.mean(*given).double().cpu().numpy(), loss.scores(*given)
+    arguments = outputs[:, part], by_models(some, "y"), by_models(some, "scored")
+    return loss.mean(*arguments).double().cpu().numpy(), loss.scores(*arguments)
 
 
 def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
@@ -36,18 +36,20 @@ def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
 
     Of shape (1,), or (seeds,) where each has a stream of its own.
     """
-    lead = () if stream.own else (None,)
+    lead = () if stream.per_seed else (None,)
     Y = stream.Y[lead]
     masks = np.ones(Y.shape[:2], bool) if stream.scored is None else stream.scored[lead]
-    each = (torch.as_tensor(y[mask]) for y, mask in zip(Y, masks, strict=True))
-    return np.array([loss.constant_error(targets, n_out) for targets in each])
+    targets_by_stream = (torch.as_tensor(y[mask]) for y, mask in zip(Y, masks, strict=True))
+    return np.array([loss.constant_error(targets, n_out) for targets in targets_by_stream])
 
 
 def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
     """Error (models, steps) of each step; 0 where a step is not scored."""
-    each = loss.errors(outputs, by_models(moments, "y"))
+    step_errors = loss.errors(outputs, by_models(moments, "y"))
     scored = by_models(moments, "scored")
-    return (each if scored is None else each.where(scored, 0.0)).double().cpu().numpy()
+    return (
+        (step_errors if scored is None else step_errors.where(scored, 0.0)).double().cpu().numpy()
+    )
 
 
 def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.ndarray:
@@ -57,15 +59,15 @@ def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.n
     scored step is NaN.
     """
 
-    def cut(array: np.ndarray) -> np.ndarray:
+    def in_windows(array: np.ndarray) -> np.ndarray:
         windows = array.shape[1] // window
         return array[:, : windows * window].reshape(len(array), windows, window)
 
     if scored is None:
-        return cut(values).mean(2)
-    counts = cut(torch.broadcast_to(scored, values.shape).cpu().numpy()).sum(2)
+        return in_windows(values).mean(2)
+    counts = in_windows(torch.broadcast_to(scored, values.shape).cpu().numpy()).sum(2)
     with np.errstate(invalid="ignore"):
-        return cut(values).sum(2) / counts
+        return in_windows(values).sum(2) / counts
 
 
 def adapted_mean(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:

@@ -21,12 +21,15 @@ def from_locks(tasks: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         OrlaError: A pair has a seed of its own as well.
     """
-    found = dict(tasks)
+    with_seeds = dict(tasks)
     for name, task in tasks.items():
         pairs = task.get("pairs", {})
         if any("seed_from" in pair for pair in pairs.values()):
-            found[name] = {**task, "pairs": {p: _seeded(name, p, g) for p, g in pairs.items()}}
-    return found
+            with_seeds[name] = {
+                **task,
+                "pairs": {p: _with_seed(name, p, g) for p, g in pairs.items()},
+            }
+    return with_seeds
 
 
 def without_locks(task: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -54,7 +57,7 @@ def seed_of(file: Path, pair: str) -> int | None:
     return None
 
 
-def _seeded(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_seed(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, Any]:
     if "seed_from" not in pair:
         return pair
     if "seed" in pair:

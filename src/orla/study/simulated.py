@@ -36,7 +36,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     days = both_days(task.simulation(pair))
     if isinstance(task, Swapped):
         session = _session(task.recording, task.source, *next(days))
-        return task.of_session(pair, session, task.dataset(pair, study))
+        return task.streams_of_session(pair, session, task.dataset(pair, study))
     sessions = task.pairs[pair]
     a, b = (
         _session(name, task.source, *day)

@@ -1,4 +1,4 @@
-"""Scores that do not hang on one instant: weights frozen after each of the last windows of a part.
+"""Mean scores over weights frozen after each of the last windows of a part.
 
 Where weights move in each window, one freezing step says as much of that step as of the learner.
 Source: docs/protocol.md, Two estimands.
@@ -45,24 +45,29 @@ class Stable(Measurement):
     def points(self, run: ConditionRun) -> list[int]:
         return self._ends(run)
 
-    def of_batch(self, batch: Batch) -> Measures:
+    def measure(self, batch: Batch) -> Measures:
         last = [_flat(batch.run, *batch.result.snapshots[at]) for at in self._ends(batch.run)]
         return {_FROZEN: torch.stack(last, 1).cpu().numpy()}
 
-    def finish(self, run: ConditionRun, done: Mapping[int, Measures]) -> None:
-        beaten = rates.beaten({i: measures[rolling.ERROR] for i, measures in done.items()})
-        scored = sorted(done.keys() - beaten)
+    def finish(self, run: ConditionRun, results: Mapping[int, Measures]) -> None:
+        losers = rates.dominated_rates(
+            {i: measures[rolling.ERROR] for i, measures in results.items()}
+        )
+        indices = sorted(results.keys() - losers)
         columns, ends = list(run.loss.columns()), self._ends(run)
-        given = {
-            key: np.concatenate([done[i][key] for i in scored])
+        values_by_key = {
+            key: np.concatenate([results[i][key] for i in indices])
             for key in (_FROZEN, "heldout_error", *columns)
         }
-        seed = np.tile(np.arange(run.seeds), len(scored))
+        seed = np.tile(np.arange(run.seeds), len(indices))
 
         def score(index: np.ndarray) -> dict[str, np.ndarray]:
-            numbers = given[_FROZEN][index]
+            numbers = values_by_key[_FROZEN][index]
             frozen = {at: _unflat(run, numbers[:, i]) for i, at in enumerate(ends)}
-            last = given["heldout_error"][index], {name: given[name][index] for name in columns}
+            last = (
+                values_by_key["heldout_error"][index],
+                {name: values_by_key[name][index] for name in columns},
+            )
             whole = run.whole(seed[index])
             error, further = means(run, frozen, whole, run.heldout, {run.steps: last})
             return {
@@ -70,12 +75,12 @@ class Stable(Measurement):
                 **{PREFIX + name: further[name] for name in columns},
             }
 
-        found = in_batches(len(seed), run.batch_models, score)
+        stable_means = in_batches(len(seed), run.batch_models, score)
         frozen, reference = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
-        for i, measures in done.items():
+        for i, measures in results.items():
             del measures[_FROZEN]
-            for name, values in found.items():
-                by_rate = dict(zip(scored, np.split(values, len(scored)), strict=True))
+            for name, values in stable_means.items():
+                by_rate = dict(zip(indices, np.split(values, len(indices)), strict=True))
                 measures[name] = np.where(measures["diverged"], np.nan, by_rate.get(i, np.nan))
             measures["recovery_stable_percent"] = scores.recovery_percent(
                 frozen, measures["heldout_stable_error"], reference
@@ -93,10 +98,10 @@ def _flat(run: ConditionRun, params: Parameters, state: Tensor) -> Tensor:
 def _unflat(run: ConditionRun, numbers: np.ndarray) -> tuple[Parameters, Tensor]:
     """The parameters and states that `_flat` joined."""
     shapes = {name: p.shape[1:] for name, p in run.networks.items()}
-    split = np.split(numbers, np.cumsum([shape.numel() for shape in shapes.values()]), 1)
-    *params, state = (run.tensor(np.ascontiguousarray(part)) for part in split)
-    each = zip(shapes.items(), params, strict=True)
-    return {name: part.reshape(-1, *shape) for (name, shape), part in each}, state
+    pieces = np.split(numbers, np.cumsum([shape.numel() for shape in shapes.values()]), 1)
+    *params, state = (run.tensor(np.ascontiguousarray(part)) for part in pieces)
+    arrays = zip(shapes.items(), params, strict=True)
+    return {name: part.reshape(-1, *shape) for (name, shape), part in arrays}, state
 
 
 def ends(stop: int, window: int, windows: int) -> list[int]:
@@ -108,21 +113,32 @@ def ends(stop: int, window: int, windows: int) -> list[int]:
 
 
 def means(
-    run: ConditionRun, frozen: Frozen, whole: Moments, part: slice, known: Mapping[int, Scores]
+    run: ConditionRun,
+    frozen: Frozen,
+    whole: Moments,
+    part: slice,
+    known_scores: Mapping[int, Scores],
 ) -> Scores:
     """Mean scores on a part of the streams `whole`, over the steps at which weights are frozen.
 
-    From there each network runs on up to the part's end. `known` holds scores on the same part, by
-    weights frozen at some of the steps.
+    From there each network runs on up to the part's end. `known_scores` holds scores on the same
+    part, by weights frozen at some of the steps.
 
     Returns:
         Mean errors (models,), NaN where one of them is not finite or above
         `scores.DIVERGED_ABOVE`, and the mean of each further score of the loss (models,).
     """
-    each = [
-        known[at] if at in known else run.frozen_scores(params, state, whole, part, since=at)
+    scores_by_step = [
+        known_scores[at]
+        if at in known_scores
+        else run.frozen_scores(params, state, whole, part, since=at)
         for at, (params, state) in frozen.items()
     ]
-    errors = [np.where(error <= scores.DIVERGED_ABOVE, error, np.nan) for error, _ in each]
-    further = {name: np.mean([more[name] for _, more in each], axis=0) for name in each[0][1]}
+    errors = [
+        np.where(error <= scores.DIVERGED_ABOVE, error, np.nan) for error, _ in scores_by_step
+    ]
+    further = {
+        name: np.mean([more[name] for _, more in scores_by_step], axis=0)
+        for name in scores_by_step[0][1]
+    }
     return np.mean(errors, axis=0), further

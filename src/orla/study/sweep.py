@@ -16,8 +16,8 @@ from orla.study.batches import in_batches
 from orla.study.horizons import Horizons
 from orla.study.last_stretch import LastStretch
 from orla.study.measurement import Batch, Choice, Errors, Measurement, Measures
-from orla.study.probed import Probed
-from orla.study.rolling import Rolling
+from orla.study.probed import ProbeMeasures
+from orla.study.rolling import RollingValidation
 from orla.study.run import ConditionRun
 from orla.study.stable import Stable
 from orla.study.tidy import Rows
@@ -52,8 +52,8 @@ def sweep(
 ) -> Sweep:
     """Adapt every seed at every rate, growing the grid until the chosen rate is interior.
 
-    The chosen rate has the lowest mean error of `rolling.Rolling`, which uses no held-out step; a
-    table about the adapt part chooses by the mean error while adapting.
+    The chosen rate has the lowest mean error of `rolling.RollingValidation`, which uses no held-out
+    step; a table about the adapt part chooses by the mean error while adapting.
 
     Args:
         run: Networks, data and condition.
@@ -66,33 +66,39 @@ def sweep(
     """
     first = rates.grid(learning_rates)
     # In the order of their columns; a later one may read what an earlier one measured.
-    asked = [Errors(), Rolling(), Stable(stable_windows), Horizons(horizons), Probed()]
-    asked.append(LastStretch())
-    points = sorted({step for one in asked for step in one.points(run)})
-    choices = [choice for one in asked for choice in one.choices]
-    done: dict[int, Measures] = {}
+    measurements = [
+        Errors(),
+        RollingValidation(),
+        Stable(stable_windows),
+        Horizons(horizons),
+        ProbeMeasures(),
+    ]
+    measurements.append(LastStretch())
+    points = sorted({step for measurement in measurements for step in measurement.points(run)})
+    choices = [choice for measurement in measurements for choice in measurement.choices]
+    results: dict[int, Measures] = {}
     todo: list[int] = list(first)
     about = (run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
     with progress.bar(run.steps * run.seeds * len(todo), ", ".join(about), "step") as bar:
         while todo:
-            if done:
+            if results:
                 bar.total += run.steps * run.seeds
-            done |= _measure(run, todo, asked, points, bar)
-            wanted = (
-                rates.missing_neighbour(_by_rate(done, choice), first, growth)
+            results |= _measure(run, todo, measurements, points, bar)
+            candidates = (
+                rates.missing_neighbour(_by_rate(results, choice), first, growth)
                 for choice in choices
                 if choice.grows
             )
             # One at a time: the next may change which rate is the best.
-            todo = [index for index in wanted if index is not None][:1]
-    for one in asked:
-        one.finish(run, done)
-    _mark(done, choices)
-    further = (rows for one in asked for rows in one.rows(run, done))
-    windows = np.concatenate([done[i][_TRACE] for i in sorted(done)])
+            todo = [index for index in candidates if index is not None][:1]
+    for measurement in measurements:
+        measurement.finish(run, results)
+    _mark(results, choices)
+    further = (rows for measurement in measurements for rows in measurement.rows(run, results))
+    windows = np.concatenate([results[i][_TRACE] for i in sorted(results)])
     return Sweep(
         table=tidy.long_table(
-            {**run.keys, "loss": run.episode.loss}, (*_rows(run, done), *further)
+            {**run.keys, "loss": run.episode.loss}, (*_rows(run, results), *further)
         ),
         traces={
             "error": windows,
@@ -102,14 +108,14 @@ def sweep(
     )
 
 
-def _by_rate(done: Mapping[int, Measures], choice: Choice) -> dict[int, np.ndarray]:
-    return {index: measures[choice.by] for index, measures in done.items()}
+def _by_rate(results: Mapping[int, Measures], choice: Choice) -> dict[int, np.ndarray]:
+    return {index: measures[choice.by] for index, measures in results.items()}
 
 
 def _measure(
     run: ConditionRun,
     indices: Sequence[int],
-    asked: list[Measurement],
+    measurements: list[Measurement],
     points: list[int],
     bar: Any,
 ) -> dict[int, Measures]:
@@ -128,34 +134,34 @@ def _measure(
             snapshots=points,
             on_segment=lambda steps: progress.advance(bar, steps * count),
         )
-        scored = scores.by_models(adapt, "scored")
-        trace = scores.window_means(result.errors, scored, run.episode.window)
+        mask = scores.by_models(adapt, "scored")
+        trace = scores.window_means(result.errors, mask, run.episode.window)
         batch = Batch(run, seeds, adapt, run.whole(seeds), result, {_TRACE: trace})
-        for one in asked:
-            batch.measures.update(one.of_batch(batch))
+        for measurement in measurements:
+            batch.measures.update(measurement.measure(batch))
         return batch.measures
 
-    joined = in_batches(len(seed), run.batch_models, measure)
-    by_rate = {k: v.reshape(len(indices), run.seeds, *v.shape[1:]) for k, v in joined.items()}
+    values = in_batches(len(seed), run.batch_models, measure)
+    by_rate = {k: v.reshape(len(indices), run.seeds, *v.shape[1:]) for k, v in values.items()}
     return {i: {k: v[j] for k, v in by_rate.items()} for j, i in enumerate(indices)}
 
 
-def _mark(done: dict[int, Measures], choices: Sequence[Choice]) -> None:
+def _mark(results: dict[int, Measures], choices: Sequence[Choice]) -> None:
     """Add the choices of a rate to the measures: whether it is this one, and on the grid's edge."""
     for choice in choices:
-        errors = _by_rate(done, choice)
+        errors = _by_rate(results, choice)
         best, edge = rates.best(errors), rates.on_edge(errors)
-        for index, measures in done.items():
+        for index, measures in results.items():
             shape = measures[choice.by].shape
             measures[choice.mark] = np.full(shape, index == best)
             if choice.edge:
                 measures[choice.edge] = np.full(shape, edge)
 
 
-def _rows(run: ConditionRun, done: Mapping[int, Measures]) -> Iterator[Rows]:
+def _rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
     """A row a model for every measure of models, rate after rate."""
-    numbers = sorted(done)
+    numbers = sorted(results)
     rate = np.array([rates.half_decade(i) for i in numbers])[:, None]
-    for name in (key for key in done[numbers[0]] if isinstance(key, str)):
-        value = np.stack([done[i][name] for i in numbers])
+    for name in (key for key in results[numbers[0]] if isinstance(key, str)):
+        value = np.stack([results[i][name] for i in numbers])
         yield Rows(name, np.arange(run.seeds), rate, value)

@@ -51,17 +51,19 @@ def long_table(keys: Mapping[str, str], blocks: Iterable[Rows]) -> pd.DataFrame:
     """The rows as one table: the keys, then the columns `LONG`."""
     blocks, numbers = list(blocks), ("seed", "learning_rate", "value", "horizon", "index")
     arrays = [np.broadcast_arrays(*(getattr(b, name) for name in numbers)) for b in blocks]
-    lengths = [one[0].size for one in arrays]
+    lengths = [group[0].size for group in arrays]
     columns: dict[str, Any] = {
-        name: np.concatenate([np.ravel(one[i]).astype(kind) for one in arrays])
+        name: np.concatenate([np.ravel(group[i]).astype(kind) for group in arrays])
         for i, (name, kind) in enumerate(zip(numbers, ("i8", "f8", "f8", "i8", "i8"), strict=True))
     }
     for name in ("horizon", "index"):
         columns[name] = pd.arrays.IntegerArray(columns[name], columns[name] == NONE)
 
     def text(values: Iterable[str]) -> pd.Categorical:
-        each = pd.Categorical(pd.array(list(values), dtype="str"))
-        return pd.Categorical.from_codes(np.repeat(each.codes, lengths), dtype=each.dtype)
+        categories = pd.Categorical(pd.array(list(values), dtype="str"))
+        return pd.Categorical.from_codes(
+            np.repeat(categories.codes, lengths), dtype=categories.dtype
+        )
 
     columns |= {name: text([value] * len(blocks)) for name, value in keys.items()}
     columns |= {n: text(getattr(b, n) for b in blocks) for n in ("measure", "observer", "against")}
@@ -77,17 +79,17 @@ def wide(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
         "alignment": a row a model and gradient; "profile": a row a place in a profile. A measure
         that a condition lacks is null there.
     """
-    long = joined(tables)
+    long = concatenate(tables)
     keys = [name for name in long if name not in LONG]
     model = [*(name for name in keys if name not in CONSTANT), "seed", "learning_rate"]
-    observed, at_horizon = long["observer"] != "", long["horizon"].notna()
+    of_observer, at_horizon = long["observer"] != "", long["horizon"].notna()
     in_profile = long["index"].notna()
     profile = long[in_profile].rename(columns={"measure": "quantity"}).astype({"index": "int64"})
-    horizon = _pivoted(long[at_horizon], [*model, "horizon"])
+    horizon = _pivot(long[at_horizon], [*model, "horizon"])
     return {
-        "models": _pivoted(long[~(observed | at_horizon | in_profile)], [*keys, *model[-2:]]),
+        "models": _pivot(long[~(of_observer | at_horizon | in_profile)], [*keys, *model[-2:]]),
         "horizon": horizon.rename(columns={"horizon": "horizon_steps"}),
-        "alignment": _pivoted(long[observed], [*model, "observer", "against"]),
+        "alignment": _pivot(long[of_observer], [*model, "observer", "against"]),
         "profile": _as_text(profile[[*model, "quantity", "index", "value"]]),
     }
 
@@ -103,22 +105,22 @@ def traces(models: pd.DataFrame, arrays: Iterable[Mapping[str, np.ndarray]]) -> 
         One row a model and window: the keys, seed, step (the window's last, counted from 1), error,
         frozen_error.
     """
-    selected, seed = (models[name].to_numpy() for name in ("selected", "seed"))
+    is_selected, seed = (models[name].to_numpy() for name in ("selected", "seed"))
     rows, columns, first = [np.empty(0, int)], {n: [] for n in ("step", "error", "frozen_error")}, 0
-    for of in arrays:
-        chosen = np.flatnonzero(selected[first : first + len(of["error"])])
-        rows.append(np.repeat(first + chosen, len(of["step"])))
-        columns["step"].append(np.tile(of["step"], len(chosen)))
-        columns["error"].append(of["error"][chosen].ravel())
-        columns["frozen_error"].append(of["frozen_error"][seed[first + chosen]].ravel())
-        first += len(of["error"])
+    for trace in arrays:
+        places = np.flatnonzero(is_selected[first : first + len(trace["error"])])
+        rows.append(np.repeat(first + places, len(trace["step"])))
+        columns["step"].append(np.tile(trace["step"], len(places)))
+        columns["error"].append(trace["error"][places].ravel())
+        columns["frozen_error"].append(trace["frozen_error"][seed[first + places]].ravel())
+        first += len(trace["error"])
     keys = list(models)[: list(models).index("learning_rate")]
     keys = [name for name in keys if name not in CONSTANT]
     table = models[keys].iloc[np.concatenate(rows)].reset_index(drop=True)
-    return table.assign(**{name: np.concatenate(each) for name, each in columns.items()})
+    return table.assign(**{name: np.concatenate(pieces) for name, pieces in columns.items()})
 
 
-def joined(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def concatenate(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Long tables, one after the other; their texts stay categorical."""
     tables = list(tables)
 
@@ -130,7 +132,7 @@ def joined(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame({name: join(name) for name in tables[0]})
 
 
-def _pivoted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _pivot(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """A row for each distinct value of the columns `by`, in their first order; a column a measure.
 
     A measure is null where it was not measured, and then a float.

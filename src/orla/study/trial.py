@@ -1,4 +1,4 @@
-"""Parts made as a job makes them, and those from outside of the package tried for one update."""
+"""Trial of parts: each is made as in a job, and those of plug-ins make one update."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from orla.architectures.rnn import RNN
 from orla.catalogue.options import lists_of_parts
 from orla.engine.loop import Loop
 from orla.engine.network import network_of
-from orla.errors import OrlaError, told
+from orla.errors import OrlaError, describe_error
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer, State
 from orla.optimizers.sgd import SGD
 from orla.starts.base import Start
-from orla.study.batches import initial_parameters, started
-from orla.study.plan import NAMED
+from orla.study.batches import apply_start, initial_parameters
+from orla.study.plan import PART_LISTS
 from orla.study.pretraining import check_frozen
 
 # Numbers of a network's sensitivities above which it is not tried, which would take seconds.
@@ -33,18 +33,18 @@ _MOST = 2**24
 _SMALL = RNN(hidden=4, n_in=3, n_out=2)
 
 
-def refusal(asked: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """The first refusal of a question (`fitting.Question`); None where there is none."""
-    made: dict[str, dict[str, Any]] = {key: {} for key in NAMED}
+    instances: dict[str, dict[str, Any]] = {key: {} for key in PART_LISTS}
     outside: list[type] = []
-    for key, kind in NAMED.items():
-        for name, spec in asked.get(key, {}).items():
+    for key, kind in PART_LISTS.items():
+        for name, spec in question.get(key, {}).items():
             try:
-                made[key][name] = _made(kind, spec, made["networks"])
-                if "frozen" in asked:
-                    check_frozen(made[key][name], asked["frozen"])
+                instances[key][name] = _make(kind, spec, instances["networks"])
+                if "frozen" in question:
+                    check_frozen(instances[key][name], question["frozen"])
             except OrlaError as error:
-                return "frozen" if "frozen" in asked else key, name, str(error)
+                return "frozen" if "frozen" in question else key, name, str(error)
             outside += from_outside(kind, spec)
     try:
         loops = [
@@ -52,25 +52,25 @@ def refusal(asked: Mapping[str, Any]) -> tuple[str, str, str] | None:
                 learner,
                 SGD(),
                 SquaredError(),
-                observers=made["observers"],
-                interventions=[*made["interventions"].values()],
-                probes=[*made["probes"].values()],
+                observers=instances["observers"],
+                interventions=[*instances["interventions"].values()],
+                probes=[*instances["probes"].values()],
                 segment=learner.stride,
             )
-            for learner in made["learners"].values()
+            for learner in instances["learners"].values()
         ]
         if outside:
-            tries = ((try_loop, loops), (try_optimizer, made["optimizers"].values()))
+            tries = ((try_loop, loops), (try_optimizer, instances["optimizers"].values()))
             with in_one_line(outside):
-                for tried, parts in (*tries, (try_start, made["starts"].values())):
+                for attempt, parts in (*tries, (try_start, instances["starts"].values())):
                     for part in parts:
-                        tried(part)
+                        attempt(part)
     except OrlaError as error:
         return "", "", str(error)
     return None
 
 
-def _made(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architecture]) -> Any:
+def _make(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architecture]) -> Any:
     if kind == "architecture":
         # The data tell how many inputs and outputs there are; an axis of one would broadcast.
         return network_of(spec, 3, 2)
@@ -78,14 +78,14 @@ def _made(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architectur
     return catalogue.make(kind, spec, **context)
 
 
-def from_outside(kind: str, given: str | Mapping[str, Any]) -> Iterator[type]:
+def from_outside(kind: str, spec: str | Mapping[str, Any]) -> Iterator[type]:
     """The class of a specification, and of those in its lists of parts, where orla has it not."""
-    found, options = catalogue.specification(kind, given)
-    if found.__module__.partition(".")[0] != "orla":
-        yield found
-    for option, of in lists_of_parts(found).items():
-        for one in options.get(option, ()):
-            yield from from_outside(of, one)
+    part, options = catalogue.specification(kind, spec)
+    if part.__module__.partition(".")[0] != "orla":
+        yield part
+    for option, inner_kind in lists_of_parts(part).items():
+        for entry in options.get(option, ()):
+            yield from from_outside(inner_kind, entry)
 
 
 @contextmanager
@@ -101,9 +101,9 @@ def in_one_line(parts: Iterable[type]) -> Iterator[None]:
         raise
     except Exception as error:
         files = sorted({sys.modules[part.__module__].__file__ for part in parts})
-        lines = [(told(error, file), file) for file in files]
-        said, file = next((line for line in lines if ", in line " in line[0]), lines[0])
-        raise OrlaError(f"{file}: one update fails ({said}); mend the part") from error
+        lines = [(describe_error(error, file), file) for file in files]
+        reason, file = next((line for line in lines if ", in line " in line[0]), lines[0])
+        raise OrlaError(f"{file}: one update fails ({reason}); mend the part") from error
 
 
 def try_loop(loop: Loop) -> None:
@@ -111,9 +111,9 @@ def try_loop(loop: Loop) -> None:
     network = loop.learner.architecture
     if network.state_size * network.parameter_count() > _MOST:
         return
-    drawn = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     moments = {
-        name: torch.randn(loop.segment, n, generator=drawn, dtype=torch.float64)
+        name: torch.randn(loop.segment, n, generator=generator, dtype=torch.float64)
         for name, n in (("x", network.n_in), ("y", network.n_out))
     }
     loop.run(loop.start(_two(network)), _rates(), moments)
@@ -138,16 +138,16 @@ def try_optimizer(optimizer: Optimizer) -> None:
     ) -> tuple[Parameters, State]:
         updates, after = optimizer.update(gradients, state, params, lr)
         for name in sorted(updates.keys() ^ gradients.keys()):
-            told = ("an update", "no gradient") if name in updates else ("no update", "a gradient")
+            words = ("an update", "no gradient") if name in updates else ("no update", "a gradient")
             raise OrlaError(
-                f'{place}: update answers {told[0]} of "{name}" where {told[1]} of it is given; '
+                f'{place}: update answers {words[0]} of "{name}" where {words[1]} of it is given; '
                 "answer one for each of gradients"
             )
         for name in sorted(after.keys() ^ state.keys()):
-            told = ("the", "does not") if name in after else ("no", "does")
+            words = ("the", "does not") if name in after else ("no", "does")
             raise OrlaError(
-                f'{place}: update answers {told[0]} state "{name}" where init {told[1]}; give both'
-                " the same keys"
+                f'{place}: update answers {words[0]} state "{name}" where init {words[1]}; give'
+                " both the same keys"
             )
         _check_values(f"{place}: update", "update of", updates, gradients)
         _check_values(f"{place}: update", "state", after, state)
@@ -182,8 +182,8 @@ def try_start(start: Start) -> None:
     Raises:
         OrlaError: The answer has other parameters, or other shapes.
     """
-    changed = started(start, _SMALL, _two(_SMALL), range(2))
-    shapes = {name: tuple(p.shape[1:]) for name, p in changed.items()}
+    params = apply_start(start, _SMALL, _two(_SMALL), range(2))
+    shapes = {name: tuple(p.shape[1:]) for name, p in params.items()}
     if shapes != _SMALL.shapes():
         raise OrlaError(
             f"start {start.part.name} answers parameters of the shapes {shapes} for a network of"

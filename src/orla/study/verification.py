@@ -1,4 +1,4 @@
-"""Every result of a study against its own digest, what it was made from, and what is asked for.
+"""Verification of every result of a study against its digest, its inputs and the config.
 
 A job looks at what it reads. This looks at all that stands there, older files too, which no job of
 a finished study reads again.
@@ -31,7 +31,7 @@ def provenance_of(path: Path) -> dict[str, Any]:
     return source
 
 
-def sealed(results: Path) -> list[Path]:
+def sealed_files(results: Path) -> list[Path]:
     """Every result below a folder that holds a digest; none of studies that lie in it."""
     return [path for path in results_in(results) if path.suffix in SEALED]
 
@@ -44,36 +44,36 @@ def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[s
         results: Its folder of results.
         left_over: Whether to look at results that the config does not ask for, too.
     """
-    asked = {results / name: entries for name, entries in _asked(plan).items()}
-    for path in sealed(results):
-        if not left_over and path not in asked:
+    expected = {results / name: entries for name, entries in _expected_entries(plan).items()}
+    for path in sealed_files(results):
+        if not left_over and path not in expected:
             continue
         try:
             if path.name == _STREAMS:
-                if path in asked:
-                    Streams.read(path, asked[path])
+                if path in expected:
+                    Streams.read(path, expected[path])
                 continue
             config = provenance_of(path).get("config", {})
-            for name, value in asked.get(path, {}).items():
+            for name, value in expected.get(path, {}).items():
                 for difference in digest.differences(config.get(name), value, name):
                     digest.refuse_other(path, *difference)
         except OrlaError as error:
             yield str(error)
 
 
-def _asked(plan: Plan) -> dict[str, dict[str, Any]]:
+def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
     """Result below the folder of results -> what the config asks it to be made of."""
-    asked: dict[str, dict[str, Any]] = {}
+    expected: dict[str, dict[str, Any]] = {}
     for c in plan.conditions:
-        recorded = plan.declaration("task", c.task)["needs_files"]
+        needs_files = plan.declaration("task", c.task)["needs_files"]
         settings = plan.task_settings(c.domain)
-        if recorded:
-            asked[f"{c.domain}/{_STREAMS}"] = settings
+        if needs_files:
+            expected[f"{c.domain}/{_STREAMS}"] = settings
         job = {"job": plan.job(c), "task": episode_settings(settings, c.split)}
-        asked |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
+        expected |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
         if plan.takes_pretrained(c):
             entries = {"network": plan.spec("architecture", c.architecture)}
             entries |= {"pretraining": plan.pretraining(c.architecture)}
             entries |= {"task": episode_settings(settings)}
-            asked |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
-    return asked
+            expected |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
+    return expected

@@ -39,15 +39,17 @@ class AR1(
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         shape = (self.delay + self.pretraining + self.after, 2, self.inputs)
-        drawn = np.stack([draw.standard_normal(shape) for draw in draws])
-        e, white = drawn[:, :, 0], self.noise * drawn[:, :, 1]
+        normals = np.stack([draw.standard_normal(shape) for draw in draws])
+        e, white = normals[:, :, 0], self.noise * normals[:, :, 1]
         at = self.delay + self.pretraining  # the first step of the changed rho
-        same = process(e, self.rho)
-        changed = process(e[:, at:], self.shifted, same[:, at - 1])
-        changed = np.concatenate([same[:, :at], changed], axis=1)[:, self.pretraining :]
-        return self._copied(same + white), self._copied(changed + white[:, self.pretraining :])
+        stationary = process(e, self.rho)
+        shift = process(e[:, at:], self.shifted, stationary[:, at - 1])
+        shift = np.concatenate([stationary[:, :at], shift], axis=1)[:, self.pretraining :]
+        return self._copy_task(stationary + white), self._copy_task(
+            shift + white[:, self.pretraining :]
+        )
 
-    def _copied(self, values: np.ndarray) -> Stream:
+    def _copy_task(self, values: np.ndarray) -> Stream:
         return Stream(values[:, self.delay :], values[:, : -self.delay])
 
     def describe(self) -> dict[str, Any]:

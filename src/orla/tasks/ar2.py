@@ -50,14 +50,14 @@ class AR2(
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         at = self.delay + self.pretraining  # the first step of the changed frequency
-        drawn = np.stack([draw.standard_normal(2 + at + self.after) for draw in draws])
-        before = self._start() @ drawn[:, :2].T
-        e = drawn[:, 2:]
+        normals = np.stack([draw.standard_normal(2 + at + self.after) for draw in draws])
+        before = self._start() @ normals[:, :2].T
+        e = normals[:, 2:]
         z = self._oscillation(e, self.frequency, before[0] + 1j * before[1])
-        changed = self._oscillation(e[:, at:], self.shifted, z[:, at - 1])
-        same = self._observed(z, self.frequency)
-        changed = np.concatenate([same[:, :at], self._observed(changed, self.shifted)], axis=1)
-        return self._copied(same), self._copied(changed[:, self.pretraining :])
+        shift = self._oscillation(e[:, at:], self.shifted, z[:, at - 1])
+        stationary = self._observation(z, self.frequency)
+        shift = np.concatenate([stationary[:, :at], self._observation(shift, self.shifted)], axis=1)
+        return self._copy_task(stationary), self._copy_task(shift[:, self.pretraining :])
 
     def _pole(self, frequency: float) -> complex:
         return self.radius * np.exp(2j * np.pi * frequency)
@@ -65,20 +65,20 @@ class AR2(
     def _start(self) -> np.ndarray:
         """Factor (2, 2) of the stationary covariance of z's real and imaginary part."""
         power, square = 1 / (1 - self.radius**2), 1 / (1 - self._pole(self.frequency) ** 2)
-        real, imaginary, both = power + square.real, power - square.real, square.imag
-        return np.linalg.cholesky(np.array([[real, both], [both, imaginary]]) / 2)
+        real, imaginary, cross = power + square.real, power - square.real, square.imag
+        return np.linalg.cholesky(np.array([[real, cross], [cross, imaginary]]) / 2)
 
     def _oscillation(self, e: np.ndarray, frequency: float, before: np.ndarray) -> np.ndarray:
         """z (seeds, steps) with these innovations, after `before` (seeds,)."""
         pole = self._pole(frequency)
         return lfilter([1.0], [1.0, -pole], e, zi=(pole * before)[:, None])[0]
 
-    def _observed(self, z: np.ndarray, frequency: float) -> np.ndarray:
+    def _observation(self, z: np.ndarray, frequency: float) -> np.ndarray:
         turn, square = np.exp(2j * np.pi * frequency), self.radius**2
         variance = (1 - square) * ((1 + square) ** 2 - 4 * square * turn.real**2) / (1 + square)
         return np.sqrt(variance) * (turn * z).imag / turn.imag
 
-    def _copied(self, values: np.ndarray) -> Stream:
+    def _copy_task(self, values: np.ndarray) -> Stream:
         values = values[..., None]
         return Stream(values[:, self.delay :], values[:, : -self.delay])
 

@@ -60,16 +60,16 @@ class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
                     f"task bytes: the text {name} has {len(values)} bytes and {length} are needed; "
                     "shorten pretraining, adapt or heldout"
                 )
-        read = [
+        excerpts = [
             [
                 np.take(values, draw.integers(len(values)) + np.arange(length), mode="wrap")
                 for values, length in zip(texts, lengths, strict=True)
             ]
             for draw in draws
         ]
-        same, changed = (np.stack(values) for values in zip(*read, strict=True))
+        stationary, shift = (np.stack(values) for values in zip(*excerpts, strict=True))
         one_hot = np.eye(count)
-        return tuple(Stream(one_hot[s[:, :-1]], s[:, 1:]) for s in (same, changed))
+        return tuple(Stream(one_hot[s[:, :-1]], s[:, 1:]) for s in (stationary, shift))
 
     def describe(self) -> dict[str, Any]:
         sums = ", ".join(
@@ -85,9 +85,9 @@ class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
 
 def _table(vocabulary: str) -> tuple[np.ndarray, int]:
     """Category of each byte (256,), and how many categories there are."""
-    told_apart = VOCABULARIES[vocabulary]
-    table = np.full(256, len(told_apart), np.int64)
-    table[list(told_apart)] = range(len(told_apart))
+    alphabet = VOCABULARIES[vocabulary]
+    table = np.full(256, len(alphabet), np.int64)
+    table[list(alphabet)] = range(len(alphabet))
     if vocabulary == "letters":
         table[list(_LETTERS.upper())] = table[list(_LETTERS)]
     return table, int(table.max()) + 1
@@ -100,14 +100,14 @@ def text(name: str) -> bytes:
     Raises:
         OrlaError: This Python comes without it.
     """
-    found = _prose() if name == "prose" else _code()
-    if not found:
+    content = _prose() if name == "prose" else _code()
+    if not content:
         raise OrlaError(
             f"task bytes: the text {name} is missing from the library of this Python, "
             f"{sysconfig.get_path('stdlib')}; install its documentation and sources, or give "
             "first and second another text"
         )
-    return found
+    return content
 
 
 def _prose() -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.tasks.stream import Sealed, Stream, joined
+from orla.tasks.stream import Sealed, Stream, concatenate
 
 _PARTS = ("pretraining", "adapt", "heldout", "reference")
 
@@ -87,8 +87,8 @@ class Episode(Sealed):
         cut = cuts.get(part, 0)
         pieces = (slice(cut), slice(cut, None)) if part == "adapt" else (slice(cut, None),)
         for piece in pieces:
-            counted = np.ones(len(stream), bool) if stream.scored is None else stream.scored
-            if not counted[..., piece].any(-1).all():
+            mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
+            if not mask[..., piece].any(-1).all():
                 raise OrlaError(
                     f"episode: {part} has no scored step from {piece.start or 0} to "
                     f"{piece.stop or len(stream)}; leave steps to learn from and to score"
@@ -97,7 +97,7 @@ class Episode(Sealed):
     @property
     def whole(self) -> Stream:
         """`adapt` and `heldout` as one stream."""
-        return joined(self.adapt, self.heldout)
+        return concatenate(self.adapt, self.heldout)
 
     @property
     def n_in(self) -> int:

@@ -36,19 +36,23 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         start = np.stack([draw.normal((0.0, 0.0, 25.0), 5.0) for draw in draws], axis=1)
         start = trajectory(start, self.rho, SETTLING, 1)[-1]
-        same = trajectory(start, self.rho, self.dt, self.pretraining + self.after)
-        changed = trajectory(same[self.pretraining], self.shifted, self.dt, self.after)
-        if not (np.isfinite(same).all() and np.isfinite(changed).all()):
+        stationary = trajectory(start, self.rho, self.dt, self.pretraining + self.after)
+        shift = trajectory(stationary[self.pretraining], self.shifted, self.dt, self.after)
+        if not (np.isfinite(stationary).all() and np.isfinite(shift).all()):
             raise OrlaError("task lorenz: the system leaves all bounds; lower rho or shifted")
-        same, changed = (np.ascontiguousarray(s.transpose(2, 0, 1)) for s in (same, changed))
-        fitted = same[:, : self.pretraining]
-        mean, scale = fitted.mean(1, keepdims=True), fitted.std(1, keepdims=True)
+        stationary, shift = (
+            np.ascontiguousarray(s.transpose(2, 0, 1)) for s in (stationary, shift)
+        )
+        baseline = stationary[:, : self.pretraining]
+        mean, scale = baseline.mean(1, keepdims=True), baseline.std(1, keepdims=True)
         if not (scale > 1e-3).all():  # about 8 on the attractor at rho = 28
             raise OrlaError("task lorenz: the state stands still in pretraining; raise rho")
-        noise = self.noise * np.stack([draw.standard_normal(same.shape[1:]) for draw in draws])
+        noise = self.noise * np.stack(
+            [draw.standard_normal(stationary.shape[1:]) for draw in draws]
+        )
         return (
-            _predicted((same - mean) / scale + noise),
-            _predicted((changed - mean) / scale + noise[:, self.pretraining :]),
+            _prediction_task((stationary - mean) / scale + noise),
+            _prediction_task((shift - mean) / scale + noise[:, self.pretraining :]),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -58,7 +62,7 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         }
 
 
-def _predicted(values: np.ndarray) -> Stream:
+def _prediction_task(values: np.ndarray) -> Stream:
     return Stream(values[:, :-1], values[:, 1:])
 
 

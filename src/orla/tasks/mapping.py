@@ -35,8 +35,8 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         pairs = [self._pair(draw) for draw in draws]
-        same, changed = zip(*pairs, strict=True)
-        return _stacked(same), _stacked(changed)
+        stationary, shift = zip(*pairs, strict=True)
+        return _stack(stationary), _stack(shift)
 
     def _draws(self, seed: int) -> np.random.Generator:
         return super()._draws(seed // self.networks)
@@ -45,20 +45,20 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
         # Each has random numbers of its own, so that a longer part only adds to them.
         mappings, inputs, *noises = draw.spawn(4)
         shape = (self.outputs, self.inputs)
-        before, other, delayed = (_unit(mappings.standard_normal(shape)) for _ in range(3))
-        after = _unit((1 - self.turn) * before + self.turn * other)
+        before, new, past_mapping = (_unit(mappings.standard_normal(shape)) for _ in range(3))
+        after = _unit((1 - self.turn) * before + self.turn * new)
         steps = self.pretraining + self.after
         x = inputs.standard_normal((self.delay + steps, self.inputs))
 
         def target(mapping: np.ndarray, share: float, draw: np.random.Generator) -> np.ndarray:
-            present, held = x[self.delay :] @ mapping.T, x[:steps] @ delayed.T
+            present, past = x[self.delay :] @ mapping.T, x[:steps] @ past_mapping.T
             noise = self.noise * draw.standard_normal((steps, self.outputs))
-            return np.sqrt(1 - share) * present + np.sqrt(share) * held + noise
+            return np.sqrt(1 - share) * present + np.sqrt(share) * past + noise
 
-        same = target(before, self.share, noises[0])
-        changed = target(after, self.shifted_share, noises[1])
-        shown = x[self.delay :]
-        return (shown, same), (shown[self.pretraining :], changed[self.pretraining :])
+        stationary = target(before, self.share, noises[0])
+        shift = target(after, self.shifted_share, noises[1])
+        x_present = x[self.delay :]
+        return (x_present, stationary), (x_present[self.pretraining :], shift[self.pretraining :])
 
     def describe(self) -> dict[str, Any]:
         shares = f"{self.share:g} then {self.shifted_share:g}"
@@ -70,6 +70,6 @@ def _unit(mapping: np.ndarray) -> np.ndarray:
     return mapping / np.linalg.norm(mapping, axis=1, keepdims=True)
 
 
-def _stacked(streams: Sequence[tuple[np.ndarray, ...]]) -> Stream:
+def _stack(streams: Sequence[tuple[np.ndarray, ...]]) -> Stream:
     inputs, targets = (np.stack(arrays) for arrays in zip(*streams, strict=True))
     return Stream(inputs, targets)

@@ -19,7 +19,7 @@ from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import prepare
 from orla.sessions.nwb import Source as NWBSource
-from orla.sessions.parts import Sizes, parts, stationary
+from orla.sessions.parts import Sizes, parts, stationary_split
 from orla.sessions.preparation import Preparation
 from orla.sessions.streams import Streams
 from orla.tasks.base import STATIONARY, Task
@@ -117,14 +117,14 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         Raises:
             OrlaError: it follows from a lock that there is not yet.
         """
-        given = self.pairs[pair]
-        if given.seed is None and given.seed_from:
+        sessions = self.pairs[pair]
+        if sessions.seed is None and sessions.seed_from:
             raise OrlaError(
-                f"recordings: the seed of {pair} follows from the lock of {given.seed_from}, which "
-                f"is not locked; run: python -m orla prereg lock {given.seed_from} --folder "
-                f"{Path(given.seed_from).parent}"
+                f"recordings: the seed of {pair} follows from the lock of {sessions.seed_from},"
+                f" which is not locked; run: python -m orla prereg lock {sessions.seed_from}"
+                f" --folder {Path(sessions.seed_from).parent}"
             )
-        return self.simulated.seed if given.seed is None else given.seed
+        return self.simulated.seed if sessions.seed is None else sessions.seed
 
     def simulation(self, pair: str) -> simulator.Settings:
         """Settings of the simulation of a pair."""
@@ -149,11 +149,11 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         if self.source == "binned":
             a, b = self.binned_at(path_a), self.binned_at(path_b)
             why = "binned.columns of the config says so"
-            known = Correspondence(self.binned.columns, why, "binned.columns")
-            return prepare_binned(a, b, known, self.preparation, **about)
+            match = Correspondence(self.binned.columns, why, "binned.columns")
+            return prepare_binned(a, b, match, self.preparation, **about)
         a, b = nwb.read_session(path_a), nwb.read_session(path_b)
-        known = {"channels": self.nwb.channels, "option": "nwb.channels"}
-        return prepare(a, b, self.preparation, **(known if self.source == "nwb" else {}), **about)
+        options = {"channels": self.nwb.channels, "option": "nwb.channels"}
+        return prepare(a, b, self.preparation, **(options if self.source == "nwb" else {}), **about)
 
     def binned_at(self, path: Path | str) -> Binned:
         """A binned recording; errors as in `sessions.binned.read`."""
@@ -179,16 +179,16 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         a, b, sizes = streams.a, streams.b, self.parts
         cuts = parts(len(a), len(b), sizes)
         if variant == STATIONARY:
-            span = stationary(cuts, sizes)
-            adapted, reference, reference_from = a, None, 0
+            span = stationary_split(cuts, sizes)
+            session, reference, reference_from = a, None, 0
         else:
-            span, adapted = cuts.splits[variant], b
+            span, session = cuts.splits[variant], b
             reference = a.part(slice(cuts.a_tail_stream.start, cuts.a_heldout.stop))
             reference_from = cuts.a_heldout.start - cuts.a_tail_stream.start
         return Episode(
             pretraining=a.part(cuts.a_pretraining),
-            adapt=adapted.part(span.adapt),
-            heldout=adapted.part(span.heldout),
+            adapt=session.part(span.adapt),
+            heldout=session.part(span.heldout),
             selection_cut=span.selection_cut,
             reference=reference,
             reference_from=reference_from,

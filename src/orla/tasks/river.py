@@ -14,7 +14,7 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import guarded, sha256
+from orla.files import as_one_line, sha256
 from orla.tasks.base import Task
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -63,7 +63,7 @@ class River(Task, name="river", label="{stream}", order=60):
         return [VARIANT]
 
     @property
-    def rows(self) -> int:
+    def total_rows(self) -> int:
         """Rows of all parts."""
         return self.pretraining + self.adapt + self.heldout
 
@@ -92,7 +92,7 @@ class River(Task, name="river", label="{stream}", order=60):
                 " that these are two windows at least"
             )
         tables = [self.table(seed) for seed in (seeds if self.file is None else seeds[:1])]
-        X = np.stack([_standardized(X) for X, _, _ in tables])
+        X = np.stack([_standardize(X) for X, _, _ in tables])
         Y = np.stack([Y for _, Y, _ in tables])
         whole = Stream(X, Y) if self.file is None else Stream(X[0], Y[0])
         start, end = self.pretraining, self.pretraining + self.adapt
@@ -124,52 +124,54 @@ class River(Task, name="river", label="{stream}", order=60):
             OrlaError: River is not installed, or has no such generator or parameter; the file is
                 missing, another one, or has too few rows, no such column, or no numbers.
         """
-        rows = rows or self.rows
+        rows = rows or self.total_rows
         if self.file is not None:
-            return self._read(rows)
-        ends = [self.pretraining + row for row in self.drifts] + [self.rows]
-        drawn, classes = [], 0
+            return self._read_file(rows)
+        ends = [self.pretraining + row for row in self.drifts] + [self.total_rows]
+        samples, classes = [], 0
         for concept, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
             generator, classes = self._generator(seed, concept)
-            drawn += generator.take(min(end, rows) - begin) if begin < rows else []
+            samples += generator.take(min(end, rows) - begin) if begin < rows else []
         try:
-            X = np.array([list(x.values()) for x, _ in drawn], dtype=np.float64)
+            X = np.array([list(x.values()) for x, _ in samples], dtype=np.float64)
         except ValueError as error:
             raise OrlaError(f"task river: {self.stream}: {error}; take another stream") from None
-        return X, np.array([y for _, y in drawn], dtype=np.int64), classes
+        return X, np.array([y for _, y in samples], dtype=np.int64), classes
 
     def _generator(self, seed: int, concept: int) -> tuple[Any, int]:
         from orla.streams import synth  # River is an extra
 
-        found = getattr(synth, self.stream, None)
-        if found is None:
+        generator = getattr(synth, self.stream, None)
+        if generator is None:
             raise OrlaError(f"task river: river.datasets.synth has no {self.stream}; name another")
         key = (int.from_bytes(b"river"), self.seed, concept)
         numbers = np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint32)
         names = [
-            n for n in ("seed", "seed_model", "seed_sample") if n in signature(found).parameters
+            n for n in ("seed", "seed_model", "seed_sample") if n in signature(generator).parameters
         ]
         try:
-            made = found(**self.parameters, **dict(zip(names, map(int, numbers), strict=False)))
+            instance = generator(
+                **self.parameters, **dict(zip(names, map(int, numbers), strict=False))
+            )
         except (TypeError, ValueError) as error:
             raise OrlaError(f"task river: {self.stream}: {error}; correct parameters") from None
-        return made, made.n_classes
+        return instance, instance.n_classes
 
-    def _read(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
+    def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
         path, place = Path(self.file), f"task river: {self.file}"
         if not path.is_file():
             raise OrlaError(f"{place}: no such file; give the path of {self.stream} as file")
-        if (found := sha256(path)) != self.sha256:
+        if (digest := sha256(path)) != self.sha256:
             raise OrlaError(
-                f"{place} has the SHA-256 {found}, not {self.sha256 or 'any given'}; get the file"
+                f"{place} has the SHA-256 {digest}, not {self.sha256 or 'any given'}; get the file"
                 " that is meant, or give its sha256"
             )
-        with guarded(path, "cannot be read as a table", "give a .csv with a head"):
-            frame = pd.read_csv(path, nrows=self.rows)
-        if len(frame) < self.rows or self.target not in frame:
+        with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
+            frame = pd.read_csv(path, nrows=self.total_rows)
+        if len(frame) < self.total_rows or self.target not in frame:
             raise OrlaError(
                 f"{place} has {len(frame)} rows and the columns {', '.join(map(str, frame))};"
-                f" {self.rows} rows are asked for, and the target {self.target}"
+                f" {self.total_rows} rows are asked for, and the target {self.target}"
             )
         Y, classes = pd.factorize(frame.pop(self.target), sort=True)
         try:
@@ -183,11 +185,11 @@ class River(Task, name="river", label="{stream}", order=60):
             return f"{self.stream} (SHA-256: {self.sha256[:12]})"
         from orla.streams import RIVER
 
-        given = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
-        return f"River {RIVER}, {self.stream}({given})"
+        parameters = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
+        return f"River {RIVER}, {self.stream}({parameters})"
 
 
-def _standardized(X: np.ndarray) -> np.ndarray:
+def _standardize(X: np.ndarray) -> np.ndarray:
     """Each feature by the mean and SD of the rows up to its own."""
     X = X - X[0]  # so that squares do not lose digits
     count = np.arange(1, len(X) + 1)[:, None]

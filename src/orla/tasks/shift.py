@@ -79,16 +79,16 @@ class Shift(Task):
                 f'task {name}: "adapt" is one window of {self.window} steps; give two at least, '
                 "to learn on and to select the learning rate on"
             )
-        same, changed = self.streams([self._draws(seed) for seed in seeds])
-        unchanged = same.part(slice(self.pretraining, None))
-        lived = changed if variant == CHANGES else unchanged
+        stationary, shift = self.streams([self._draws(seed) for seed in seeds])
+        reference = stationary.part(slice(self.pretraining, None))
+        stream = shift if variant == CHANGES else reference
         facts = self.describe()
         source, label = facts.pop("source"), self.part.label.format_map(vars(self))
         return Episode(
-            pretraining=same.part(slice(None, self.pretraining)),
-            adapt=lived.part(slice(None, self.adapt)),
-            heldout=lived.part(slice(self.adapt, None)),
-            reference=unchanged,
+            pretraining=stationary.part(slice(None, self.pretraining)),
+            adapt=stream.part(slice(None, self.adapt)),
+            heldout=stream.part(slice(self.adapt, None)),
+            reference=reference,
             reference_from=self.adapt,
             # 80 % of the part, in whole windows. Source: docs/protocol.md, Parts of a session.
             selection_cut=max(4 * self.adapt // 5 // self.window, 1) * self.window,

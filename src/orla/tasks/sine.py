@@ -29,18 +29,18 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         pairs = [self._pair(draw) for draw in draws]
-        same, changed = (np.stack(values)[..., None] for values in zip(*pairs, strict=True))
-        return self._predicted(same), self._predicted(changed)
+        stationary, shift = (np.stack(values)[..., None] for values in zip(*pairs, strict=True))
+        return self._prediction_task(stationary), self._prediction_task(shift)
 
     def _pair(self, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         phase = draw.uniform(0, 2 * np.pi)
         cycles = self.frequency * np.arange(self.pretraining + self.after + self.ahead)
         branch = cycles[self.pretraining] + self.shifted * np.arange(self.after + self.ahead)
         noise = self.noise * draw.standard_normal(len(cycles))
-        same, changed = (np.sqrt(2) * np.sin(phase + 2 * np.pi * c) for c in (cycles, branch))
-        return same + noise, changed + noise[self.pretraining :]
+        stationary, shift = (np.sqrt(2) * np.sin(phase + 2 * np.pi * c) for c in (cycles, branch))
+        return stationary + noise, shift + noise[self.pretraining :]
 
-    def _predicted(self, values: np.ndarray) -> Stream:
+    def _prediction_task(self, values: np.ndarray) -> Stream:
         return Stream(values[:, : -self.ahead], values[:, self.ahead :])
 
     def describe(self) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Stream:
         return self.X.shape[-2]
 
     @property
-    def own(self) -> bool:
+    def per_seed(self) -> bool:
         """Whether each seed has a stream of its own."""
         return self.X.ndim == 3
 
@@ -78,23 +78,23 @@ class Stream:
 
     def part(self, span: slice) -> Stream:
         """The steps of `span`, as views."""
-        lead = (slice(None),) if self.own else ()
-        held = vars(self).items()
-        return Stream(**{name: a if a is None else a[(*lead, span)] for name, a in held})
+        lead = (slice(None),) if self.per_seed else ()
+        arrays = vars(self).items()
+        return Stream(**{name: a if a is None else a[(*lead, span)] for name, a in arrays})
 
 
-def joined(first: Stream, second: Stream) -> Stream:
+def concatenate(first: Stream, second: Stream) -> Stream:
     """Two streams of which the second follows the first."""
 
-    def both(name: str) -> np.ndarray | None:
+    def field(name: str) -> np.ndarray | None:
         pair = [(stream, getattr(stream, name)) for stream in (first, second)]
         if all(array is None for _, array in pair):
             return None
         neutral = name == "scored"
         arrays = [np.full(s.X.shape[:-1], neutral) if a is None else a for s, a in pair]
-        return np.concatenate(arrays, axis=1 if first.own else 0)
+        return np.concatenate(arrays, axis=1 if first.per_seed else 0)
 
-    return Stream(**{name: both(name) for name in vars(first)})
+    return Stream(**{name: field(name) for name in vars(first)})
 
 
 class Sealed:
@@ -104,13 +104,13 @@ class Sealed:
         """Write to an .npz file, whole or not at all, with a digest of itself."""
         streams = {name: v for name, v in vars(self).items() if isinstance(v, Stream)}
         arrays = {
-            f"{name}_{of}": np.ascontiguousarray(array)
+            f"{name}_{field}": np.ascontiguousarray(array)
             for name, stream in streams.items()
-            for of, array in vars(stream).items()
+            for field, array in vars(stream).items()
             if array is not None
         }
-        others = {name: v for name, v in vars(self).items() if name not in streams}
-        write_arrays(arrays, path, {"fields": others})
+        values = {name: v for name, v in vars(self).items() if name not in streams}
+        write_arrays(arrays, path, {"fields": values})
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
@@ -122,11 +122,11 @@ class Sealed:
         arrays, about = read_arrays(path)
         streams: dict[str, dict[str, np.ndarray]] = {}
         for name, array in arrays.items():
-            stream, _, of = name.partition("_")
-            streams.setdefault(stream, {})[of] = array
+            stream, _, field = name.partition("_")
+            streams.setdefault(stream, {})[field] = array
         try:
-            made = {name: Stream(**held) for name, held in streams.items()}
-            return cls(**about["fields"], **made)
+            parts = {name: Stream(**fields) for name, fields in streams.items()}
+            return cls(**about["fields"], **parts)
         except (KeyError, TypeError, OrlaError) as error:
             what = cls.__name__.lower()
             raise OrlaError(f"{path}: no {what} ({error}); delete it and run again") from None

@@ -13,7 +13,7 @@ from orla.sessions import nwb, simulator
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
-from orla.sessions.from_spikes import binned
+from orla.sessions.from_spikes import bin_session
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -64,7 +64,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
                 "be swapped in components; set it to top_channels"
             )
         for pair in self.pairs.values():
-            require_spare(self.drawn_from, features.count, round(pair.share * features.count))
+            require_spare(self.pool_size, features.count, round(pair.share * features.count))
 
     @property
     def sessions(self) -> list[str]:
@@ -72,7 +72,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         return [self.recording]
 
     @property
-    def drawn_from(self) -> int:
+    def pool_size(self) -> int:
         """How many units inputs are drawn from."""
         return self.pool or 2 * self.preparation.features.count
 
@@ -82,8 +82,8 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
 
     def dataset(self, pair: str, study: str) -> dict[str, Any]:
         """The description of a pair's data; "drift" says that it is made."""
-        drawn = self.pairs[pair]
-        which = f"{self.recording} from step {self.step}, seed {drawn.seed}, {drawn.share:.0%}"
+        draw = self.pairs[pair]
+        which = f"{self.recording} from step {self.step}, seed {draw.seed}, {draw.share:.0%}"
         return {
             "name": study,
             "source": "swapped",
@@ -103,12 +103,12 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
         dataset = self.dataset(pair, study) | {"files": files}
         if self.source != "binned":
-            return self.of_session(pair, nwb.read_session(path_a), dataset)
-        return self._swapped(pair, self.binned_at(path_a), dataset)
+            return self.streams_of_session(pair, nwb.read_session(path_a), dataset)
+        return self._swap_units(pair, self.binned_at(path_a), dataset)
 
-    def of_session(self, pair: str, session: Session, dataset: dict[str, Any]) -> Streams:
+    def streams_of_session(self, pair: str, session: Session, dataset: dict[str, Any]) -> Streams:
         """The streams of a pair, from a session of spikes; errors as in `streams`."""
-        return self._swapped(pair, binned(session, self.preparation), dataset)
+        return self._swap_units(pair, bin_session(session, self.preparation), dataset)
 
     def _tail_steps(self, steps: int, units: int) -> int:
         """All of the recording after session A's pretraining part.
@@ -117,9 +117,9 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             OrlaError: The recording has too few units, the step is not inside it, or nothing is
                 left to pretrain on.
         """
-        if units < self.drawn_from:
+        if units < self.pool_size:
             raise OrlaError(
-                f"{self.recording}: {units} units, fewer than the {self.drawn_from} that inputs "
+                f"{self.recording}: {units} units, fewer than the {self.pool_size} that inputs "
                 "are drawn from; give a lower pool"
             )
         if not self.step < steps:
@@ -129,17 +129,17 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             )
         return steps - pretraining_steps(self.step, self.parts.tail_steps)
 
-    def _swapped(self, pair: str, whole: Binned, dataset: dict[str, Any]) -> Streams:
+    def _swap_units(self, pair: str, whole: Binned, dataset: dict[str, Any]) -> Streams:
         """The streams of a pair; of the recording, all units that inputs are drawn from."""
-        features = replace(self.preparation.features, count=self.drawn_from)
-        one = Correspondence("same", "they are one recording", "swapped")
-        both = prepare_binned(
+        features = replace(self.preparation.features, count=self.pool_size)
+        identity = Correspondence("same", "they are one recording", "swapped")
+        streams = prepare_binned(
             whole,
             whole,
-            one,
+            identity,
             replace(self.preparation, features=features),
             tail_steps=self._tail_steps(*whole.inputs.shape),
             dataset=dataset,
         )
-        drawn = self.pairs[pair]
-        return swap(both, self.step, self.preparation.features.count, drawn.share, drawn.seed)
+        draw = self.pairs[pair]
+        return swap(streams, self.step, self.preparation.features.count, draw.share, draw.seed)

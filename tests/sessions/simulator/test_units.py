@@ -8,8 +8,8 @@ from orla.sessions.simulator.settings import ArraySettings, DriftSettings, Setti
 from orla.sessions.simulator.units import (
     Units,
     draw_units,
-    drifted,
-    silenced,
+    drift_units,
+    silence_channels,
     silent_channels,
     units_of_both_days,
 )
@@ -41,7 +41,7 @@ def test_every_channel_has_crossings_and_up_to_three_sorted_units():
 
 def test_no_drift_leaves_every_unit_as_it_was():
     array, units = many_units()
-    same = drifted(units, array, DriftSettings(scale=0.0), rng(2))
+    same = drift_units(units, array, DriftSettings(scale=0.0), rng(2))
     for field in fields(Units):
         np.testing.assert_array_equal(getattr(same, field.name), getattr(units, field.name))
 
@@ -61,7 +61,7 @@ def only(**drift):
 )
 def test_each_drift_moves_its_own_tuning_by_its_size(knob, field):
     array, units = many_units()
-    other = drifted(units, array, only(**{knob: 0.3}, scale=0.5), rng(2))
+    other = drift_units(units, array, only(**{knob: 0.3}, scale=0.5), rng(2))
     for each in fields(Units):
         before, after = getattr(units, each.name), getattr(other, each.name)
         if each.name != field:
@@ -74,7 +74,7 @@ def test_each_drift_moves_its_own_tuning_by_its_size(knob, field):
 def test_a_mean_gain_deepens_the_tuning_of_every_unit_alike():
     array, units = many_units()
     plain, other = (
-        drifted(units, array, only(gain_spread=0.3, gain=gain, scale=0.5), rng(2))
+        drift_units(units, array, only(gain_spread=0.3, gain=gain, scale=0.5), rng(2))
         for gain in (0.0, 0.4)
     )
     np.testing.assert_allclose(other.depth, plain.depth * np.exp(0.2))
@@ -83,7 +83,7 @@ def test_a_mean_gain_deepens_the_tuning_of_every_unit_alike():
 
 def test_turnover_replaces_its_share_of_units():
     array, units = many_units()
-    turned = drifted(units, array, only(turnover=0.4), rng(2))
+    turned = drift_units(units, array, only(turnover=0.4), rng(2))
     assert np.mean(turned.lag_s != units.lag_s) == pytest.approx(0.4, abs=0.03)
 
 
@@ -100,7 +100,7 @@ def test_as_many_channels_are_silent_on_either_day():
 def test_silent_channels_record_noise_alone():
     array, units = many_units()
     silent = rng(3).random(3000) < 0.3
-    heard = silenced(units, silent, array)
+    heard = silence_channels(units, silent, array)
     gone = silent[units.channel]
     assert np.all(np.isneginf(heard.log_rate[gone & units.is_sorted]))
     for channel in np.flatnonzero(silent)[:20]:

@@ -67,7 +67,7 @@ def _wander(
 def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Generator) -> Reaching:
     """Reaches for `duration_s` seconds."""
     samples = round(duration_s * task.sample_hz) + 1
-    intended, shown = np.empty((samples, 2)), np.empty((samples, 2))
+    hand, target_mm = np.empty((samples, 2)), np.empty((samples, 2))
     at, reaches, place = 0, 0, np.zeros(2)
     hold = round(task.hold_s * task.sample_hz)
     for target in _targets(task, rng):
@@ -81,15 +81,15 @@ def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Gene
                 break
         path.append(np.repeat(place[None], hold, axis=0))
         steps = np.concatenate(path)[: samples - at]
-        intended[at : at + len(steps)] = steps
-        shown[at : at + len(steps)] = target
+        hand[at : at + len(steps)] = steps
+        target_mm[at : at + len(steps)] = target
         at += len(steps)
         if at == samples:
             break
         reaches += 1
     smooth = task.tremor_s * task.sample_hz
-    cursor = intended + _wander(samples, 2, task.tremor_mm, smooth, rng)
+    cursor = hand + _wander(samples, 2, task.tremor_mm, smooth, rng)
     height = _wander(samples, 1, 0.5, 5 * smooth, rng)
     finger = np.column_stack([height, -cursor / _MM_PER_CM])
     t = task.start_s + np.arange(samples) / task.sample_hz
-    return Reaching(t, cursor, shown, finger, reaches)
+    return Reaching(t, cursor, target_mm, finger, reaches)

@@ -23,7 +23,7 @@ def ornstein_uhlenbeck(
     return lfilter([1.0], [1.0, -keep], noise, axis=0)
 
 
-def _shifted(rows: np.ndarray, samples: int) -> np.ndarray:
+def _shift(rows: np.ndarray, samples: int) -> np.ndarray:
     """Rows `samples` later (negative: earlier), the ends held."""
     return rows[np.clip(np.arange(len(rows)) + samples, 0, len(rows) - 1)]
 
@@ -35,7 +35,7 @@ def _poisson_times(rate_hz: np.ndarray, t: np.ndarray, rng: np.random.Generator)
     return np.interp(events, expected, t)
 
 
-class _Firing:
+class _Rates:
     """Rates of the units of one session, given its behavior and its latents."""
 
     def __init__(
@@ -61,13 +61,15 @@ class _Firing:
         u = self.units
         if np.isneginf(u.log_rate[unit]):
             return np.zeros(len(self.t))
-        moving = _shifted(self.movement, round(u.lag_s[unit] * self.hz))
+        movement = _shift(self.movement, round(u.lag_s[unit] * self.hz))
         turn = self.drift.within_rotation_rad * self.turn[:, unit]
         angle = u.direction_rad[unit] + np.interp(self.t, self.knots, turn)
         level = self.drift.within_baseline * self.level[:, unit]
         log_rate = u.log_rate[unit] + np.interp(self.t, self.knots, level)
-        log_rate += u.depth[unit] * (np.cos(angle) * moving[:, 0] + np.sin(angle) * moving[:, 1])
-        log_rate += u.speed[unit] * moving[:, 2] + moving[:, 3:] @ u.position[unit]
+        log_rate += u.depth[unit] * (
+            np.cos(angle) * movement[:, 0] + np.sin(angle) * movement[:, 1]
+        )
+        log_rate += u.speed[unit] * movement[:, 2] + movement[:, 3:] @ u.position[unit]
         log_rate += self.fast @ u.fast[unit] + self.slow @ u.slow[unit]
         return np.exp(np.minimum(log_rate, np.log(_MAX_RATE_HZ)))
 
@@ -77,13 +79,13 @@ def simulate_spikes(
 ) -> list[list[np.ndarray]]:
     """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
-    firing = _Firing(units, reaching, settings, np.random.default_rng(latents))
+    rates = _Rates(units, reaching, settings, np.random.default_rng(latents))
     columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
     spikes = [[np.empty(0)] * columns for _ in range(settings.array.n_channels)]
-    filled = [0] * settings.array.n_channels
+    next_cell = [0] * settings.array.n_channels
     for unit, unit_seed in enumerate(seeds):
         channel = int(units.channel[unit])
         rng = np.random.default_rng(unit_seed)
-        spikes[channel][filled[channel]] = _poisson_times(firing.rate_hz(unit), reaching.t, rng)
-        filled[channel] += 1
+        spikes[channel][next_cell[channel]] = _poisson_times(rates.rate_hz(unit), reaching.t, rng)
+        next_cell[channel] += 1
     return spikes

@@ -53,10 +53,10 @@ def draw_units(array: ArraySettings, rng: np.random.Generator) -> Units:
     is_sorted = np.ones(len(channel), dtype=bool)
     is_sorted[np.searchsorted(channel, np.arange(array.n_channels))] = False
     factors = array.channel_spread * rng.standard_normal(array.n_channels)
-    return _tuned(channel, is_sorted, factors[channel], array, rng)
+    return _draw_tuning(channel, is_sorted, factors[channel], array, rng)
 
 
-def _tuned(
+def _draw_tuning(
     channel: np.ndarray,
     is_sorted: np.ndarray,
     channel_log_rate: np.ndarray,
@@ -81,29 +81,32 @@ def _tuned(
     )
 
 
-def drifted(
+def drift_units(
     units: Units, array: ArraySettings, drift: DriftSettings, rng: np.random.Generator
 ) -> Units:
     """The same units on another day: turnover, rotation, gains, baselines."""
     n = len(units)
-    others = _tuned(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
+    new_units = _draw_tuning(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
     # All draws are made at every scale, so that runs of different scales have the same draws.
     rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
-    replaced = rng.random(n) < min(1.0, drift.turnover * drift.scale)
-    changed = replace(
+    is_new = rng.random(n) < min(1.0, drift.turnover * drift.scale)
+    same_units = replace(
         units,
         log_rate=units.log_rate + drift.baseline_spread * baseline,
         direction_rad=units.direction_rad + drift.rotation_rad * rotation,
         depth=units.depth * np.exp(drift.gain_spread * gain + drift.gain * drift.scale),
     )
     return Units(
-        **{name: _where(replaced, vars(others)[name], kept) for name, kept in vars(changed).items()}
+        **{
+            name: _where(is_new, vars(new_units)[name], values)
+            for name, values in vars(same_units).items()
+        }
     )
 
 
-def _where(of: np.ndarray, new: np.ndarray | float, kept: np.ndarray) -> np.ndarray:
-    """Rows of `kept`, one a unit, with those of `new` for the units `of` (units,) bool."""
-    return np.where(of.reshape(-1, *[1] * (kept.ndim - 1)), new, kept)
+def _where(mask: np.ndarray, new: np.ndarray | float, old: np.ndarray) -> np.ndarray:
+    """Rows of `old`, one a unit, with those of `new` where `mask` (units,) bool is True."""
+    return np.where(mask.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
 
 def silent_channels(
@@ -111,33 +114,33 @@ def silent_channels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which channels record no neuron on day A and on day B, (channels,) bool each."""
     order = rng.permutation(array.n_channels)
-    silent, recording = np.split(order, [round(array.silent * array.n_channels)])
-    lost = recording[: round(min(1.0, drift.lost * drift.scale) * len(recording))]
+    silent, active = np.split(order, [round(array.silent * array.n_channels)])
+    newly_silent = active[: round(min(1.0, drift.lost * drift.scale) * len(active))]
     day_a = np.zeros(array.n_channels, dtype=bool)
     day_a[silent] = True
     day_b = day_a.copy()
-    day_b[lost] = True
-    day_b[silent[: len(lost)]] = False
+    day_b[newly_silent] = True
+    day_b[silent[: len(newly_silent)]] = False
     return day_a, day_b
 
 
-def silenced(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
+def silence_channels(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
     """The units without the sorted ones of silent channels, whose crossings become noise."""
-    gone = silent[units.channel]
+    is_silent = silent[units.channel]
     total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
     noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
-    tuned = {name: vars(units)[name] for name in ("depth", "speed", "position", "fast", "slow")}
-    untuned = {name: _where(gone, 0.0, weights) for name, weights in tuned.items()}
-    return replace(units, log_rate=np.where(gone, noise, units.log_rate), **untuned)
+    before = {name: vars(units)[name] for name in ("depth", "speed", "position", "fast", "slow")}
+    weights_after = {name: _where(is_silent, 0.0, weights) for name, weights in before.items()}
+    return replace(units, log_rate=np.where(is_silent, noise, units.log_rate), **weights_after)
 
 
 def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tuple[Units, Units]:
     """The units of day A and day B: seeds of the population, of its drift, of silent channels."""
     population, drift, silence = (np.random.default_rng(seed) for seed in seeds)
     units = draw_units(settings.array, population)
-    other = drifted(units, settings.array, settings.drift, drift)
+    units_b = drift_units(units, settings.array, settings.drift, drift)
     silent_a, silent_b = silent_channels(settings.array, settings.drift, silence)
     return (
-        silenced(units, silent_a, settings.array),
-        silenced(other, silent_b, settings.array),
+        silence_channels(units, silent_a, settings.array),
+        silence_channels(units_b, silent_b, settings.array),
     )

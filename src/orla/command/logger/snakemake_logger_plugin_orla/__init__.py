@@ -40,12 +40,14 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         if event not in FIELDS and record.levelname not in ("ERROR", "CRITICAL"):
             return
-        told: dict[str, Any] = {name: getattr(record, name, None) for name in FIELDS.get(event, ())}
-        if "resources" in told:
-            told["resources"] = {"mem_mb": told["resources"].get("mem_mb")}
+        fields: dict[str, Any] = {
+            name: getattr(record, name, None) for name in FIELDS.get(event, ())
+        }
+        if "resources" in fields:
+            fields["resources"] = {"mem_mb": fields["resources"].get("mem_mb")}
         if event in (None, LogEvent.ERROR):
-            told["message"] = record.getMessage()[: MOST // 2]
-        line = json.dumps({"event": str(event or "error"), **told}, default=str)
+            fields["message"] = record.getMessage()[: MOST // 2]
+        line = json.dumps({"event": str(event or "error"), **fields}, default=str)
         if len(line) < MOST:
             sys.stderr.write(f"{MARK}{line}\n")
             sys.stderr.flush()
