@@ -86,13 +86,13 @@ def test_blurs_are_those_of_one_image(pictures):
     factors = np.arange(1, 1.26, 0.01)
     theirs = (x[1] + sum(clipped_zoom(x[1], factor) for factor in factors)) / (len(factors) + 1)
     ours = corrupted(pictures, "zoom_blur")[1]
-    assert np.abs(ours - 255 * np.clip(theirs, 0, 1)).max() <= 1.0
+    assert np.abs(ours - 255 * np.clip(theirs, 0, 1)).max() < 1.001
     still = corruptions._elastic(x, np.random.default_rng(0), 0, 1, 0)
     np.testing.assert_allclose(still, x, atol=1e-12)
     # A disc of radius 1.5 about a pixel has all of its 9 neighbours, by cv2's border.
     kernel = np.full((3, 3, 1), 1 / 9)
     theirs = 255 * ndimage.convolve(x[0], kernel, mode="mirror")
-    assert np.abs(corrupted(pictures, "defocus_blur")[0] - theirs).max() <= 1.0
+    assert np.abs(corrupted(pictures, "defocus_blur")[0] - theirs).max() < 1.001
 
 
 def test_simple_corruptions_are_their_formulas(pictures):

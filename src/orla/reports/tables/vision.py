@@ -109,6 +109,6 @@ class Tent(
             told.append(
                 f"Gradients of {ADAPTS[adapts]} with SGD, mean norm: {number(by.iloc[0], 3)} in "
                 f"the shallowest, {number(by.iloc[-1], 3)} in the deepest of {len(by)} layers; "
-                f"largest over smallest {number(by.max() / by.min())} (paper's LoRA: 5 to 6, 28 layers)."
+                f"largest over smallest {number(by.max() / by.min())} (paper: 5 to 6)."
             )
         return told
