@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from orla import catalogue
 from orla.reports.answer import FEWEST_PAIRS, answer
+from orla.reports.chapters import CARDS, chapter, place
 from orla.reports.estimates import has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
@@ -38,14 +40,22 @@ def opening(results: Results, verdicts: list[VerdictLine], study: StudyFacts) ->
     """The opening, from results by file stem and the verdicts, the weightiest first."""
     title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
-    if drift and results.get("heldout") is None:  # nothing has been trained
-        return Opening(title, drift, [], "", False, {"Asked": _asked(study)})
+    if results.get("heldout") is None:  # no network has been trained on a stream
+        asked = _asked(study) if drift else " ".join(_chapters(results))
+        return Opening(title, drift, [], "", False, {"Asked": asked})
     background = ({"The drift": " ".join(drift)} if drift else {}) | {
         "Asked": _asked(study),
         "Over what": _over(results.get("heldout"), study),
         "How far to trust it": " ".join(_trust(results, study)),
     }
     return Opening(title, *answer(results, verdicts, study), background)
+
+
+def _chapters(results: Results) -> Iterator[str]:
+    """What the chapters that these results have tables for ask, in a sentence each."""
+    parts = [part.part for part in catalogue.parts("table").values()]
+    shown = {p.chapter for p in parts if {*p.more["needs"]} <= {*results}} - {CARDS}
+    return (chapter(name).sentence for name in sorted(shown, key=place))
 
 
 def _asked(study: StudyFacts) -> str:

@@ -24,9 +24,11 @@ class TentRecovery(
         "Dotted line: statistics of the batch alone. Open diamonds: the paper's, of CIFAR-10-C and "
         "another network."
     )
-    by = ("adapts", "optimizer")
+    by = ("panel", "optimizer")
 
-    def select(self, tta: pd.DataFrame, *, study: StudyFacts) -> Selection:
+    def select(self, tta: pd.DataFrame, *, study: StudyFacts) -> Selection | None:
+        if tta.empty:
+            return None
         rows = Tent().rows(tta, study=study)
         alone = rows[rows["adapts"] == "statistics"]["recovery"].mean()
         return Selection(rows[rows["adapts"].isin(ADAPTS)], more={"tta": tta, "alone": alone})
@@ -41,7 +43,7 @@ class TentRecovery(
             for row in each.to_dict("records"):
                 y, look = [*looks].index(row["optimizer"]), looks[row["optimizer"]]
                 ours = plots.where(dots, adapts=row["adapts"], optimizer=row["optimizer"])
-                plots.dots(axes, ours["recovery"], [y] * len(ours))
+                plots.dots(axes, ours["recovery"], [y + 0.22] * len(ours))
                 ends = (row["recovery_low"], row["recovery_high"])
                 plots.bars(axes, row, "recovery", y, ends, look, across=True, zorder=3)
                 axes.plot(row["papers_recovery"], y, **plots.PAPERS)

@@ -59,7 +59,8 @@ class Tent(
         "corruption begins with the network as trained. Rates are chosen on four other corruptions "
         "of other images. Brackets: 95 % t interval over corruptions, of means over seeds. The "
         "paper's numbers are of other images and another network, a WideResNet-28-10 on "
-        "CIFAR-10-C; it does not say what its recovery is measured against."
+        "CIFAR-10-C; it does not say what its recovery is measured against. Its β2-only is Adam "
+        "with β1 = 0."
     )
     cells = (
         cell("Adapted by", lambda line: line.row["called"], align="l"),
@@ -72,6 +73,8 @@ class Tent(
     )
 
     def rows(self, tta: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        if tta.empty:
+            return tta
         text = [row for row in load().table("text") if row.get("task") == "CIFAR-10-C"]
         theirs = {
             (row["parameters_text"], *measure): row[column]
@@ -98,6 +101,8 @@ class Tent(
             yield title, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, tta: pd.DataFrame) -> list[str]:
+        if tta.empty:
+            return []
         clean = tta[(tta["corruption"] == "clean") & (tta["adapts"] == "none")]["value"].mean()
         told = [f"Without corruption {number(clean)} % are wrong; {tta['seed'].nunique()} seeds."]
         edge = contents.rows[contents.rows["edge"]]
