@@ -40,5 +40,4 @@ def cifar_10_c(folder, images=4):
     np.save(folder / "labels.npy", np.tile(labels, 5))
     planes = clean.transpose(0, 3, 1, 2).reshape(images, -1)
     (folder / "test_batch.bin").write_bytes(np.hstack([labels[:, None], planes]).tobytes())
-    settings = {"kind": "cifar-10-c", "folder": str(folder)}
-    return settings | {"clean": str(folder / "test_batch.bin")}, clean, labels
+    return {"kind": "cifar-10-c", "folder": str(folder)}, clean, labels

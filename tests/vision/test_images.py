@@ -152,7 +152,7 @@ CIFAR = {
         "frost.npy: no .npy",
     ),
     "shape": (lambda f: np.save(f / "fog.npy", np.zeros((20, 8), np.uint8)), "fog.npy: no .npy"),
-    "labels": (lambda f: np.save(f / "labels.npy", np.ones(20, np.uint8)), "other labels than"),
+    "labels": (lambda f: np.save(f / "labels.npy", np.ones(20, np.uint8)), "have other labels"),
     "clean": (lambda f: _cut(f / "test_batch.bin"), "test_batch.bin: no test_batch.bin"),
 }
 

@@ -30,7 +30,7 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
         path = path if path.exists() else path.with_name(f"{name}.gz")
         with guarded(path, "no file of Fashion-MNIST", _MEND):
             data = content(path) if path.name == name else gzip.decompress(content(path))
-            if (digest := hashlib.sha256(data).hexdigest()) != settings["sha256"].get(name):
+            if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
                 raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
             arrays.append(np.frombuffer(data, np.uint8, offset=start))
     pixels, labels = arrays
@@ -38,8 +38,8 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
     return np.repeat(padded[..., None], 3, -1), labels
 
 
-def _cifar_10(path: str) -> Labelled:
-    """CIFAR-10's test images from test_batch.bin: a label, then the planes of the colours."""
+def _cifar_10(path: Path) -> Labelled:
+    """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     with guarded(path, "no test_batch.bin of CIFAR-10", _MEND):
         rows = np.frombuffer(content(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
         return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
@@ -62,10 +62,13 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     Raises:
         OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images.
     """
-    cifar, folder = settings["kind"] == "cifar-10-c", settings["folder"]
-    images, labels = _cifar_10(settings["clean"]) if cifar else fashion_mnist(settings, "t10k")
-    if cifar and not np.array_equal(_severest(folder, "labels"), labels):
-        raise OrlaError(f"{folder}: other labels than those of {settings['clean']}; {_MEND}")
+    folder = settings["folder"]
+    if cifar := settings["kind"] == "cifar-10-c":
+        images, labels = _cifar_10(Path(folder, "test_batch.bin"))
+        if not np.array_equal(_severest(folder, "labels"), labels):
+            raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
+    else:
+        images, labels = fashion_mnist(settings, "t10k")
     if count > len(labels):
         raise OrlaError(f'config: "vision.scored" is {count}; there are {len(labels)} test images')
     found = {"clean": (images[:count], labels[:count])}

@@ -112,7 +112,7 @@ class Tent(
         for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
             by = group.groupby("layer", sort=False)["value"].mean()
             told.append(
-                f"Gradients of {ADAPTS[adapts]} with SGD, mean norm: {number(by.iloc[0], 3)} in "
+                f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(by.iloc[0], 3)} in "
                 f"the shallowest, {number(by.iloc[-1], 3)} in the deepest of {len(by)} layers; "
                 f"largest over smallest {number(by.max() / by.min())} (paper: 5 to 6)."
             )
