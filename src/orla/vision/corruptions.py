@@ -111,12 +111,12 @@ def _in_hsv(x: np.ndarray, channel: int, times: float, plus: float) -> np.ndarra
 
 
 def _elastic(x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: float) -> np.ndarray:
-    corners, at = np.array([[26.0, 26], [26, 6], [6, 6]]), np.mgrid[:SIZE, :SIZE]
+    corners, at = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
     fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
     sigmas = (0, 0, sigma, sigma)
     fields = ndimage.gaussian_filter(fields, sigmas, mode="reflect", truncate=3) * size
-    moved = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
-    affine = np.linalg.solve(np.dstack([moved, np.ones((len(x), 3))]), corners)
+    after = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
+    affine = np.linalg.solve(np.dstack([after, np.ones((len(x), 3))]), corners)
     out = np.empty_like(x)
     for i, channel in np.ndindex(len(x), 3):
         places = np.tensordot(affine[i, :2], at, (0, 0)) + affine[i, 2, :, None, None]

@@ -71,9 +71,9 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
         images, labels = fashion_mnist(settings, "t10k")
     if count > len(labels):
         raise OrlaError(f'config: "vision.scored" is {count}; there are {len(labels)} test images')
-    found = {"clean": (images[:count], labels[:count])}
+    by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
             changed = _severest(folder, name)[part] if cifar else corrupted(images[part], name)
-            found[name] = changed, labels[part]
-    return found
+            by_name[name] = changed, labels[part]
+    return by_name

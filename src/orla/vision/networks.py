@@ -70,10 +70,10 @@ def network_of(
         network.load_state_dict(weights)
     elif path := settings.get("checkpoint"):
         with guarded(path, "no state dict of this network", "mend vision.network"):
-            held = torch.load(plain(path), map_location="cpu", weights_only=True)
-            held = held.get("state_dict", held)
-            names = (name.removeprefix("module.").removeprefix("model.") for name in held)
-            network.load_state_dict(dict(zip(names, held.values(), strict=True)))
+            state = torch.load(plain(path), map_location="cpu", weights_only=True)
+            state = state.get("state_dict", state)
+            names = (name.removeprefix("module.").removeprefix("model.") for name in state)
+            network.load_state_dict(dict(zip(names, state.values(), strict=True)))
     return network.to(memory_format=torch.channels_last)
 
 
@@ -98,14 +98,14 @@ def trained(
 ) -> WideResNet:
     """The network after `epochs` by Adam, whose rate falls to 0 in a straight line."""
     order = np.random.default_rng(settings["seed"])
-    images_seen = [order.permutation(len(labels)) for _ in range(settings["epochs"])]
+    passes = [order.permutation(len(labels)) for _ in range(settings["epochs"])]
     count = settings["epochs"] * len(labels) // settings["batch"]
     params, optimizer = (
         dict(network.train().named_parameters()),
         catalogue.make("optimizer", "adam"),
     )
     state, targets = optimizer.init(params), torch.from_numpy(labels.astype(np.int64))
-    batches = np.array_split(np.concatenate(images_seen), count)
+    batches = np.array_split(np.concatenate(passes), count)
     for i, at in enumerate(progress.bar(batches, "training", "batch")):
         loss = cross_entropy(functional_call(network, params, inputs(images[at])), targets[at])
         rate = settings["learning_rate"] * (1 - i / count)

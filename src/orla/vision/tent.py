@@ -49,8 +49,8 @@ def tunable(network: nn.Module, adapts: str, rank: int, seed: int) -> Parameters
             params |= {f"{name}.{n}": p.detach().clone() for n, p in module.named_parameters()}
         if adapts == LORA and isinstance(module, nn.Conv2d):
             outputs, inward = module.weight.flatten(1).shape
-            drawn = (2 * torch.rand(rank, inward, generator=generator) - 1) / math.sqrt(inward)
-            params |= {f"{name}.A": drawn, f"{name}.B": torch.zeros(outputs, rank)}
+            factor = (2 * torch.rand(rank, inward, generator=generator) - 1) / math.sqrt(inward)
+            params |= {f"{name}.A": factor, f"{name}.B": torch.zeros(outputs, rank)}
     return {name: p.requires_grad_() for name, p in params.items()}
 
 
@@ -76,11 +76,11 @@ def adapted(
     wrong, squares, batches = [], Counter(), [*batches]
     state = optimizer.init(params) if optimizer else {}
     for x, y in batches:
-        with torch.set_grad_enabled(bool(params)):
-            said = logits(network, params, x)
-        wrong.append(said.argmax(1) != y)
+        with torch.set_grad_enabled(optimizer is not None):
+            z = logits(network, params, x)
+        wrong.append(z.argmax(1) != y)
         if optimizer:
-            entropy = -(said.softmax(1) * said.log_softmax(1)).sum(1).mean()
+            entropy = -(z.softmax(1) * z.log_softmax(1)).sum(1).mean()
             params, state, gradients = step(params, entropy, optimizer, state, rate)
             for name, g in gradients.items():
                 squares[name.rpartition(".")[0]] += float((g * g).sum()) / len(batches)
@@ -93,7 +93,7 @@ def table(
     streams: Mapping[str, Labelled],
     settings: Mapping[str, Any],
     adapts: str,
-    optimizer: str,
+    name: str,
     spec: Mapping[str, Any],
     growth: int,
 ) -> pd.DataFrame:
@@ -102,41 +102,41 @@ def table(
     Args:
         network: As trained; every corruption begins with it.
         streams: As `images.streams` gives.
-        settings: The config's `vision`.
+        settings, growth: The config's `vision` and `grid_growth`.
         adapts: One of `ADAPTS`.
-        optimizer, spec: Its name, and what that stands for: {} where nothing is learned.
-        growth: Half decades a side that the grid may grow by.
+        name, spec: The optimizer's, and what it stands for: {} where nothing is learned.
 
     Returns:
         Columns adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
         on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
     """
     network = network.eval() if adapts == FROZEN else with_batch_statistics(network)
-    made, everything, scores = catalogue.make("optimizer", spec) if spec else None, [], {}
+    optimizer = catalogue.make("optimizer", spec) if spec else None
+    everything, scores = [], {}
 
     def rows(names: Iterable[str], seed: int, rate: float) -> Iterator[dict[str, Any]]:
-        for name in names:
-            images, labels = streams[name]
+        for corruption in names:
+            images, labels = streams[corruption]
             order = np.random.default_rng(seed).permutation(len(labels))
             pair = inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
             batches = zip(*(each.split(settings["batch"]) for each in pair), strict=True)
             params = tunable(network, adapts, settings["rank"], seed)
-            error, norms = adapted(network, params, batches, made, rate)
-            row = {"learning_rate": rate, "tuning": name in EXTRA, "corruption": name, "seed": seed}
-            yield row | {"measure": "error", "layer": "", "value": error}
-            for layer, norm in norms.items():
-                yield row | {"measure": "gradient_norm", "layer": layer, "value": norm}
+            error, norms = adapted(network, params, batches, optimizer, rate)
+            row = {"learning_rate": rate, "tuning": corruption in EXTRA, "corruption": corruption}
+            for layer, value in ({"": error} | norms).items():
+                measure = "gradient_norm" if layer else "error"
+                yield row | {"seed": seed, "measure": measure, "layer": layer, "value": value}
 
-    first = rates.grid(settings["rates"][adapts][optimizer]) if spec else []
+    first = rates.grid(settings["rates"][adapts][name]) if spec else []
     todo = [*first]
     while todo:
-        tried = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
-        scores[index] = np.array([row["value"] for row in tried if row["measure"] == "error"])
-        everything += tried
+        trial = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
+        scores[index] = np.array([row["value"] for row in trial if row["measure"] == "error"])
+        everything += trial
         if not todo and (beyond := rates.missing_neighbour(scores, first, growth)) is not None:
             todo = [beyond]
     rate = rates.half_decade(rates.best(scores)) if spec else math.nan
     for seed in range(settings["seeds"]):
         everything += rows(SCORED if spec else ["clean", *SCORED], seed, rate)
     edge = bool(spec) and rates.on_edge(scores)
-    return pd.DataFrame(everything).assign(adapts=adapts, optimizer=optimizer, edge=edge)
+    return pd.DataFrame(everything).assign(adapts=adapts, optimizer=name, edge=edge)
