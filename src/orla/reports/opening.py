@@ -40,8 +40,8 @@ def opening(results: Results, verdicts: list[VerdictLine], study: StudyFacts) ->
     """The opening, from results by file stem and the verdicts, the weightiest first."""
     title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
-    if results.get("heldout") is None:  # no network has been trained on a stream
-        asked = _asked(study) if drift else " ".join(_chapters(results))
+    asked = _asked(study) if drift else " ".join(_chapters(results))
+    if results.get("heldout") is None and asked:  # no network has been trained on a stream
         return Opening(title, drift, [], "", False, {"Asked": asked})
     background = ({"The drift": " ".join(drift)} if drift else {}) | {
         "Asked": _asked(study),
