@@ -25,6 +25,7 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
         pictures, wanted = params.vision["images"], params.vision["network"]
         about = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
         source = collect.collect("orla.vision.tent", config=params.vision, datasets=about)
+        source["optimizer"] = params.get("spec", {})
         if rule == "vision_adapt":
             held = networks.load(snakemake.input.network)
             network = network_of(wanted, {name: values[0] for name, values in held.items()})
