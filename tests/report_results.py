@@ -112,6 +112,7 @@ def make_results(
         "truth_controls": _truth_controls(),
         "peers": pd.DataFrame(columns=["task", "peer", "seed", "prequential_accuracy", "step"]),
         "speed": pd.DataFrame(columns=[*KEYS, "peer", "us", "bytes"]),
+        "tta": pd.DataFrame(columns=["adapts", "optimizer", "corruption", "seed", "value"]),
     }
 
 

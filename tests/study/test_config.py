@@ -111,6 +111,7 @@ starts.mine: {kind: pretrain} -> "~.kind" cannot be "pretrain"; the nearest is "
 probes.mine: {kind: update-ratio} -> "~.kind" cannot be "update-ratio"; ... is "update_ratio"
 probes.update_ratio: {kind: condition_number, stride: 300} -> every 300 ... has 200; give
 probes_of_all: [ratio] -> probe "ratio" is unknown; the nearest is "update_ratio"
+conditions: [] -> "~" is empty; give a block
 conditions.0.tasks: [recording] -> "~" cannot be "recording"; the nearest is "recordings"
 conditions.0.tasks: [lorenz] -> "~": lorenz is a kind; give it a name under tasks
 conditions.0.networks: [rn] -> "~" cannot be "rn"; the nearest is "rnn"

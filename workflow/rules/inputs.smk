@@ -148,7 +148,9 @@ def adaptation_mb(w, attempt):
 # Results that tables, figures and registrations read.
 WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
-MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
+MADE = ({*WIDE, *STATISTICS} if CONDITIONS else set()) | {"verdicts", "power"}
+if STUDY.get("vision"):
+    MADE.add("tta")
 # Folder of a stream on which River's models are run -> on how many seeds the most are.
 PEERED = {
     c.domain: max(peers.values())

@@ -56,7 +56,11 @@ rule verdict:
             file for folder in FOLDERS for file in (folder / "amendments").glob("*.yaml")
         ),
         locks=[folder / "LOCK" for folder in FOLDERS],
-        tables=expand("<results>/{table}.parquet", table=["heldout", *STATISTICS]),
+        # Without conditions nothing is judged; the verdicts know the data all the same.
+        tables=expand(
+            "<results>/{table}.parquet",
+            table=["heldout", *STATISTICS] if CONDITIONS else sorted(MADE - {"verdicts", "power"}),
+        ),
     output:
         verdicts="<results>/verdicts.parquet",
         power="<results>/power.parquet",

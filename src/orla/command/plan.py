@@ -21,8 +21,17 @@ from orla.study.plan import Plan
 # Rules whose jobs run beside each other, stage after stage; all others come last, one by one.
 STAGES = (
     ("download", "convert"),
-    ("streams",),
-    ("programs", "pretrain", "adapt", "peers", "truth_studies", "drift", "inspection"),
+    ("streams", "vision_network"),
+    (
+        "programs",
+        "pretrain",
+        "adapt",
+        "peers",
+        "vision_adapt",
+        "truth_studies",
+        "drift",
+        "inspection",
+    ),
 )
 # CPU seconds and memory of Snakemake itself, and memory of the C++ compiler.
 SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0

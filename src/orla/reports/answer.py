@@ -57,7 +57,8 @@ def answer(
         over = _over_pairs(results.get("over_pairs"), estimates, study)
         alone = _of_pair(best, study)
         first = over or alone
-        more = [alone if over else _parts(best, study), _beside_baselines(best, results, study)]
+        more = [alone if over else _parts(best, study), _by_pretraining(best, estimates, study)]
+        more.append(_beside_baselines(best, results, study))
         quoted = int(estimates.apply(_is_quotable, axis=1).sum())
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
@@ -127,6 +128,32 @@ def _weight(condition: _Condition, study: StudyFacts, pairs: Mapping[str, int]) 
 def _gap(row: Mapping[str, Any], *ends: float) -> str:
     ends = ends or tuple(row[end] for end in _T95)
     return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
+
+
+def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
+    """The same differences on the same network after other windows of pretraining."""
+    keys, specs = condition.group.keys, study.instances.get("architecture", {})
+    network, windows, sentences = keys["architecture"], study.pretraining, []
+    alike = {key: keys[key] for key in keys if key in estimates and key != "architecture"}
+    alike |= {"estimand": condition.estimand, "comparison": condition.comparison}
+    for other, rows in where(estimates, **alike).groupby("architecture", sort=False):
+        if specs.get(other) != specs.get(network) or windows.get(other) == windows.get(network):
+            continue
+        rows = rows[rows["optimizer"].isin(condition.rows["optimizer"])].to_dict("records")
+        gaps = [
+            f"{study.called('optimizer', row['optimizer'])} {_gap(row)}"
+            for row in rows
+            if _is_quotable(row)
+        ]
+        if gaps:
+            sentences.append(f"windows of {count_of(windows[other], 'step')}: {phrase(gaps)}")
+    if not sentences:
+        return ""
+    return (
+        f"{condition.group.title} is pretrained with windows of "
+        f"{count_of(windows[network], 'step')}. Pretrained otherwise, the same network gives, with "
+        f"{'; with '.join(sentences)}."
+    )
 
 
 def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:

@@ -61,6 +61,10 @@ CHAPTERS = {
         "Whether networks that learn row by row are a match for River's models, and whether "
         "recurrence helps there at all.",
     ),
+    "vision": Chapter(
+        "Test-time adaptation in vision",
+        "Whether Adam adapts a network to corrupted images better than SGD does.",
+    ),
     "precision": Chapter(
         "Numbers and instructions",
         "What the numbers' format and the processor's instructions do to a gap and to its rates.",

@@ -1,11 +1,13 @@
 """The opening of a report: the answer, what was asked, over what, and how far to trust it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from orla import catalogue
 from orla.reports.answer import FEWEST_PAIRS, answer
+from orla.reports.chapters import CARDS, chapter, place
 from orla.reports.estimates import has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
@@ -38,8 +40,9 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     drift = sentences(results.get("drift_report"))
     told = templates({"number": number}).get_template("opening.jinja")
     told = told.make_module(_facts(results, study))
-    if drift and "heldout" not in results:  # nothing has been trained
-        return Opening(title, drift, [], "", False, {"Asked": _line(told.asked())})
+    asked = told.asked() if drift else " ".join(_chapters(results))
+    if "heldout" not in results and asked:  # no network has been trained on a stream
+        return Opening(title, drift, [], "", False, {"Asked": _line(asked)})
     background = ({"The drift": " ".join(drift)} if drift else {}) | {
         "Asked": _line(told.asked()),
         "Over what": _line(told.over()),
@@ -50,6 +53,13 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
 
 def _line(text: str) -> str:
     return " ".join(text.split("\n")).strip()
+
+
+def _chapters(results: Results) -> Iterator[str]:
+    """What the chapters that these results have tables for ask, in a sentence each."""
+    parts = [part.part for part in catalogue.parts("table").values()]
+    shown = {p.chapter for p in parts if {*p.more["needs"]} <= {*results}} - {CARDS}
+    return (chapter(name).sentence for name in sorted(shown, key=place))
 
 
 def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:

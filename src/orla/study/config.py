@@ -115,11 +115,11 @@ def _check_numerics(plan: Plan) -> None:
         if name in owners:
             raise OrlaError(f'config: "numerics.{name}" is {owners[name]} too; give another name')
     precisions = dict.fromkeys(c.precision for c in plan.conditions)
-    require_one_of(
-        "statistics.rates_of",
-        plan.config["statistics"].get("rates_of", *[*precisions][:1]),
-        precisions,
-    )
+    if precisions:
+        rates_of = plan.config["statistics"].get("rates_of", *[*precisions][:1])
+        require_one_of("statistics.rates_of", rates_of, precisions)
+    elif "vision" not in plan.config:
+        raise OrlaError('config: "conditions" is empty; give a block')
 
 
 def _with_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:

@@ -1,0 +1,119 @@
+"""Test-time adaptation in vision: errors and recoveries by what adapts and optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from orla.reports.cells import Row, cell, ends, value
+from orla.reports.numbers import number, rate
+from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
+from orla.statistics.means import moments
+
+ADAPTS = {"bn": "batch normalization", "lora": "LoRA"}
+_WITHOUT = {"none": "not adapted", "statistics": "statistics of the batch alone"}
+# Columns of the paper's numbers on CIFAR-10-C -> (optimizer, measure).
+_PAPERS = {
+    "adam_percent": ("adam", "recovery"),
+    "sgd_percent": ("sgd", "recovery"),
+    "beta1_only_percent": ("adam-beta1", "recovery"),
+    "beta2_only_percent": ("adam-beta2", "recovery"),
+    "adam_minus_sgd_pp": ("adam", "over_sgd"),
+}
+
+
+def recoveries(tta: pd.DataFrame) -> pd.DataFrame:
+    """A row a corruption and way to adapt, of means over seeds: columns error (%) and recovery (%).
+
+    recovery = 100 (error not adapted - error) / cost, the cost of a corruption on average over all:
+    error not adapted, less the error without corruption.
+    """
+    scored = tta[(tta["measure"] == "error") & ~tta["tuning"]].rename(columns={"value": "error"})
+    by = ["adapts", "optimizer", "learning_rate", "edge", "corruption"]
+    rows = scored.groupby(by, dropna=False, sort=False, as_index=False)["error"].mean()
+    frozen = rows[rows["adapts"] == "none"].set_index("corruption")["error"]
+    rows = rows[rows["corruption"] != "clean"].reset_index(drop=True)
+    cost = frozen.drop("clean").mean() - frozen["clean"]
+    rows["recovery"] = 100 * (rows["corruption"].map(frozen) - rows["error"]) / cost
+    sgd = rows[rows["optimizer"] == "sgd"].set_index(["adapts", "corruption"])["recovery"]
+    beside = sgd.reindex(pd.MultiIndex.from_frame(rows[["adapts", "corruption"]])).to_numpy()
+    return rows.assign(over_sgd=(rows["recovery"] - beside).where(rows["optimizer"] != "sgd"))
+
+
+class Tent(
+    Table,
+    name="tta",
+    label="Test-time adaptation",
+    chapter="vision",
+    order=10,
+    needs=("tta",),
+):
+    """A panel a kind of parameters, a row an optimizer."""
+
+    says = (
+        "Error on corrupted images, predicted batch by batch and then learned without labels, and "
+        "recovery: the share undone of what a corruption costs the network on average. Each "
+        "corruption begins with the network as trained. Rates are chosen on four other corruptions "
+        "of other images. Brackets: 95 % t interval over corruptions, of means over seeds. The "
+        "paper's numbers are of other images and another network, a WideResNet-28-10 on "
+        "CIFAR-10-C; it does not say what its recovery is measured against. Its β2-only is Adam "
+        "with β1 = 0."
+    )
+    cells = (
+        cell("Adapted by", lambda line: line.row["called"], align="l"),
+        value("Rate", "learning_rate", rate),
+        ends("Error (%)", "error", "error_low", "error_high", n="n"),
+        ends("ours", "recovery", "recovery_low", "recovery_high", n="n", group="Recovery (%)"),
+        value("paper's", "papers_recovery", group="Recovery (%)"),
+        ends("ours", "over_sgd", "over_sgd_low", "over_sgd_high", n="n", group="Less SGD's (pp)"),
+        value("paper's", "papers_over_sgd", group="Less SGD's (pp)"),
+    )
+
+    def rows(self, tta: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        if tta.empty:
+            return tta
+        text = [row for row in load().table("text") if row.get("task") == "CIFAR-10-C"]
+        theirs = {
+            (row["parameters_text"], *measure): row[column]
+            for row in text
+            for column, measure in _PAPERS.items()
+            if column in row
+        }
+        lines, way = [], ["adapts", "optimizer", "learning_rate", "edge"]
+        for values, group in recoveries(tta).groupby(way, dropna=False, sort=False):
+            line = dict(zip(way, values, strict=True)) | {"n": len(group)}
+            adapts, optimizer, *_ = values
+            line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
+            line["panel"] = ADAPTS.get(adapts, "no gradient")
+            for name in ("error", "recovery", "over_sgd"):
+                over = moments(group[name])
+                line[f"{name}_low"], line[f"{name}_high"] = over.interval()
+                paper = theirs.get((line["panel"], optimizer, name))
+                line |= {name: over.mean, f"papers_{name}": paper}
+            lines.append(line)
+        return pd.DataFrame(lines)
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for title, group in rows.groupby("panel", sort=False):
+            yield title, group.to_dict("records")
+
+    def notes(self, contents: Contents, study: StudyFacts, tta: pd.DataFrame) -> list[str]:
+        if tta.empty:
+            return []
+        clean = tta[(tta["corruption"] == "clean") & (tta["adapts"] == "none")]["value"].mean()
+        told = [f"Without corruption {number(clean)} % are wrong; {tta['seed'].nunique()} seeds."]
+        edge = contents.rows[contents.rows["edge"]]
+        edges = ", ".join(edge["called"] + " (" + edge["panel"] + ")")
+        told += [f"Best rate on the edge of the grid: {edges}."] * bool(edges)
+        norms = tta[(tta["measure"] == "gradient_norm") & ~tta["tuning"]]
+        for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
+            by = group.groupby("layer", sort=False)["value"].mean()
+            told.append(
+                f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(by.iloc[0], 3)} in "
+                f"the shallowest, {number(by.iloc[-1], 3)} in the deepest of {len(by)} layers; "
+                f"largest over smallest {number(by.max() / by.min())} (paper: 5 to 6)."
+            )
+        return told

@@ -1,0 +1,188 @@
+"""The corruptions of CIFAR-10-C at severity 5, for batches of 32 x 32 images.
+
+Source: Hendrycks and Dietterich (2019), with the constants of their make_cifar_c.py. Motion blur
+has ImageMagick's kernel. Frost has no photographs but the ridges of a plasma fractal.
+"""
+
+import io
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import hsv_to_rgb, rgb_to_hsv
+from numpy.random import Generator
+from PIL import Image
+from scipy import ndimage
+
+SIZE = 32
+_MUD = np.array([63, 42, 20]) / 255
+_GREY = np.array([0.299, 0.587, 0.114])
+
+
+def corrupted(images: np.ndarray, name: str) -> np.ndarray:
+    """Images (n, 32, 32, 3), uint8, under a corruption, a key of `SCORED` or `EXTRA`.
+
+    Random numbers depend on the name alone.
+    """
+    change, *constants = (SCORED | EXTRA)[name]
+    values = change(images / 255, np.random.default_rng(zlib.crc32(name.encode())), *constants)
+    return (np.clip(values, 0, 1) * 255).astype(np.uint8)
+
+
+def _blurred(x: np.ndarray, sigma: float, **how: Any) -> np.ndarray:
+    """A Gaussian blur of each image (n, 32, 32, ...)."""
+    sigmas = (0, sigma, sigma, *[0] * (x.ndim - 3))
+    return ndimage.gaussian_filter(x, sigmas, **{"mode": "nearest"} | how)
+
+
+def _zoomed(x: np.ndarray, factors: Sequence[float]) -> np.ndarray:
+    """The mean of x (n, 32, 32, ...) enlarged about its centre by each of the factors."""
+    total = np.zeros_like(x)
+    for factor in factors:
+        crop = math.ceil(SIZE / factor)
+        top = (SIZE - crop) // 2
+        # Linear interpolation is a matrix, the same for rows and columns.
+        matrix = ndimage.zoom(np.eye(SIZE)[top : top + crop], (factor, 1), order=1)
+        matrix = matrix[(len(matrix) - SIZE) // 2 :][:SIZE]
+        total += np.einsum("ij,njk...,lk->nil...", matrix, x, matrix, optimize=True)
+    return total / len(factors)
+
+
+def _moved(
+    x: np.ndarray, rng: Generator, radius: int, sigma: float, low: float, high: float
+) -> np.ndarray:
+    """Motion blur of x (n, 32, 32, ...), each image by an angle between two (degrees)."""
+    taps = np.arange(2 * radius + 1)
+    weights = np.exp(-(taps**2) / (2 * sigma**2))
+    angle = np.radians(rng.uniform(low, high, len(x)))[:, None, None]
+    image, total = np.arange(len(x))[:, None, None], np.zeros_like(x)
+    row, column = np.ogrid[:SIZE, :SIZE]
+    for tap, weight in zip(taps, weights / weights.sum(), strict=True):
+        down, right = (np.ceil(tap * f(angle) - 0.5).astype(int) for f in (np.sin, np.cos))
+        at = (np.clip(row + down, 0, SIZE - 1), np.clip(column + right, 0, SIZE - 1))
+        total += weight * x[image, *at]
+    return total
+
+
+def _plasma(n: int, rng: Generator, decay: float) -> np.ndarray:
+    """Heights (n, 32, 32, 1) in [0, 1] by the diamond-square algorithm."""
+    maps, half, wibble = np.zeros((n, SIZE, SIZE)), SIZE // 2, 100.0
+    while half:
+        # Middles of squares, then of their sides, from the four points around.
+        for row, column, lean in ((half, half, 1), (0, half, 0), (half, 0, 0)):
+            place = (slice(None), slice(row, None, 2 * half), slice(column, None, 2 * half))
+            around = ((1, lean), (-lean, 1), (-1, -lean), (lean, -1))
+            near = sum(np.roll(maps, (half * a, half * b), (1, 2)) for a, b in around)[place]
+            maps[place] = near / 4 + wibble * rng.uniform(-wibble, wibble, near.shape)
+        half, wibble = half // 2, wibble / decay
+    maps -= maps.min((1, 2), keepdims=True)
+    return (maps / maps.max((1, 2), keepdims=True))[..., None]
+
+
+def _glass(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: int) -> np.ndarray:
+    x, image = np.uint8(_blurred(x, sigma) * 255), np.arange(len(x))
+    for at in np.ndindex(times, SIZE - 2 * reach, SIZE - 2 * reach):
+        row, column = SIZE - reach - at[1], SIZE - reach - at[2]
+        right, down = rng.integers(-reach, reach, (2, len(x)))
+        # The published code swaps two views of one array, which copies.
+        x[:, row, column] = x[image, row + down, column + right]
+    return _blurred(x / 255, sigma)
+
+
+def _snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
+    flakes = _zoomed(rng.normal(c[0], c[1], x.shape[:3]), [c[2]])
+    flakes = np.where(flakes < c[3], 0, np.clip(flakes, 0, 1))
+    flakes = _moved(flakes, rng, c[4], c[5], -135, -45)[..., None]
+    white = np.maximum(x, (x @ _GREY)[..., None] * 1.5 + 0.5)
+    return c[6] * x + (1 - c[6]) * white + flakes + np.rot90(flakes, 2, (1, 2))
+
+
+def _fog(x: np.ndarray, rng: Generator, amount: float, decay: float) -> np.ndarray:
+    most = x.max((1, 2, 3), keepdims=True)
+    return (x + amount * _plasma(len(x), rng, decay)) * most / (most + amount)
+
+
+def _in_hsv(x: np.ndarray, channel: int, times: float, plus: float) -> np.ndarray:
+    hsv = rgb_to_hsv(x)
+    hsv[..., channel] = np.clip(hsv[..., channel] * times + plus, 0, 1)
+    return hsv_to_rgb(hsv)
+
+
+def _elastic(x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: float) -> np.ndarray:
+    corners, at = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
+    fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
+    sigmas = (0, 0, sigma, sigma)
+    fields = ndimage.gaussian_filter(fields, sigmas, mode="reflect", truncate=3) * size
+    after = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
+    affine = np.linalg.solve(np.dstack([after, np.ones((len(x), 3))]), corners)
+    out = np.empty_like(x)
+    for i, channel in np.ndindex(len(x), 3):
+        places = np.tensordot(affine[i, :2], at, (0, 0)) + affine[i, 2, :, None, None]
+        plane = ndimage.map_coordinates(x[i, ..., channel], places, order=1, mode="mirror")
+        out[i, ..., channel] = ndimage.map_coordinates(
+            plane, at + fields[i], order=1, mode="reflect"
+        )
+    return out
+
+
+def _by_pillow(x: np.ndarray, rng: Generator, amount: float) -> np.ndarray:
+    """A JPEG of this quality; or, below 1, this share of the pixels a side."""
+    small, box = int(SIZE * amount), Image.Resampling.BOX
+    for i, values in enumerate(x):
+        image = Image.fromarray(np.uint8(np.round(values * 255)))
+        if amount < 1:
+            image = image.resize((small, small), box).resize((SIZE, SIZE), box)
+        else:
+            image.save(file := io.BytesIO(), "JPEG", quality=amount)
+            image = Image.open(file)
+        # Half a level more, so that none falls by one where values are cut to whole levels.
+        x[i] = (np.asarray(image) + 0.5) / 255
+    return x
+
+
+def _spatter(x: np.ndarray, rng: Generator, *c: float) -> np.ndarray:
+    liquid = _blurred(rng.normal(c[0], c[1], x.shape[:3]), c[2])
+    mud = _blurred((liquid > c[3]).astype(float), c[4])[..., None]
+    mud = np.where(mud < 0.8, 0, mud)
+    return x * (1 - mud) + _MUD * mud
+
+
+# Corruption -> (function, its constants at severity 5): the fifteen, and four to choose rates on.
+SCORED: dict[str, tuple[Any, ...]] = {
+    "gaussian_noise": (lambda x, rng, c: x + rng.normal(0, c, x.shape), 0.10),
+    "shot_noise": (lambda x, rng, c: rng.poisson(x * c) / c, 50),
+    "impulse_noise": (
+        lambda x, rng, c: np.where(rng.random(x.shape) <= c, rng.random(x.shape) < 0.5, x),
+        0.07,
+    ),
+    # A disc of this radius is a square of 3 pixels; antialiasing by 0.1 pixels leaves it so.
+    "defocus_blur": (
+        lambda x, rng, radius, alias: ndimage.uniform_filter(
+            x, (0, int(2 * radius), int(2 * radius), 0), mode="mirror"
+        ),
+        *(1.5, 0.1),
+    ),
+    "glass_blur": (_glass, 0.4, 1, 2),
+    "motion_blur": (lambda x, rng, *c: _moved(x, rng, *c, -45, 45), 9, 2.5),
+    # The image itself counts once more.
+    "zoom_blur": (lambda x, rng, *c: _zoomed(x, [1, *np.arange(*c)]), 1, 1.26, 0.01),
+    "snow": (_snow, 0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+    "frost": (
+        lambda x, rng, c, ice: c * x + ice * (1 - np.abs(2 * _plasma(len(x), rng, 1.75) - 1)),
+        *(0.75, 0.45),
+    ),
+    "fog": (_fog, 1.5, 1.75),
+    "brightness": (lambda x, rng, c: _in_hsv(x, 2, 1, c), 0.3),
+    "contrast": (lambda x, rng, c: c * x + (1 - c) * x.mean((1, 2), keepdims=True), 0.15),
+    "elastic_transform": (_elastic, SIZE * 0.1, SIZE * 0.03, SIZE * 0.03),
+    "pixelate": (_by_pillow, 0.65),
+    "jpeg_compression": (_by_pillow, 40),
+}
+EXTRA: dict[str, tuple[Any, ...]] = {
+    "speckle_noise": (lambda x, rng, c: x + x * rng.normal(0, c, x.shape), 0.2),
+    "gaussian_blur": (lambda x, rng, c: _blurred(x, c), 1),
+    "spatter": (_spatter, 0.65, 0.1, 0.5, 0.68, 0.6, 1),
+    "saturate": (lambda x, rng, *c: _in_hsv(x, 1, *c), 2.5, 0.2),
+}

@@ -1,0 +1,79 @@
+"""Images to classify: Fashion-MNIST under our corruptions, or CIFAR-10-C from its files."""
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from orla.errors import OrlaError
+from orla.files import content, guarded, plain
+from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupted
+
+Labelled = tuple[np.ndarray, np.ndarray]
+# Images by the config's word -> what a reader calls them.
+LABELS = {"fashion-mnist": "Fashion-MNIST, corrupted", "cifar-10-c": "CIFAR-10-C"}
+_MEND = "get it as docs/vision.md says"
+
+
+def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
+    """Images (n, 32, 32, 3), uint8, three equal channels, and labels (n,): "train" or "t10k".
+
+    Raises:
+        OrlaError: A file is missing, damaged, or not the one whose SHA-256 (unpacked) is given.
+    """
+    arrays = []
+    for name, start in ((f"{part}-images-idx3-ubyte", 16), (f"{part}-labels-idx1-ubyte", 8)):
+        path = Path(settings["folder"], name)
+        path = path if path.exists() else path.with_name(f"{name}.gz")
+        with guarded(path, "no file of Fashion-MNIST", _MEND):
+            data = content(path) if path.name == name else gzip.decompress(content(path))
+            if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
+                raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
+            arrays.append(np.frombuffer(data, np.uint8, offset=start))
+    pixels, labels = arrays
+    padded = np.pad(pixels.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
+    return np.repeat(padded[..., None], 3, -1), labels
+
+
+def _cifar_10(path: Path) -> Labelled:
+    """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
+    with guarded(path, "no test_batch.bin of CIFAR-10", _MEND):
+        rows = np.frombuffer(content(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
+        return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
+
+
+def _severest(folder: str, name: str) -> np.ndarray:
+    """The last fifth of an .npy of CIFAR-10-C, which is severity 5."""
+    path = Path(folder, f"{name}.npy")
+    with guarded(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
+        array = np.load(plain(path), mmap_mode="r", allow_pickle=False)
+        if array.dtype != np.uint8 or array.shape[1:] not in ((), (SIZE, SIZE, 3)):
+            raise ValueError(f"it holds {array.dtype} of shape {array.shape}")
+        return array[len(array) - len(array) // 5 :]
+
+
+def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
+    """Images and labels by corruption: the first `count` test images for `SCORED` and "clean", the
+    last `count` for `EXTRA`.
+
+    Raises:
+        OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images.
+    """
+    folder = settings["folder"]
+    if cifar := settings["kind"] == "cifar-10-c":
+        images, labels = _cifar_10(Path(folder, "test_batch.bin"))
+        if not np.array_equal(_severest(folder, "labels"), labels):
+            raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
+    else:
+        images, labels = fashion_mnist(settings, "t10k")
+    if count > len(labels):
+        raise OrlaError(f'config: "vision.scored" is {count}; there are {len(labels)} test images')
+    by_name = {"clean": (images[:count], labels[:count])}
+    for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
+        for name in names:
+            changed = _severest(folder, name)[part] if cifar else corrupted(images[part], name)
+            by_name[name] = changed, labels[part]
+    return by_name

@@ -1,0 +1,142 @@
+"""Adaptation to a stream of test images by the entropy of what a network says of them (TENT).
+
+Source: Wang et al. (2021). The loss is the mean entropy of a batch; each batch is predicted, then
+learned; batch normalization takes the statistics of the batch.
+"""
+
+import copy
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from orla import catalogue
+from orla.architectures.base import Parameters
+from orla.optimizers.base import Optimizer
+from orla.study import rates
+from orla.vision.corruptions import EXTRA, SCORED
+from orla.vision.images import Labelled
+from orla.vision.networks import inputs, step
+
+# What adapts: nothing, the statistics of batch normalization alone, its weights too, or adapters.
+FROZEN, STATISTICS, BN, LORA = ADAPTS = ("none", "statistics", "bn", "lora")
+
+
+def with_batch_statistics(network: nn.Module) -> nn.Module:
+    """A copy whose batch normalization knows the statistics of a batch alone."""
+    network = copy.deepcopy(network).train()
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.track_running_stats = False
+            module.running_mean = module.running_var = None
+    return network
+
+
+def tunable(network: nn.Module, adapts: str, rank: int, seed: int) -> Parameters:
+    """What is adapted: weights and biases of batch normalization, or A and B of each convolution.
+
+    A (rank, inputs) is uniform within 1 / sqrt(inputs), B (outputs, rank) is zero.
+    """
+    params, generator = {}, torch.Generator().manual_seed(seed)
+    for name, module in network.named_modules():
+        if adapts == BN and isinstance(module, nn.BatchNorm2d):
+            params |= {f"{name}.{n}": p.detach().clone() for n, p in module.named_parameters()}
+        if adapts == LORA and isinstance(module, nn.Conv2d):
+            outputs, inward = module.weight.flatten(1).shape
+            factor = (2 * torch.rand(rank, inward, generator=generator) - 1) / math.sqrt(inward)
+            params |= {f"{name}.A": factor, f"{name}.B": torch.zeros(outputs, rank)}
+    return {name: p.requires_grad_() for name, p in params.items()}
+
+
+def logits(network: nn.Module, params: Parameters, x: Tensor) -> Tensor:
+    """Of a network with these parameters; a convolution with adapters has W + B A."""
+    weights = {name: p for name, p in params.items() if name[-2:] not in (".A", ".B")}
+    for name in (name[:-2] for name in params if name.endswith(".A")):
+        weight = network.get_parameter(f"{name}.weight").detach()
+        change = params[f"{name}.B"] @ params[f"{name}.A"]
+        weights[f"{name}.weight"] = weight + change.view_as(weight)
+    return functional_call(network, weights, x)
+
+
+def adapted(
+    network: nn.Module,
+    params: Parameters,
+    batches: Iterable[tuple[Tensor, Tensor]],
+    optimizer: Optimizer | None,
+    rate: float,
+) -> tuple[float, dict[str, float]]:
+    """Error (%) of one pass over batches of images and labels, and the norm of each layer's
+    gradient (root mean square over batches)."""
+    wrong, squares, batches = [], Counter(), [*batches]
+    state = optimizer.init(params) if optimizer else {}
+    for x, y in batches:
+        with torch.set_grad_enabled(optimizer is not None):
+            z = logits(network, params, x)
+        wrong.append(z.argmax(1) != y)
+        if optimizer:
+            entropy = -(z.softmax(1) * z.log_softmax(1)).sum(1).mean()
+            params, state, gradients = step(params, entropy, optimizer, state, rate)
+            for name, g in gradients.items():
+                squares[name.rpartition(".")[0]] += float((g * g).sum()) / len(batches)
+    error = 100 * float(torch.cat(wrong).double().mean())
+    return error, {layer: math.sqrt(square) for layer, square in squares.items()}
+
+
+def table(
+    network: nn.Module,
+    streams: Mapping[str, Labelled],
+    settings: Mapping[str, Any],
+    adapts: str,
+    name: str,
+    spec: Mapping[str, Any],
+    growth: int,
+) -> pd.DataFrame:
+    """Errors and gradients of one optimizer at the rate that is best on the corruptions `EXTRA`.
+
+    Args:
+        network: As trained; every corruption begins with it.
+        streams: As `images.streams` gives.
+        settings, growth: The config's `vision` and `grid_growth`.
+        adapts: One of `ADAPTS`.
+        name, spec: The optimizer's, and what it stands for: {} where nothing is learned.
+
+    Returns:
+        Columns adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
+        on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
+    """
+    network = network.eval() if adapts == FROZEN else with_batch_statistics(network)
+    optimizer = catalogue.make("optimizer", spec) if spec else None
+    everything, scores = [], {}
+
+    def rows(names: Iterable[str], seed: int, rate: float) -> Iterator[dict[str, Any]]:
+        for corruption in names:
+            images, labels = streams[corruption]
+            order = np.random.default_rng(seed).permutation(len(labels))
+            pair = inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
+            batches = zip(*(each.split(settings["batch"]) for each in pair), strict=True)
+            params = tunable(network, adapts, settings["rank"], seed)
+            error, norms = adapted(network, params, batches, optimizer, rate)
+            row = {"learning_rate": rate, "tuning": corruption in EXTRA, "corruption": corruption}
+            for layer, value in ({"": error} | norms).items():
+                measure = "gradient_norm" if layer else "error"
+                yield row | {"seed": seed, "measure": measure, "layer": layer, "value": value}
+
+    first = rates.grid(settings["rates"][adapts][name]) if spec else []
+    todo = [*first]
+    while todo:
+        trial = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
+        scores[index] = np.array([row["value"] for row in trial if row["measure"] == "error"])
+        everything += trial
+        if not todo and (beyond := rates.missing_neighbour(scores, first, growth)) is not None:
+            todo = [beyond]
+    rate = rates.half_decade(rates.best(scores)) if spec else math.nan
+    for seed in range(settings["seeds"]):
+        everything += rows(SCORED if spec else ["clean", *SCORED], seed, rate)
+    edge = bool(spec) and rates.on_edge(scores)
+    return pd.DataFrame(everything).assign(adapts=adapts, optimizer=name, edge=edge)

@@ -1,0 +1,181 @@
+"""Corruptions against the published code, and files of images."""
+
+import re
+
+import numpy as np
+import pytest
+from made_images import cifar_10_c, fashion_mnist
+from scipy import ndimage
+
+from orla.errors import OrlaError
+from orla.vision import corruptions, images
+from orla.vision.corruptions import EXTRA, SCORED, corrupted
+
+# Constants at severity 5 of make_cifar_c.py (Hendrycks and Dietterich 2019), as it prints them.
+PUBLISHED = {
+    "gaussian_noise": ".10",
+    "shot_noise": "50",
+    "impulse_noise": ".07",
+    "defocus_blur": "(1.5, 0.1)",
+    "glass_blur": "(0.4,1,2)",
+    "motion_blur": "(9,2.5)",
+    "zoom_blur": "(1, 1.26, 0.01)",
+    "snow": "(0.3,0.3,1.25,0.65,14,12,0.8)",
+    "frost": "(0.75, 0.45)",
+    "fog": "(1.5,1.75)",
+    "brightness": ".3",
+    "contrast": "0.15",
+    "elastic_transform": "(32*0.1, 32*0.03, 32*0.03)",
+    "pixelate": "0.65",
+    "jpeg_compression": "40",
+    "speckle_noise": ".2",
+    "gaussian_blur": "1",
+    "spatter": "(0.65,0.1,0.5,0.68,0.6,1)",
+    "saturate": "(2.5, 0.2)",
+}
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    """Smooth images of many levels, with colours."""
+    noise = np.random.default_rng(3).random((6, 32, 32, 3))
+    smooth = ndimage.gaussian_filter(noise, (0, 2, 2, 0))
+    return np.uint8(255 * (smooth - smooth.min()) / np.ptp(smooth))
+
+
+def test_constants_are_the_published_ones():
+    ours = {name: constants for name, (_, *constants) in {**SCORED, **EXTRA}.items()}
+    assert [*ours] == [*PUBLISHED] and len(SCORED) == 15
+    for name, text in PUBLISHED.items():
+        factors = [re.split(r"\*", number) for number in text.strip("()").split(",")]
+        assert ours[name] == pytest.approx([np.prod([*map(float, each)]) for each in factors]), name
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_corruption_changes_images_and_repeats(pictures, name):
+    after = corrupted(pictures, name)
+    assert after.dtype == np.uint8 and after.shape == pictures.shape
+    assert 1 < np.abs(after.astype(int) - pictures).mean() < 128
+    assert np.array_equal(after, corrupted(pictures, name))
+
+
+def motion_blur(image, angle, radius, sigma):
+    """As the published package imagenet_c has it without ImageMagick: shifts of the whole image."""
+    weights = np.exp(-(np.arange(2 * radius + 1) ** 2) / (2 * sigma**2))
+    total = np.zeros_like(image)
+    for i, weight in enumerate(weights / weights.sum()):
+        down, right = (-np.ceil(i * f(np.radians(angle)) - 0.5) for f in (np.sin, np.cos))
+        total += weight * ndimage.shift(image, (down, right, 0), order=0, mode="nearest")
+    return total
+
+
+def clipped_zoom(image, factor):
+    """As make_cifar_c.py has it."""
+    crop = int(np.ceil(32 / factor))
+    top = (32 - crop) // 2
+    image = ndimage.zoom(image[top : top + crop, top : top + crop], (factor, factor, 1), order=1)
+    trim = (image.shape[0] - 32) // 2
+    return image[trim : trim + 32, trim : trim + 32]
+
+
+def test_blurs_are_those_of_one_image(pictures):
+    x = pictures / 255
+    for angle in (-45.0, 10.0, 45.0):
+        ours = corruptions._moved(x, np.random.default_rng(0), 9, 2.5, angle, angle)
+        np.testing.assert_allclose(ours[2], motion_blur(x[2], angle, 9, 2.5), atol=1e-12)
+    factors = np.arange(1, 1.26, 0.01)
+    theirs = (x[1] + sum(clipped_zoom(x[1], factor) for factor in factors)) / (len(factors) + 1)
+    ours = corrupted(pictures, "zoom_blur")[1]
+    assert np.abs(ours - 255 * np.clip(theirs, 0, 1)).max() < 1.001
+    still = corruptions._elastic(x, np.random.default_rng(0), 0, 1, 0)
+    np.testing.assert_allclose(still, x, atol=1e-12)
+    # A disc of radius 1.5 about a pixel has all of its 9 neighbours, by cv2's border.
+    kernel = np.full((3, 3, 1), 1 / 9)
+    theirs = 255 * ndimage.convolve(x[0], kernel, mode="mirror")
+    assert np.abs(corrupted(pictures, "defocus_blur")[0] - theirs).max() < 1.001
+
+
+def test_simple_corruptions_are_their_formulas(pictures):
+    x = pictures / 255
+    means = x.mean((1, 2), keepdims=True)
+    np.testing.assert_allclose(
+        corrupted(pictures, "contrast"), 255 * ((x - means) * 0.15 + means), atol=1
+    )
+    # Of a pixel the largest colour is its value in HSV.
+    brighter = corrupted(pictures, "brightness").max(-1)
+    np.testing.assert_allclose(brighter, 255 * np.minimum(x.max(-1) + 0.3, 1), atol=1)
+    noise = corrupted(np.full((40, 32, 32, 3), 128, np.uint8), "gaussian_noise") / 255
+    assert noise.std() == pytest.approx(0.1, rel=0.02)
+    flipped = corrupted(np.full((40, 32, 32, 3), 128, np.uint8), "impulse_noise")
+    assert (flipped != 128).mean() == pytest.approx(0.07, rel=0.05)
+    maps = corruptions._plasma(50, np.random.default_rng(1), 1.75)
+    assert maps.min() == 0 and maps.max() == 1
+    # Neighbours are alike, and the more so the faster the roughness falls.
+    rough, smooth = (
+        np.abs(np.diff(corruptions._plasma(50, np.random.default_rng(1), d), axis=1)).mean()
+        for d in (1.2, 3.0)
+    )
+    assert smooth < rough / 2
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_fashion_mnist_is_padded_and_grey(tmp_path, packed):
+    settings = fashion_mnist(tmp_path, packed=packed)
+    pixels, labels = images.fashion_mnist(settings, "t10k")
+    assert pixels.shape == (60, 32, 32, 3) and labels.shape == (60,)
+    assert not pixels[:, :2].any() and not pixels[:, :, -2:].any()
+    assert (pixels[np.arange(60), 2 * labels.astype(int) + 6, 2:-2] == 255).all()
+    streams = images.streams(settings, 40)
+    assert [*streams] == ["clean", *SCORED, *EXTRA]
+    assert np.array_equal(streams["fog"][1], labels[:40])
+    assert np.array_equal(streams["spatter"][1], labels[-40:])
+    assert np.array_equal(streams["snow"][0], corrupted(pixels[:40], "snow"))
+
+
+def test_cifar_10_c_is_its_last_severity(tmp_path):
+    settings, clean, labels = cifar_10_c(tmp_path)
+    streams = images.streams(settings, 3)
+    assert np.array_equal(streams["clean"][0], clean[:3])
+    assert all((streams[name][0] == 50).all() for name in {**SCORED, **EXTRA})
+    assert np.array_equal(streams["saturate"][1], labels[-3:])
+
+
+def _cut(path):
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+CIFAR = {
+    "missing": (lambda f: (f / "fog.npy").unlink(), "fog.npy: there is no such file"),
+    "cut": (lambda f: _cut(f / "snow.npy"), "snow.npy: no .npy of CIFAR-10-C, or cut short"),
+    "objects": (
+        lambda f: np.save(f / "frost.npy", np.array([{}, None]), allow_pickle=True),
+        "frost.npy: no .npy",
+    ),
+    "shape": (lambda f: np.save(f / "fog.npy", np.zeros((20, 8), np.uint8)), "fog.npy: no .npy"),
+    "labels": (lambda f: np.save(f / "labels.npy", np.ones(20, np.uint8)), "have other labels"),
+    "clean": (lambda f: _cut(f / "test_batch.bin"), "test_batch.bin: no test_batch.bin"),
+}
+
+
+@pytest.mark.parametrize("damage", CIFAR)
+def test_damaged_files_of_cifar_are_refused(tmp_path, damage):
+    settings, *_ = cifar_10_c(tmp_path)
+    break_it, said = CIFAR[damage]
+    break_it(tmp_path)
+    with pytest.raises(OrlaError, match=re.escape(said)) as error:
+        images.streams(settings, 3)
+    assert "\n" not in str(error.value)
+
+
+def test_other_files_of_fashion_mnist_are_refused(tmp_path):
+    settings = fashion_mnist(tmp_path)
+    with pytest.raises(OrlaError, match=r'"vision\.scored" is 61; there are 60 test images'):
+        images.streams(settings, 61)
+    with pytest.raises(OrlaError, match="there is no such file"):
+        images.streams(settings | {"folder": str(tmp_path / "none")}, 3)
+    path = tmp_path / "t10k-images-idx3-ubyte.gz"
+    with pytest.raises(OrlaError, match="its SHA-256, unpacked, is"):
+        images.streams(settings | {"sha256": settings["sha256"] | {path.stem: "0"}}, 3)
+    _cut(path)
+    with pytest.raises(OrlaError, match="no file of Fashion-MNIST"):
+        images.streams(settings, 3)

@@ -1,0 +1,176 @@
+"""TENT against plain PyTorch; adapters; networks trained, and from a checkpoint."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from made_images import fashion_mnist
+from torch import nn
+
+from orla import catalogue
+from orla.errors import OrlaError
+from orla.study import rates
+from orla.vision import images, networks, tent
+from orla.vision.corruptions import EXTRA, SCORED
+
+SMALL = {"depth": 10, "widen": 1, "seed": 0}
+OPTIMIZERS = {
+    "sgd": ("sgd", lambda p: torch.optim.SGD(p, lr=0.03)),
+    "adam": ("adam", lambda p: torch.optim.Adam(p, lr=0.03)),
+    "rmsprop-like": (
+        {"kind": "adam", "beta1": 0.0},
+        lambda p: torch.optim.Adam(p, lr=0.03, betas=(0.0, 0.999)),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def network():
+    """One whose batch normalization has seen images, so that statistics matter."""
+    network = networks.network_of(SMALL).train()
+    network(torch.rand(64, 3, 32, 32, generator=torch.Generator().manual_seed(1)))
+    return network.double().eval()
+
+
+@pytest.fixture(scope="module")
+def batches():
+    generator = torch.Generator().manual_seed(2)
+    x = torch.rand(5, 12, 3, 32, 32, generator=generator).double()
+    return [(one**2, torch.randint(0, 10, (12,), generator=generator)) for one in x]
+
+
+def tent_by_torch(network, batches, optimizer):
+    """TENT as its authors wrote it, with modules changed in place: the error in %, the weights."""
+    network = copy.deepcopy(network).train().requires_grad_(False)
+    params = {}
+    for name, module in network.named_modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.requires_grad_(True)
+            module.track_running_stats = False
+            module.running_mean = None
+            module.running_var = None
+            params |= {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
+    optimizer, wrong = optimizer(params.values()), 0
+    for x, y in batches:
+        outputs = network(x)
+        loss = torch.distributions.Categorical(logits=outputs).entropy().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        wrong += int((outputs.argmax(1) != y).sum())
+    return 100 * wrong / sum(len(y) for _, y in batches), params
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
+    spec, theirs = OPTIMIZERS[name]
+    error, expected = tent_by_torch(network, batches, theirs)
+    last, plain = {}, tent.step
+
+    def watched(*given):
+        after = plain(*given)
+        last.update(after[0])
+        return after
+
+    monkeypatch.setattr(tent, "step", watched)
+    adapting = tent.with_batch_statistics(network)
+    params = tent.tunable(adapting, "bn", 4, 0)
+    assert (
+        tent.adapted(adapting, params, batches, catalogue.make("optimizer", spec), 0.03)[0] == error
+    )
+    assert expected.keys() == last.keys()
+    for each, value in expected.items():
+        torch.testing.assert_close(last[each], value, rtol=1e-5, atol=1e-7)
+    # And something moved.
+    assert max(float((last[n] - p).detach().abs().max()) for n, p in params.items()) > 1e-4
+
+
+def test_adapters_begin_as_the_network_and_are_wide_as_its_convolutions(network, batches):
+    [x, _], adapters = batches[0], tent.tunable(network, "lora", 4, 3)
+    convolutions = [n for n, m in network.named_modules() if isinstance(m, nn.Conv2d)]
+    assert [*adapters] == [f"{n}.{part}" for n in convolutions for part in "AB"]
+    with torch.no_grad():
+        assert torch.equal(tent.logits(network, adapters, x), network(x))
+        adapters["conv1.B"] += 0.1
+        changed = copy.deepcopy(network)
+        change = adapters["conv1.B"] @ adapters["conv1.A"]
+        changed.conv1.weight += change.reshape(16, 3, 3, 3)
+        torch.testing.assert_close(tent.logits(network, adapters, x), changed(x))
+    same, other = (tent.tunable(network, "lora", 4, seed)["conv1.A"] for seed in (3, 4))
+    assert torch.equal(same, adapters["conv1.A"]) and not torch.equal(same, other)
+
+
+def test_norms_are_those_of_each_layers_gradient(network, batches):
+    adapting = tent.with_batch_statistics(network)
+    optimizer = catalogue.make("optimizer", "sgd")
+    params = tent.tunable(adapting, "lora", 4, 0)
+    _, norms = tent.adapted(adapting, params, batches[:1], optimizer, 0.0)
+    said = tent.logits(adapting, params, batches[0][0])
+    torch.distributions.Categorical(logits=said).entropy().mean().backward()
+    # B is zero, so that A has no gradient yet.
+    assert float(params["conv1.A"].grad.norm()) == 0
+    assert norms["conv1"] == pytest.approx(float(params["conv1.B"].grad.norm()), rel=1e-4)
+
+
+def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
+    network, streams = networks.network_of(SMALL), images.streams(fashion_mnist(tmp_path), 8)
+    grid = [0.001, 0.003]
+    settings = {"batch": 4, "rank": 2, "seeds": 1, "rates": {"bn": {"adam": grid}}}
+    table = tent.table(network, streams, settings, "bn", "adam", {"kind": "adam"}, 2)
+    tuned = table[table["tuning"] & (table["measure"] == "error")]
+    means = tuned.groupby("learning_rate")["value"].mean()
+    assert set(tuned["corruption"]) == {*EXTRA} and len(tuned) == 4 * len(means)
+    assert all(rates.index_of(rate) is not None for rate in means.index)
+    [rate] = table[~table["tuning"]]["learning_rate"].unique()
+    assert means[rate] == means.min() and set(grid) <= set(means.index)
+    assert table["edge"].all() == (rate in (means.index.min(), means.index.max()))
+    frozen = tent.table(network, streams, settings, "none", "-", {}, 2)
+    assert set(frozen["corruption"]) == {"clean", *SCORED} and frozen["learning_rate"].isna().all()
+
+
+def test_training_learns(tmp_path):
+    settings = SMALL | {"epochs": 3, "batch": 30, "learning_rate": 0.01}
+    made = fashion_mnist(tmp_path, train=600, packed=False)
+    network = networks.trained(
+        networks.network_of(SMALL), settings, *images.fashion_mnist(made, "train")
+    ).eval()
+    test, labels = images.fashion_mnist(made, "t10k")
+    with torch.no_grad():
+        right = (network(networks.inputs(test)).argmax(1).numpy() == labels).mean()
+    assert right > 0.5
+
+
+def test_a_checkpoint_has_robustbenchs_names(tmp_path):
+    wide = networks.WideResNet(28, 10)
+    state = wide.state_dict()
+    names = {"conv1.weight", "block1.layer.0.bn1.running_mean", "block3.layer.3.conv2.weight"}
+    names |= {"block1.layer.0.convShortcut.weight", "bn1.bias", "fc.weight", "fc.bias"}
+    assert names <= state.keys() and "block1.layer.1.convShortcut.weight" not in state
+    assert state["block3.layer.0.conv1.weight"].shape == (640, 320, 3, 3)
+    assert sum(isinstance(m, nn.Conv2d) for m in wide.modules()) == 28
+    # The size that Zagoruyko and Komodakis print.
+    assert sum(p.numel() for p in wide.parameters()) == pytest.approx(36.5e6, rel=0.01)
+
+    network = networks.network_of(SMALL | {"seed": 5})
+    path = tmp_path / "standard.pt"
+    held = {f"module.{name}": value for name, value in network.state_dict().items()}
+    torch.save({"state_dict": held}, path)
+    read = networks.network_of(SMALL | {"checkpoint": str(path)})
+    assert all(torch.equal(v, read.state_dict()[n]) for n, v in network.state_dict().items())
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "pickle", "other size"])
+def test_another_file_is_no_checkpoint(tmp_path, damage):
+    path, settings = tmp_path / "net.pt", dict(SMALL)
+    if damage == "pickle":
+        torch.save({"state_dict": np.random.default_rng(0)}, path)
+    elif damage != "missing":
+        torch.save(networks.network_of(SMALL).state_dict(), path)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:1000])
+    if damage == "other size":
+        settings["widen"] = 2
+    with pytest.raises(OrlaError, match=r"net\.pt: ") as error:
+        networks.network_of(settings | {"checkpoint": str(path)})
+    assert "\n" not in str(error.value)

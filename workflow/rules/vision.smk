@@ -1,0 +1,64 @@
+# Test-time adaptation in vision: a network, and a job for each way to adapt it.
+VISION = STUDY.get("vision", {})
+# (What adapts, optimizer) -> the optimizer's specification; two ways have none, and are named "-".
+TENT = {("none", "-"): {}, ("statistics", "-"): {}} if VISION else {}
+with one_line():
+    for adapts, grids in VISION.get("rates", {}).items():
+        TENT |= {(adapts, name): PLAN.spec("optimizer", name) for name in grids}
+
+
+rule vision_network:
+    output:
+        network="<results>/vision/network.safetensors",
+    log:
+        "<logs>/vision/network.log",
+    resources:
+        mem_mb=2000,
+    params:
+        vision={key: VISION.get(key) for key in ("images", "network")},
+        code=code("orla.vision.networks", "orla.vision.images", parts=[("optimizer", "adam")]),
+    message:
+        "Training the network of images"
+    script:
+        "../scripts/vision.py"
+
+
+rule vision_adapt:
+    input:
+        network=rules.vision_network.output.network,
+    output:
+        table="<results>/vision/{adapts}/{optimizer}.parquet",
+    log:
+        "<logs>/vision/{adapts}/{optimizer}.log",
+    resources:
+        mem_mb=2000,
+    params:
+        vision=VISION,
+        spec=lambda w: TENT[w.adapts, w.optimizer],
+        growth=STUDY["grid_growth"],
+        plugins=PLUGINS,
+        code=code(
+            "orla.vision.tent",
+            parts=sorted({("optimizer", s["kind"]) for s in TENT.values() if s}),
+        ),
+    message:
+        "Adapting to corrupted images: {wildcards.adapts}, {wildcards.optimizer}"
+    script:
+        "../scripts/vision.py"
+
+
+rule vision:
+    input:
+        [f"<results>/vision/{adapts}/{name}.parquet" for adapts, name in TENT],
+    output:
+        table="<results>/tta.parquet",
+    log:
+        "<logs>/vision.log",
+    resources:
+        mem_mb=1000,
+    params:
+        allow_mixed=ALLOW_MIXED,
+    message:
+        "Joining what adapted to corrupted images"
+    script:
+        "../scripts/vision.py"
