@@ -148,7 +148,7 @@ def adaptation_mb(w, attempt):
 # Results that tables, figures and registrations read.
 WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
-MADE = {*WIDE, *STATISTICS, "verdicts", "power"}
+MADE = {*WIDE, *STATISTICS, "verdicts", "power"} if CONDITIONS else set()
 # Folder of a stream on which River's models are run -> on how many seeds the most are.
 PEERED = {
     c.domain: max(peers.values())
@@ -157,6 +157,8 @@ PEERED = {
 }
 if PEERED:
     MADE |= {"peers", "speed"}
+if "language" in STUDY:
+    MADE |= {"language", "language_norms"}
 
 
 def probe_of(w):

@@ -24,8 +24,8 @@ from orla.provenance import cost
 
 # The optimizers that treat each matrix alone, by which matrices of one shape are updated together.
 OPTIMIZERS = ("adam", "adafactor", "sgd")
-# Learner -> steps between two updates, and whether the past is held fixed.
-LEARNERS = {"immediate": (1, True), "immediate-64": (64, True), "tbptt-64": (64, False)}
+# Learner -> tokens that its gradient goes through, and between two updates.
+LEARNERS = {"immediate": 1, "tbptt-64": 64}
 # Tokens that are read at once where nothing is learned.
 _READ = 64
 # Gradients are measured at the first of so many updates.
@@ -151,17 +151,16 @@ def adapt(
             `Pass.heldout`; the pass goes on to learn.
         said: What the progress bar says.
     """
-    window, detach = LEARNERS[learner]
     update, state = Updates(weights, groups), steps.start(len(tokens))
     norms = {name: torch.zeros(len(tokens)) for name in dict.fromkeys(map(_layer, weights))}
     losses, at, kept = [], 0, None
     count = tokens.shape[1] - 1
     with cost.work(f"adapting by {learner}", tokens[:, 1:].numel()):
         bar = progress.bar(count, said, "token")
-        for given, target in _windows(tokens, window):
+        for given, target in _windows(tokens, LEARNERS[learner]):
             if freeze is not None and kept is None and at >= freeze:
                 kept = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
-            logits, state = steps(given, state, detach)
+            logits, state = steps(given, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             gradients = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
             state = {name: s.detach() for name, s in state.items()}
@@ -217,7 +216,7 @@ def results(
 
     Returns:
         Losses, a row a learner, optimizer, stream, seed and bin of tokens; and norms of gradients,
-        a row a learner, optimizer, seed and layer, on the first stream.
+        a row a learner, optimizer, stream, seed and layer.
 
     Raises:
         OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
@@ -239,7 +238,7 @@ def results(
     frozen = dict(zip(tokens, read(steps, every), strict=True))
     for learner in adapters["learners"]:
         names = adapters["optimizers"]
-        cadence = "step" if LEARNERS[learner][0] == 1 else "window"
+        cadence = "step" if LEARNERS[learner] == 1 else "window"
         tried = {name: _rates(grids, name, cadence) for name in names}
         rates = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
         weights = adapted(steps, rank, [seed for _ in names for _, seed in tokens])
@@ -250,22 +249,18 @@ def results(
         for at, (name, (i, seed)) in enumerate(product(names, tokens)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": rates[name], "edge": rates[name] in (tried[name][0], tried[name][-1])}
-            series = {"frozen_loss": frozen[i, seed], "loss": done.loss[at]}
-            series["heldout_loss"] = done.heldout[at]
-            series["frozen_heldout_loss"] = np.where(
-                np.isnan(done.heldout[at]), np.nan, frozen[i, seed]
-            )
-            bins = {key: values.reshape(-1, size).mean(1) for key, values in series.items()}
+            norms += [
+                row | {"stream": i, "layer": layer, "norm": float(value[at])}
+                for layer, value in done.norms.items()
+            ]
             index = np.arange(length // size)
             segment = index * len(streams[i]) // len(index)
-            frame = pd.DataFrame(row | {"stream": i, "bin": index, "token": size * index} | bins)
-            frame["segment"], frame["domain"] = segment, [streams[i][s] for s in segment]
+            frame = pd.DataFrame(row | {"stream": i, "token": size * index, "segment": segment})
+            frame["domain"] = [streams[i][s] for s in segment]
+            series = {"frozen": frozen[i, seed], "loss": done.loss[at], "heldout": done.heldout[at]}
+            for kind, values in series.items():
+                frame[kind] = values[: size * len(index)].reshape(-1, size).mean(1)
             rows.append(frame)
-            if i == 0:
-                norms += [
-                    row | {"layer": layer, "norm": float(value[at])}
-                    for layer, value in done.norms.items()
-                ]
     return pd.concat(rows, ignore_index=True), pd.DataFrame(norms)
 
 

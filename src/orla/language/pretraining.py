@@ -34,7 +34,7 @@ def tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
 
 def pretrain(
     make: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, Any], folder: Path
-) -> list[float]:
+) -> None:
     """Pretrain a model, and write it with its tokenizer into a folder as `save_pretrained` does.
 
     Args:
@@ -42,9 +42,6 @@ def pretrain(
         texts: Of pretraining, by domain.
         settings: ``language.pretraining`` of the config.
         folder: Where to write.
-
-    Returns:
-        The loss (nats a token) of each step.
     """
     read = tokenizer(list(texts.values()), settings["vocabulary"])
     torch.manual_seed(settings["seed"])
@@ -57,10 +54,12 @@ def pretrain(
     draw = torch.Generator().manual_seed(settings["seed"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings["steps"])
-    rows, length, losses = settings["batch"], settings["window"], []
+    rows, length = settings["batch"], settings["window"]
     of_domain = torch.tensor([float(share) for share in shares.values()])
     with cost.work("pretraining", settings["steps"] * rows * length):
-        for _ in progress.bar(range(settings["steps"]), f"pretraining {make['model_type']}", "step"):
+        for _ in progress.bar(
+            range(settings["steps"]), f"pretraining {make['model_type']}", "step"
+        ):
             chosen = torch.multinomial(of_domain, rows, replacement=True, generator=draw)
             windows = []
             for name in (list(shares)[i] for i in chosen):
@@ -75,7 +74,5 @@ def pretrain(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-            losses.append(loss.item())
     model.save_pretrained(folder)
     read.save_pretrained(folder)
-    return losses

@@ -1,10 +1,9 @@
 """The families of language models as functions of some tokens and a carried state.
 
 Each takes tokens (models, T) and the state before them, and gives logits (models, T, vocabulary)
-and the state after them. It calls the model's own layers, so that adapters in these count. With
-``detach`` nothing that comes from an earlier token has a gradient: this is the immediate derivative
-("d=0"). Of a transformer it is the gradient of the present token with the keys and values of the
-past held fixed.
+and the state after them. It calls the model's own layers, so that adapters in these count. The
+immediate derivative ("d=0") is the gradient through one token with the state before it held fixed;
+of a transformer the state is the keys and values of the past.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Steps:
         """How many tokens a state holds, where there is a most."""
         return 0
 
-    def read(self, tokens: Tensor, state: State, detach: bool) -> tuple[Tensor, State]:
+    def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """As a call, of tokens that fit in the context."""
         raise NotImplementedError
 
-    def __call__(self, tokens: Tensor, state: State, detach: bool = False) -> tuple[Tensor, State]:
+    def __call__(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Logits (models, T, vocabulary) of the next tokens, and the state after these.
 
         A state that is full begins anew.
@@ -56,27 +55,18 @@ class Steps:
             if self.context and self.filled(state) >= self.context:
                 state = self.start(len(tokens))
             fits = self.context - self.filled(state) if self.context else tokens.shape[1]
-            more, state = self.read(tokens[:, at : at + fits], state, detach)
+            more, state = self.read(tokens[:, at : at + fits], state)
             logits, at = [*logits, more], at + fits
         return torch.cat(logits, 1), state
 
 
-def held(value: Tensor, detach: bool) -> Tensor:
-    return value.detach() if detach else value
-
-
-def _shifted(before: Tensor, x: Tensor, detach: bool) -> Tensor:
-    """The input before each of the inputs (models, T, size)."""
-    return held(torch.cat([before[:, None], x[:, :-1]], 1), detach)
-
-
 def loop(
-    step: Callable[..., tuple[State, Tensor]], state: State, detach: bool, *inputs: Tensor
+    step: Callable[..., tuple[State, Tensor]], state: State, *inputs: Tensor
 ) -> tuple[Tensor, State]:
-    """A recurrence over the inputs (models, T, ...): outputs (models, T, ...), the last state."""
+    """A recurrence over inputs (models, T, ...): outputs (models, T, ...), and the last state."""
     outputs = []
     for values in zip(*(x.unbind(1) for x in inputs), strict=True):
-        state, output = step({n: held(s, detach) for n, s in state.items()}, *values)
+        state, output = step(state, *values)
         outputs.append(output)
     return torch.stack(outputs, 1), state
 
@@ -98,27 +88,26 @@ class Mamba(Steps):
             state[f"{i}.scan"] = new(models, m.intermediate_size, m.ssm_state_size)
         return state
 
-    def read(self, tokens: Tensor, state: State, detach: bool) -> tuple[Tensor, State]:
+    def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         after, x = {}, self.model.backbone.embeddings(tokens)
         for i, block in enumerate(self.model.backbone.layers):
-            m, past = block.mixer, state[f"{i}.convolution"]
+            m = block.mixer
             u, gate = m.in_proj(block.norm(x)).chunk(2, -1)
-            given = torch.cat([past, u], 1)
-            after[f"{i}.convolution"] = given[:, given.shape[1] - past.shape[1] :]
-            taps, given = m.conv1d.weight[:, 0], held(given, detach)
-            u = taps[:, -1] * u
-            for k in range(past.shape[1]):
-                u = u + taps[:, k] * given[:, k : k + u.shape[1]]
-            u = m.act(u if m.conv1d.bias is None else u + m.conv1d.bias)
+            u = torch.cat([state[f"{i}.convolution"], u], 1)
+            after[f"{i}.convolution"] = u[:, u.shape[1] - m.conv_kernel_size + 1 :]
+            taps, bias = m.conv1d.weight, m.conv1d.bias
+            u = m.act(F.conv1d(u.mT, taps, bias, groups=m.intermediate_size).mT)
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
             dt, write, read = m.x_proj(u).split(sizes, -1)
             dt = F.softplus(m.dt_proj(dt))[..., None]
-            decay = torch.exp(dt * -torch.exp(m.A_log))
-            added = dt * write[:, :, None] * u[..., None]
+            decay, added = (
+                torch.exp(dt * -torch.exp(m.A_log)),
+                dt * write[:, :, None] * u[..., None],
+            )
             scan = {"scan": state[f"{i}.scan"]}
-            seen, last = loop(_scan, scan, detach, decay, added, read[..., None])
+            seen, last = loop(_scan, scan, decay, added, read[..., None])
             after[f"{i}.scan"] = last["scan"]
-            x = x + m.out_proj((seen[..., 0] + m.D * u) * F.silu(gate))
+            x = x + m.out_proj((seen[..., 0] + m.D * u) * m.act(gate))
         return self.model.lm_head(self.model.backbone.norm_f(x)), after
 
 
@@ -142,27 +131,29 @@ class RWKV(Steps):
             state[f"{i}.most"] = new(models, inner) - 1e30
         return state
 
-    def read(self, tokens: Tensor, state: State, detach: bool) -> tuple[Tensor, State]:
+    def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         after, x = {}, self.model.rwkv.embeddings(tokens)
         for i, block in enumerate(self.model.rwkv.blocks):
             a, f = block.attention, block.feed_forward
             x = block.pre_ln(x) if i == 0 else x
             h = block.ln1(x)
-            before, after[f"{i}.attention"] = state[f"{i}.attention"], h[:, -1]
-            before = _shifted(before, h, detach)
+            before, after[f"{i}.attention"] = _shifted(state[f"{i}.attention"], h), h[:, -1]
             key = a.key(_mixed(h, before, a.time_mix_key))
             value = a.value(_mixed(h, before, a.time_mix_value))
             gate = torch.sigmoid(a.receptance(_mixed(h, before, a.time_mix_receptance)))
-            step = _attend(a.time_first, -torch.exp(a.time_decay))
             carried = {name: state[f"{i}.{name}"] for name in ("sum", "weight", "most")}
-            seen, last = loop(step, carried, detach, key, value)
+            seen, last = loop(_attend(a.time_first, -torch.exp(a.time_decay)), carried, key, value)
             after |= {f"{i}.{name}": value for name, value in last.items()}
             x = x + a.output(gate * seen)
             h = block.ln2(x)
-            before, after[f"{i}.feed"] = _shifted(state[f"{i}.feed"], h, detach), h[:, -1]
+            before, after[f"{i}.feed"] = _shifted(state[f"{i}.feed"], h), h[:, -1]
             gate = torch.sigmoid(f.receptance(_mixed(h, before, f.time_mix_receptance)))
             x = x + gate * f.value(torch.relu(f.key(_mixed(h, before, f.time_mix_key))) ** 2)
         return self.model.head(self.model.rwkv.ln_out(x)), after
+
+
+def _shifted(before: Tensor, x: Tensor) -> Tensor:
+    return torch.cat([before[:, None], x[:, :-1]], 1)
 
 
 def _mixed(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
@@ -204,41 +195,24 @@ class GPT2(Steps):
     def filled(self, state: State) -> int:
         return state["0.key"].shape[1]
 
-    def read(self, tokens: Tensor, state: State, detach: bool) -> tuple[Tensor, State]:
-        body, (models, count) = self.model.transformer, tokens.shape
-        filled = self.filled(state)
+    def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        body, filled, count = self.model.transformer, self.filled(state), tokens.shape[1]
         here = torch.arange(filled, filled + count, device=tokens.device)
-        own = torch.eye(count, dtype=torch.bool, device=tokens.device)
-        hidden = torch.ones(count, count, dtype=torch.bool, device=tokens.device).triu(1)
-        hidden = F.pad(hidden, (filled, 0))
+        seen = torch.arange(filled + count, device=tokens.device) <= here[:, None]
         after, x = {}, body.wte(tokens) + body.wpe(here)
         for i, block in enumerate(body.h):
-            heads = block.attn.num_heads
             query, *new = block.attn.c_attn(block.ln_1(x)).split(x.shape[-1], -1)
-            query, live = _heads(query, heads), [_heads(one, heads) for one in new]
-            for name, one in zip(("key", "value"), new, strict=True):
-                after[f"{i}.{name}"] = torch.cat([state[f"{i}.{name}"], one], 1)
             key, value = (
-                _heads(held(after[f"{i}.{n}"], detach), heads) for n in ("key", "value")
+                torch.cat([state[f"{i}.{name}"], one], 1)
+                for name, one in zip(("key", "value"), new, strict=True)
             )
-            scores = query @ key.mT
-            if detach:  # each token's own key has a gradient
-                among = torch.where(own, query @ live[0].mT, scores[..., filled:])
-                scores = torch.cat([scores[..., :filled], among], -1)
-            scores = (scores * block.attn.scaling).masked_fill(hidden, -torch.inf)
-            share = torch.softmax(scores, -1)
-            mixed = share @ value
-            if detach:  # and its own value: it adds zero, with a gradient
-                mine = share[..., filled:].diagonal(dim1=-2, dim2=-1)[..., None]
-                mixed = mixed + mine * (live[1] - live[1].detach())
-            x = x + block.attn.c_proj(mixed.movedim(1, 2).reshape(models, count, -1))
+            after |= {f"{i}.key": key, f"{i}.value": value}
+            shape = block.attn.num_heads, -1
+            heads = (t.unflatten(-1, shape).movedim(2, 1) for t in (query, key, value))
+            mixed = F.scaled_dot_product_attention(*heads, seen, scale=block.attn.scaling)
+            x = x + block.attn.c_proj(mixed.movedim(1, 2).flatten(2))
             x = x + block.mlp(block.ln_2(x))
         return self.model.lm_head(body.ln_f(x)), after
-
-
-def _heads(x: Tensor, count: int) -> Tensor:
-    """(models, T, size) as (models, heads, T, size of a head)."""
-    return x.reshape(*x.shape[:2], count, -1).movedim(2, 1)
 
 
 # Type of a model, as its configuration names it -> its steps.

@@ -63,6 +63,11 @@ CHAPTERS = {
         "Whether networks that learn row by row are a match for River's models, and whether "
         "recurrence helps there at all.",
     ),
+    "language": Chapter(
+        "Language models",
+        "How much of a shift's loss online LoRA undoes, over two denominators and with weights "
+        "frozen.",
+    ),
     "precision": Chapter(
         "Numbers and instructions",
         "What the numbers' format and the processor's instructions do to a gap and to its rates.",

@@ -113,7 +113,8 @@ def _check_numerics(plan: Plan) -> None:
         if name in taken:
             raise OrlaError(f'config: "numerics.{name}" is {taken[name]} too; give another name')
     run = dict.fromkeys(c.precision for c in plan.conditions)
-    listed("statistics.rates_of", plan.config["statistics"].get("rates_of", *[*run][:1]), run)
+    if run:
+        listed("statistics.rates_of", plan.config["statistics"].get("rates_of", *[*run][:1]), run)
 
 
 def _with_sources(tasks: Mapping[str, Any], parts: Declared) -> dict[str, Any]:
