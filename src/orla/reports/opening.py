@@ -14,6 +14,7 @@ from orla.reports.paper import load
 from orla.reports.sessions import sentences
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
+from orla.reports.tables import language
 from orla.reports.verdicts import VerdictLine
 from orla.reports.words import count_of, phrase
 
@@ -38,6 +39,8 @@ def opening(results: Results, verdicts: list[VerdictLine], study: StudyFacts) ->
     """The opening, from results by file stem and the verdicts, the weightiest first."""
     title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
+    if (told := language.sentences(results.get("language"))) and results.get("heldout") is None:
+        return Opening(language.TITLE, told, [], "", False, {"Asked": language.ASKED})
     if drift and results.get("heldout") is None:  # nothing has been trained
         return Opening(title, drift, [], "", False, {"Asked": _asked(study)})
     background = ({"The drift": " ".join(drift)} if drift else {}) | {
