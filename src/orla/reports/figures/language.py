@@ -24,7 +24,7 @@ class LoraLosses(
         "{bin:g} tokens, means over seeds (n = {n}). Dotted: the shift from {first} to {second}; "
         "grey: the part that is read by frozen weights too, for the held-out loss."
     )
-    by = ("model", "rank")
+    by = ("called",)
 
     def select(self, language: pd.DataFrame, *, study: StudyFacts) -> Selection:
         rows = language[language["stream"] == 0]
@@ -32,7 +32,9 @@ class LoraLosses(
         rows = rows[main | (rows["learner"] == "immediate")]
         if rows.empty:
             return Selection(rows)
-        rows = rows.assign(what=[called(row, study) for row in rows.to_dict("records")])
+        names = rows["model"] + ", rank " + rows["rank"].astype(str)
+        what = [called(row, study) for row in rows.to_dict("records")]
+        rows = rows.assign(called=names, what=what)
         domains = rows["domain"].unique()
         more = {"bin": rows["token"].drop_duplicates().diff().dropna().min()}
         more |= {"first": domains[0], "second": domains[-1], "n": rows["seed"].nunique()}
@@ -40,9 +42,7 @@ class LoraLosses(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
-        groups = [
-            (f"{m}, rank {r}", g) for (m, r), g in rows.groupby(["model", "rank"], sort=False)
-        ]
+        groups = list(rows.groupby("called", sort=False))
         layout = {"row_in": 1.9, "around_in": 1.0, "x": "all", "y": "plot", "wrap": 3}
         labels = {"xlabel": "Token", "ylabel": "Loss less the frozen model's (nats)"}
         figure, panels = plots.titled(groups, **labels, **layout)

@@ -78,8 +78,8 @@ class Lora(
         "Cross-entropy (nats a token) of a stream whose domain shifts in its middle: of the frozen "
         "model before and after the shift, and after it of the model that adapts in one pass, "
         "without replay, each token before it is learned. Recovery is (frozen − adapted) / "
-        "(frozen − reference), over both of the paper's references: the frozen model's loss before the "
-        "shift, and the loss of TBPTT-64 with Adam, which updates once in 64 tokens. Held out: the "
+        "(frozen − reference), over both of the paper's references: the frozen model's loss before "
+        "the shift, and the loss of TBPTT-64 with Adam, which updates once in 64 tokens. Held out: the "
         "stream's last part, by the weights that were learned before it. Rates are each "
         "optimizer's own, chosen on another text. Brackets: 95 % t interval over seeds, each with "
         "an adapter and a place in the text of its own."
@@ -116,6 +116,9 @@ class Lora(
             "the paper, adapt window, by its caption over TBPTT-64",
             [blank | _papers(row) for row in rows_of],
         )
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return pd.DataFrame(contents.records)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         [given] = (r for r in load().table("text") if "cross_entropy_adafactor" in r)
