@@ -17,7 +17,7 @@ from transformers.utils import logging
 
 from orla.errors import OrlaError
 from orla.language import lstm
-from orla.language.steps import FAMILIES, Steps
+from orla.language.steps import FAMILIES, GPT2, Steps
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -151,7 +151,8 @@ def adapted(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Param
     Returns:
         "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank), by names of the layers.
     """
-    chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets))
+    turned = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
+    chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **turned)
     if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
         inject_adapter_in_model(chosen, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}

@@ -15,7 +15,8 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The reference
     is the frozen model's loss before the shift (``before``), or the loss of the learner `PROXY`
     (``proxy``). ``heldout`` is the same of the last part of the stream by weights frozen before it;
-    the reference of ``heldout_before`` is that of ``before``.
+    the reference of ``heldout_before`` is that of ``before``. It is NaN for all of a model where
+    a seed's frozen model is no worse than the reference.
 
     Args:
         losses: The result `language`: a row a bin of tokens.
@@ -34,8 +35,10 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     table = table.join(proxy, on=at)
     for kind, frozen, loss in (("", "frozen", "loss"), ("heldout_", "heldout_frozen", "heldout")):
         gain = 100 * (table[frozen] - table[loss])
-        table[f"{kind}before"] = gain / (table[frozen] - table["reference"])
-        table[f"{kind}proxy"] = gain / (table[frozen] - table[f"proxy_{loss}"])
+        for name, reference in (("before", "reference"), ("proxy", f"proxy_{loss}")):
+            room = table[frozen] - table[reference]
+            least = room.groupby([table["model"], table["rank"]]).transform("min")
+            table[f"{kind}{name}"] = (gain / room).where(least > 0)
     return table
 
 
@@ -53,4 +56,5 @@ def segments(losses: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index()
     reference = table.groupby(by, sort=False)["frozen"].transform("first")
     gain, room = table["frozen"] - table["loss"], table["frozen"] - reference
-    return table.assign(recovery=(100 * gain / room).where(table["segment"] % 2 == 1))
+    shifted = (table["segment"] % 2 == 1) & (room > 0)
+    return table.assign(recovery=(100 * gain / room).where(shifted))
