@@ -5,6 +5,7 @@ ADAPTED = {
     f"language/{name}/rank-{block['rank']}": (name, block)
     for block in LANGUAGE.get("adapters", ())
     for name in block.get("models", LANGUAGE["models"])
+    if name in LANGUAGE["models"]
 }
 
 

@@ -12,8 +12,7 @@ with job(snakemake.log[0], output.losses):
 
     torch.set_num_threads(1)
     settings, adapters = params.settings, params.adapters
-    shares = tuple(settings["shares"].values())
-    given = {name: texts.parts(source, shares) for name, source in settings["texts"].items()}
+    given = {n: texts.parts(source, settings["shares"]) for n, source in settings["texts"].items()}
     count = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
     tokens = len(adapters["learners"]) * count * (settings["tokens"] + settings["choosing"])
     room = {"models": count, "tokens": tokens, "most_hours": settings["most_hours"]}

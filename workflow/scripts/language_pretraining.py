@@ -8,7 +8,7 @@ params, output = snakemake.params, snakemake.output.model
 with job(snakemake.log[0], output):
     from orla.language import pretraining, texts
 
-    settings, shares = params.settings, tuple(params.settings["shares"].values())
+    settings, shares = params.settings, params.settings["shares"]
     given = {
         name: texts.parts(settings["texts"][name], shares)["pretraining"]
         for name in settings["pretraining"]["shares"]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,7 @@ PARTS = ("pretraining", "choosing", "streams")
 _SHIPPED = ("code", "prose")
 
 
-@functools.cache
-def parts(source: str, shares: tuple[float, ...]) -> dict[str, str]:
+def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     """The parts of a text: consecutive, each paragraph once, by its first occurrence.
 
     Paragraphs are set apart by blank lines and alike where they differ in white space alone: the
@@ -29,7 +27,7 @@ def parts(source: str, shares: tuple[float, ...]) -> dict[str, str]:
 
     Args:
         source: `code`, `prose`, or the path of a file.
-        shares: of the characters, one a part.
+        shares: of the characters, by part.
 
     Raises:
         OrlaError: The text is missing, or no UTF-8.
@@ -42,8 +40,8 @@ def parts(source: str, shares: tuple[float, ...]) -> dict[str, str]:
             paragraphs.append((length, paragraph.rstrip() + "\n\n"))
             length += len(paragraphs[-1][1])
     cut, low = {}, 0.0
-    for name, share in zip(PARTS, shares, strict=True):
-        high = low + share * length / sum(shares)
+    for name in PARTS:
+        high = low + shares[name] * length / sum(shares.values())
         cut[name] = "".join(p for at, p in paragraphs if low <= at < high)
         low = high
     return cut

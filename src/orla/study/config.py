@@ -284,7 +284,7 @@ def _check_assumed(plan: Plan) -> None:
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
 _NAMED = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
-_NAMED |= {*SECTIONS.values()}
+_NAMED |= {*SECTIONS.values(), "models", "texts"}
 
 
 def settled(config: Mapping[str, Any]) -> dict[str, Any]:
