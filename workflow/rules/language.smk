@@ -10,11 +10,9 @@ ADAPTED = {
 
 
 def language_model(w):
-    """The folder of a model that is pretrained here, or the files of another."""
-    spec = LANGUAGE["models"][w.model]
-    if "make" in spec:
-        return {"model": f"{RESULTS}/language/{w.model}/pretrained"}
-    return {"weights": spec["weights"]} if "weights" in spec else {}
+    """The folder of a model that is pretrained here; others are read where they are."""
+    made = "make" in LANGUAGE["models"][w.model]
+    return {"model": f"{RESULTS}/language/{w.model}/pretrained"} if made else {}
 
 
 rule language_pretraining:
