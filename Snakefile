@@ -28,6 +28,7 @@ include: "workflow/rules/recordings.smk"
 include: "workflow/rules/adaptation.smk"
 include: "workflow/rules/streams.smk"
 include: "workflow/rules/vision.smk"
+include: "workflow/rules/language.smk"
 include: "workflow/rules/statistics.smk"
 include: "workflow/rules/truth.smk"
 include: "workflow/rules/reports.smk"
@@ -41,7 +42,7 @@ rule all:
     input:
         [f"<results>/{c.domain}/streams.npz" for c in CONDITIONS if c.domain in PAIRS],
         [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
-        rules.programs.output if COMPUTE["compile"] else [],
+        rules.programs.output if COMPUTE["compile"] and CONDITIONS else [],
         expand("<results>/{name}.parquet", name=sorted(MADE)),
         rules.reports.output,
     message:

@@ -159,6 +159,8 @@ PEERED = {
 }
 if PEERED:
     MADE |= {"peers", "speed"}
+if "language" in STUDY:
+    MADE |= {"language", "language_norms"}
 
 
 def probe_of(w):

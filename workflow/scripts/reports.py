@@ -13,7 +13,8 @@ from orla.reports.study import StudyFacts
 params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output[0], "reports", params.plugins):
     results = {Path(path).stem: read_table(path) for path in snakemake.input.results}
-    origin = results["verdicts" if "verdicts" in results else "drift_report"].attrs["provenance"]
+    first = ("verdicts", "drift_report", *results)
+    origin = next(results[name] for name in first if name in results).attrs["provenance"]
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     if snakemake.rule == "findings":

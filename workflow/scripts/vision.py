@@ -17,7 +17,7 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
         tables = {path: read_table(path) for path in snakemake.input}
         given = {path: table.attrs["provenance"] for path, table in tables.items()}
         joined = pd.concat(tables.values(), ignore_index=True)
-        write_table(joined, output, merge.merged(given, params.allow_mixed), tables)
+        write_table(joined, output, merge.merge(given, params.allow_mixed), tables)
     else:
         from orla.vision import images, tent
         from orla.vision.networks import network_of, trained

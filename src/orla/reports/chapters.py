@@ -65,6 +65,11 @@ CHAPTERS = {
         "Test-time adaptation in vision",
         "Whether Adam adapts a network to corrupted images better than SGD does.",
     ),
+    "language": Chapter(
+        "Language models",
+        "How much of a shift's loss online LoRA undoes, over two denominators and with weights "
+        "frozen.",
+    ),
     "precision": Chapter(
         "Numbers and instructions",
         "What the numbers' format and the processor's instructions do to a gap and to its rates.",

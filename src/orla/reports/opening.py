@@ -14,6 +14,7 @@ from orla.reports.paper import load
 from orla.reports.sessions import sentences
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
+from orla.reports.tables import language
 from orla.reports.verdicts import Verdict
 from orla.reports.words import count_of, phrase, templates
 
@@ -40,9 +41,11 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     drift = sentences(results.get("drift_report"))
     told = templates({"number": number}).get_template("opening.jinja")
     told = told.make_module(_facts(results, study))
+    models = language.sentences(results.get("language"))
     asked = told.asked() if drift else " ".join(_chapters(results))
     if "heldout" not in results and asked:  # no network has been trained on a stream
-        return Opening(title, drift, [], "", False, {"Asked": _line(asked)})
+        title = language.TITLE if models else title
+        return Opening(title, [*drift, *models], [], "", False, {"Asked": _line(asked)})
     background = ({"The drift": " ".join(drift)} if drift else {}) | {
         "Asked": _line(told.asked()),
         "Over what": _line(told.over()),

@@ -19,6 +19,9 @@ from orla.study.quantities import SCORES, quantity_of
 from orla.study.seeds import from_locks
 from orla.truth.worlds import WINDOW
 
+# Sections that may be a whole study, without conditions.
+CHAPTERS = {"vision", "language"}
+
 # The highest alpha that src/orla/prereg/schemas.yaml allows.
 HIGHEST_ALPHA = 0.1
 
@@ -118,7 +121,7 @@ def _check_numerics(plan: Plan) -> None:
     if precisions:
         rates_of = plan.config["statistics"].get("rates_of", *[*precisions][:1])
         require_one_of("statistics.rates_of", rates_of, precisions)
-    elif "vision" not in plan.config:
+    elif not CHAPTERS & plan.config.keys():
         raise OrlaError('config: "conditions" is empty; give a block')
 
 
@@ -299,7 +302,7 @@ def _check_assumption(plan: Plan) -> None:
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
 _NAME_MAPPINGS = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
-_NAME_MAPPINGS |= {*SECTIONS.values()}
+_NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
 
 
 def normal_form(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import content, guarded, plain
+from orla.files import content, as_one_line, plain
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupted
 
 Labelled = tuple[np.ndarray, np.ndarray]
@@ -28,7 +28,7 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
     for name, start in ((f"{part}-images-idx3-ubyte", 16), (f"{part}-labels-idx1-ubyte", 8)):
         path = Path(settings["folder"], name)
         path = path if path.exists() else path.with_name(f"{name}.gz")
-        with guarded(path, "no file of Fashion-MNIST", _MEND):
+        with as_one_line(path, "no file of Fashion-MNIST", _MEND):
             data = content(path) if path.name == name else gzip.decompress(content(path))
             if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
                 raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
@@ -40,7 +40,7 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
 
 def _cifar_10(path: Path) -> Labelled:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
-    with guarded(path, "no test_batch.bin of CIFAR-10", _MEND):
+    with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
         rows = np.frombuffer(content(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
         return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
 
@@ -48,7 +48,7 @@ def _cifar_10(path: Path) -> Labelled:
 def _severest(folder: str, name: str) -> np.ndarray:
     """The last fifth of an .npy of CIFAR-10-C, which is severity 5."""
     path = Path(folder, f"{name}.npy")
-    with guarded(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
+    with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
         array = np.load(plain(path), mmap_mode="r", allow_pickle=False)
         if array.dtype != np.uint8 or array.shape[1:] not in ((), (SIZE, SIZE, 3)):
             raise ValueError(f"it holds {array.dtype} of shape {array.shape}")

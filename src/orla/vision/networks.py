@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from orla import catalogue, progress
 from orla.architectures.base import Parameters
-from orla.files import guarded, plain
+from orla.files import as_one_line, plain
 from orla.optimizers.base import Optimizer, State
 
 
@@ -69,7 +69,7 @@ def network_of(
     if weights is not None:
         network.load_state_dict(weights)
     elif path := settings.get("checkpoint"):
-        with guarded(path, "no state dict of this network", "mend vision.network"):
+        with as_one_line(path, "no state dict of this network", "mend vision.network"):
             state = torch.load(plain(path), map_location="cpu", weights_only=True)
             state = state.get("state_dict", state)
             names = (name.removeprefix("module.").removeprefix("model.") for name in state)

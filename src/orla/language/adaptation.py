@@ -1,0 +1,296 @@
+"""Online adaptation by LoRA: one pass, an update a token or a window, no replay."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import vmap
+
+from orla import catalogue, progress
+from orla.errors import OrlaError
+from orla.language import texts
+from orla.language.models import Language, adapted
+from orla.language.steps import State, Steps
+from orla.optimizers.base import Optimizer
+from orla.provenance import cost
+
+# The optimizers that treat each matrix alone, by which matrices of one shape are updated together.
+OPTIMIZERS = ("adam", "adafactor", "sgd")
+# Learner -> tokens that its gradient goes through, and between two updates.
+LEARNERS = {"immediate": 1, "tbptt-64": 64}
+# Tokens that are read at once where nothing is learned.
+_READ = 64
+# Gradients are measured at the first of so many updates.
+_MEASURED = 8
+# Seed of the adapters by which rates are chosen, no seed of a study.
+_CHOOSING = 1_000_000
+
+
+class Group(NamedTuple):
+    """Consecutive models of a batch that have one optimizer, and the rate of each."""
+
+    optimizer: str
+    rates: Sequence[float]
+
+
+class Updates:
+    """The updates of a batch of models by optimizers of the catalogue, in place.
+
+    Args:
+        weights: Of the adapters, (models, ...), by name.
+        groups: The batch's models, in order.
+    """
+
+    def __init__(self, weights: Mapping[str, nn.Parameter], groups: Iterable[Group]) -> None:
+        self._parts: list[dict[str, Any]] = []
+        self._weights, first = list(weights.values()), 0
+        for group in groups:
+            rows = slice(first, first := first + len(group.rates))
+            optimizer = catalogue.make("optimizer", group.optimizer)
+            alike = defaultdict(list)
+            for i, weight in enumerate(self._weights):
+                alike[() if optimizer.elementwise else weight.shape[1:]].append(i)
+            for shape, chosen in alike.items():
+                values = _packed([self._weights[i].detach()[rows] for i in chosen], shape)
+                rates = torch.tensor(group.rates, dtype=values.dtype)
+                if shape:
+                    rates = rates.repeat_interleave(len(chosen))
+                    state = vmap(lambda p, of=optimizer: of.init({"": p}))(values)
+                else:  # each number is updated alone, so that all models are one
+                    rates, state = rates[:, None], optimizer.init({"": values})
+                self._parts.append([optimizer, rows, shape, chosen, rates, state])
+
+    @torch.no_grad()
+    def __call__(self, gradients: Sequence[Tensor]) -> None:
+        """One update by the gradients (models, ...) of all weights."""
+        for part in self._parts:
+            optimizer, rows, shape, chosen, rates, state = part
+            weights = [self._weights[i][rows] for i in chosen]
+            given = _packed([gradients[i][rows] for i in chosen], shape)
+            update = _alone(optimizer)
+            values = given, _packed(weights, shape), state, rates
+            updates, part[-1] = (vmap(update) if shape else update)(*values)
+            if shape:
+                unpacked = updates.unflatten(0, (-1, len(chosen))).unbind(1)
+            else:
+                unpacked = updates.split([weight[0].numel() for weight in weights], 1)
+            for weight, one in zip(weights, unpacked, strict=True):
+                weight += one.view(weight.shape)
+
+
+def _alone(optimizer: Optimizer) -> Callable[..., tuple[Tensor, Any]]:
+    """An optimizer's update of one matrix."""
+
+    def update(g: Tensor, p: Tensor, state: Any, rate: Tensor) -> tuple[Tensor, Any]:
+        updates, after = optimizer.update({"": g}, state, {"": p}, rate)
+        return updates[""], after
+
+    return update
+
+
+def _packed(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+    """Tensors (models, ...) as numbers (models, all); those of one shape as models of their own."""
+    if shape:
+        return torch.stack(values, 1).flatten(0, 1)
+    return torch.cat([x.flatten(1) for x in values], 1)
+
+
+@torch.no_grad()
+def read(steps: Steps, tokens: Tensor, state: State | None = None) -> np.ndarray:
+    """Loss (models, T) of each next token of (models, T + 1), by weights as they are."""
+    state, losses = state or steps.start(len(tokens)), []
+    for given, target in _windows(tokens, _READ):
+        logits, state = steps(given, state)
+        losses.append(F.cross_entropy(logits.mT, target, reduction="none"))
+    return torch.cat(losses, 1).numpy()
+
+
+def _windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    yield from zip(tokens[:, :-1].split(size, 1), tokens[:, 1:].split(size, 1), strict=True)
+
+
+class Pass(NamedTuple):
+    """What one pass over a stream (models, tokens) leaves.
+
+    loss: (models, tokens), of each token before it is learned.
+    heldout: the same by the weights after the first part, NaN in this part.
+    norms: (models,) by layer: norm of the gradient of its A and B together, mean of every 8th.
+    """
+
+    loss: np.ndarray
+    heldout: np.ndarray
+    norms: dict[str, np.ndarray]
+
+
+def adapt(
+    steps: Steps,
+    weights: Mapping[str, nn.Parameter],
+    groups: Sequence[Group],
+    tokens: Tensor,
+    learner: str,
+    freeze: int | None = None,
+    said: str = "",
+) -> Pass:
+    """Adapt the models of a batch, each to its row of tokens (models, T + 1).
+
+    Args:
+        steps: The model, with adapters in it.
+        weights: Their weights, changed in place.
+        groups: Optimizers and rates.
+        tokens: Categories.
+        learner: A key of `LEARNERS`.
+        freeze: The first update after as many tokens or more ends the part that is learned, for
+            `Pass.heldout`; the pass goes on to learn.
+        said: What the progress bar says.
+    """
+    update, state = Updates(weights, groups), steps.start(len(tokens))
+    norms = {name: torch.zeros(len(tokens)) for name in dict.fromkeys(map(_layer, weights))}
+    losses, at, kept = [], 0, None
+    count = tokens.shape[1] - 1
+    with cost.work(f"adapting by {learner}", tokens[:, 1:].numel()):
+        bar = progress.bar(count, said, "token")
+        for given, target in _windows(tokens, LEARNERS[learner]):
+            if freeze is not None and kept is None and at >= freeze:
+                kept = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
+            logits, state = steps(given, state)
+            loss = F.cross_entropy(logits.mT, target, reduction="none")
+            gradients = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
+            state = {name: s.detach() for name, s in state.items()}
+            losses.append(loss.detach())
+            if len(losses) % _MEASURED == 1:
+                _add_norms(norms, weights, gradients)
+            update(gradients)
+            at += len(target[0])
+            bar.update(len(target[0]))
+        bar.close()
+    measured = -(-len(losses) // _MEASURED)
+    loss = torch.cat(losses, 1).numpy()
+    heldout = np.full_like(loss, np.nan)
+    if kept:
+        at, values, state = kept
+        for name, weight in weights.items():
+            weight.data.copy_(values[name])
+        heldout[:, at:] = read(steps, tokens[:, at:], state)
+    return Pass(loss, heldout, {n: value.numpy() / measured for n, value in norms.items()})
+
+
+def _add_norms(
+    norms: dict[str, Tensor], weights: Iterable[str], gradients: Iterable[Tensor]
+) -> None:
+    squared: dict[str, Tensor] = {}
+    for name, gradient in zip(weights, gradients, strict=True):
+        layer = _layer(name)
+        squared[layer] = squared.get(layer, 0) + gradient.square().sum((1, 2))
+    for layer, value in squared.items():
+        norms[layer] += value.sqrt()
+
+
+def _layer(name: str) -> str:
+    """The layer of a weight "LAYER.A"."""
+    return name.rpartition(".")[0]
+
+
+def results(
+    language: Language,
+    domain_texts: Mapping[str, Mapping[str, str]],
+    settings: Mapping[str, Any],
+    adapters: Mapping[str, Any],
+    grids: Mapping[str, Mapping[str, Sequence[float]]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Everything of one model with adapters of one rank.
+
+    Args:
+        language: The model.
+        domain_texts: Parts of each domain's text.
+        settings: ``language`` of the config.
+        adapters: An entry of its ``adapters``.
+        grids: Rates by optimizer and cadence.
+
+    Returns:
+        Losses, a row a learner, optimizer, stream, seed and bin of tokens; and norms of gradients,
+        a row a learner, optimizer, stream, seed and layer.
+
+    Raises:
+        OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
+    """
+    steps, rank, seeds = language.steps, adapters["rank"], range(settings["seeds"])
+    streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
+    read_in = {
+        part: {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
+        for part in ("choosing", "streams")
+    }
+    chosen_on = texts.stream(read_in["choosing"], streams[0], settings["choosing"], 0.0)
+    rows, norms = [], []
+    tokens = {
+        (i, seed): texts.stream(read_in["streams"], stream, length, seed / len(seeds))
+        for (i, stream), seed in product(enumerate(streams), seeds)
+    }
+    every = torch.stack(list(tokens.values()))
+    adapted(steps, rank, [0] * len(every))
+    frozen = dict(zip(tokens, read(steps, every), strict=True))
+    for learner in adapters["learners"]:
+        names = adapters["optimizers"]
+        cadence = "step" if LEARNERS[learner] == 1 else "window"
+        tried = {name: _rates(grids, name, cadence) for name in names}
+        rates = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
+        weights = adapted(steps, rank, [seed for _ in names for _, seed in tokens])
+        groups = [Group(name, [rates[name]] * len(tokens)) for name in names]
+        freeze = round(length * (1 - settings["heldout"]))
+        batch = every.repeat(len(names), 1)
+        done = adapt(steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}")
+        for at, (name, (i, seed)) in enumerate(product(names, tokens)):
+            row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
+            row |= {"rate": rates[name], "edge": rates[name] in (tried[name][0], tried[name][-1])}
+            norms += [
+                row | {"stream": i, "layer": layer, "norm": float(value[at])}
+                for layer, value in done.norms.items()
+            ]
+            index = np.arange(length // size)
+            segment = index * len(streams[i]) // len(index)
+            frame = pd.DataFrame(row | {"stream": i, "token": size * index, "segment": segment})
+            frame["domain"] = [streams[i][s] for s in segment]
+            series = {"frozen": frozen[i, seed], "loss": done.loss[at], "heldout": done.heldout[at]}
+            for kind, values in series.items():
+                frame[kind] = values[: size * len(index)].reshape(-1, size).mean(1)
+            rows.append(frame)
+    return pd.concat(rows, ignore_index=True), pd.DataFrame(norms)
+
+
+def _rates(
+    grids: Mapping[str, Mapping[str, Sequence[float]]], optimizer: str, cadence: str
+) -> Sequence[float]:
+    if cadence not in grids.get(optimizer, {}):
+        raise OrlaError(f'config: "grids.{optimizer}" has no rates for an update each {cadence}')
+    return grids[optimizer][cadence]
+
+
+def _chosen(
+    steps: Steps,
+    rank: int,
+    tokens: Tensor,
+    learner: str,
+    tried: Mapping[str, Sequence[float]],
+    segments: int,
+) -> dict[str, float]:
+    """Of each optimizer the rate with the lowest loss after the first segment of that text."""
+    groups = [Group(name, rates) for name, rates in tried.items()]
+    models = sum(len(group.rates) for group in groups)
+    weights = adapted(steps, rank, [_CHOOSING] * models)
+    said = f"choosing rates for {learner}, rank {rank}"
+    loss = adapt(steps, weights, groups, tokens.expand(models, -1), learner, said=said).loss
+    after = loss[:, loss.shape[1] // segments :].mean(1)
+    best, first = {}, 0
+    for name, rates in groups:
+        some = after[first : (first := first + len(rates))]
+        if not np.isfinite(some).any():
+            raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")
+        best[name] = rates[int(np.nanargmin(np.where(np.isfinite(some), some, np.inf)))]
+    return best

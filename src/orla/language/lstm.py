@@ -1,0 +1,136 @@
+"""The character model of textgenrnn (Woolf 2017, MIT licence) from the weights that it ships.
+
+Two LSTM layers read characters; a weighted mean of embedding and both hidden states over the last
+40 characters is read out. The package reads at most 40 from a state of zeros, at the beginning of a
+text 39 blanks and a mark. What the layers carry leaves the range that they were trained for soon
+after; here they begin anew after every 20 characters, as the package begins a text.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from orla.errors import OrlaError
+from orla.files import sha256
+from orla.language.steps import State, Steps, loop
+
+WINDOW, CONTEXT = 40, 20
+_BLANK, _MARK = 0, "<s>"
+_LAYERS = ("rnn_1", "rnn_2")
+
+
+class LSTM(Steps):
+    """textgenrnn's network; the state is that of both layers, and the features that are averaged.
+
+    Args:
+        model: `embedding`, `attention`, `output`, and of each layer a matrix from below and one
+            from its own past.
+        mark: category of the mark of a beginning.
+    """
+
+    targets = tuple(f"{name}_{kind}" for name in _LAYERS for kind in ("input", "recurrent"))
+    context = CONTEXT
+
+    def __init__(self, model: nn.ModuleDict, mark: int) -> None:
+        super().__init__(model)
+        with torch.no_grad():
+            blanks = torch.tensor([[_BLANK] * (WINDOW - 1) + [mark]])
+            _, self._begun = self.read(blanks, self.zeros(1))
+
+    def zeros(self, models: int) -> State:
+        """The state before anything is read."""
+        new, size = self.model["output"].weight.new_zeros, self.model["rnn_1_recurrent"].in_features
+        state = {f"{layer}.{n}": new(models, size) for layer in _LAYERS for n in ("hidden", "cell")}
+        return state | {"features": new(models, 0, self.model["output"].in_features)}
+
+    def start(self, models: int) -> State:
+        return {name: s.expand(models, *s.shape[1:]) for name, s in self._begun.items()}
+
+    def filled(self, state: State) -> int:
+        return state["features"].shape[1] - WINDOW
+
+    def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        after, x = {}, self.model["embedding"](tokens)
+        features = [x]
+        for layer in _LAYERS:
+            recurrent = self.model[f"{layer}_recurrent"]
+
+            def step(before: State, given: Tensor, recurrent: nn.Module = recurrent) -> tuple:
+                # Adapters take inputs with a time axis.
+                i, f, g, o = (given + recurrent(before["hidden"][:, None])[:, 0]).chunk(4, -1)
+                cell = torch.sigmoid(f) * before["cell"] + torch.sigmoid(i) * torch.tanh(g)
+                hidden = torch.sigmoid(o) * torch.tanh(cell)
+                return {"hidden": hidden, "cell": cell}, hidden
+
+            carried = {name: state[f"{layer}.{name}"] for name in ("hidden", "cell")}
+            x, last = loop(step, carried, self.model[f"{layer}_input"](x))
+            after |= {f"{layer}.{name}": value for name, value in last.items()}
+            features.append(x)
+        seen = after["features"] = torch.cat([state["features"], torch.cat(features, -1)], 1)
+        places = torch.arange(seen.shape[1], device=x.device)
+        at = places - places[-tokens.shape[1] :, None]
+        scores = self.model["attention"](seen)[..., 0][:, None]
+        share = torch.softmax(scores.masked_fill((at > 0) | (at <= -WINDOW), -torch.inf), -1)
+        return self.model["output"](share @ seen), after
+
+
+def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[str, int]]:
+    """The model of textgenrnn's two files, and the category of each character.
+
+    Raises:
+        OrlaError: A file is missing, has another SHA-256 than `digest`, or holds something else.
+    """
+    for path in (weights, vocabulary):
+        if not path.is_file():
+            raise OrlaError(f"{path} is missing; docs/language.md says how to get it")
+    if digest and sha256(weights) != digest:
+        raise OrlaError(f"{weights} has another SHA-256 than the config says; get the file anew")
+    try:
+        with h5py.File(weights) as file:
+            paths: list[str] = []
+            file.visit(paths.append)
+            ends = (path for path in paths if path.endswith(":0"))
+            given = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
+        categories = json.loads(vocabulary.read_text(encoding="utf-8"))
+        embeddings = torch.tensor(given["embedding", "embeddings"])
+        model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
+        for layer in _LAYERS:
+            kinds = ("kernel", "recurrent_kernel", "bias")
+            below, recurrent, bias = _from_cudnn(*(given[layer, kind] for kind in kinds))
+            model[f"{layer}_input"] = _linear(below, bias)
+            model[f"{layer}_recurrent"] = _linear(recurrent)
+        model["attention"] = _linear(given["attention", "attention_W"])
+        model["output"] = _linear(given["output", "kernel"], given["output", "bias"])
+        return LSTM(model, categories[_MARK]), categories
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
+        raise OrlaError(
+            f"{weights} holds no weights of textgenrnn ({error}); get it anew"
+        ) from None
+
+
+def _linear(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
+    layer = nn.Linear(*kernel.shape, bias=bias is not None)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(kernel.T))
+        if bias is not None:
+            layer.bias.copy_(torch.tensor(bias))
+    return layer
+
+
+def _from_cudnn(
+    kernel: np.ndarray, recurrent: np.ndarray, bias: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Kernels (inputs, 4 units) and one bias (4 units) of the order in which cuDNN keeps them.
+
+    Of each gate (input, forget, cell, output) cuDNN keeps the transposed matrix, and two biases;
+    as in Keras's own conversion.
+    """
+    gates = [k.T.reshape(k.shape, order="F") for k in np.split(kernel, 4, 1)]
+    recurrent = np.concatenate([k.T for k in np.split(recurrent, 4, 1)], 1)
+    return np.concatenate(gates, 1), recurrent, bias.reshape(2, -1).sum(0)

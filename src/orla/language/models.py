@@ -1,0 +1,172 @@
+"""Language models from files, folders or the hub, and LoRA adapters for several at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import torch
+from peft import LoraConfig, inject_adapter_in_model
+from peft.tuners.lora import LoraLayer
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedConfig
+from transformers.utils import logging
+
+from orla.errors import OrlaError
+from orla.language import lstm
+from orla.language.steps import FAMILIES, GPT2, Steps
+
+logging.set_verbosity_error()
+logging.disable_progress_bar()
+_ADAPTER = "default"
+Encode = Callable[[str], list[int]]
+# Numbers of an adapter that are held: weight, gradient, two moments.
+_HELD = 4
+
+
+class Language(NamedTuple):
+    """A language model: its steps, how it reads text, and how many weights it has."""
+
+    steps: Steps
+    encode: Encode
+    parameters: int
+
+
+def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
+    """The model of a specification, in float32, after an estimate of what it takes.
+
+    Args:
+        spec: An entry of ``language.models``.
+        folder: Where the model of an entry with ``make`` was written.
+        room: As for `require_room`.
+
+    Raises:
+        OrlaError: The model is not there, of another family, or too large.
+    """
+    if "weights" in spec:
+        paths = Path(spec["weights"]), Path(spec["vocabulary"])
+        steps, categories = lstm.load(*paths, spec.get("sha256", ""))
+        encode = _by_character(categories)
+    else:
+        name = folder or spec["load"]
+        config = _read(AutoConfig, name)
+        if config.model_type not in FAMILIES:
+            raise OrlaError(
+                f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
+            )
+        require_room(name, config, **room)
+        model = _read(AutoModelForCausalLM, name, dtype=torch.float32).eval()
+        tokenizer = _read(AutoTokenizer, name)
+        steps = FAMILIES[config.model_type](model)
+        encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
+    steps.model.requires_grad_(False)
+    return Language(steps, encode, sum(p.numel() for p in steps.model.parameters()))
+
+
+def _by_character(categories: Mapping[str, int]) -> Encode:
+    """Characters by a table; others are passed over."""
+    return lambda text: [categories[c] for c in text if c in categories]
+
+
+def _read(kind: Any, name: str, **how: Any) -> Any:
+    """What is on this machine, else what the hub has."""
+    try:
+        return kind.from_pretrained(name, local_files_only=True, **how)
+    except (OSError, ValueError):
+        pass
+    try:
+        return kind.from_pretrained(name, **how)
+    except Exception as error:  # many kinds, of the hub's client and its network
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        raise OrlaError(
+            f'config: "language.models" loads {name}, which is neither on this machine nor found '
+            f"on the hub ({said}); give a folder that save_pretrained wrote, or a model's name"
+        ) from None
+
+
+def require_room(
+    name: str, config: PreTrainedConfig, models: int, tokens: int, most_hours: float
+) -> None:
+    """Refuse a model that would not fit in memory, or take longer than allowed.
+
+    Args:
+        name: Of the model.
+        config: Its configuration; no weight is read for it.
+        models: Adapted at once.
+        tokens: Read by all models together.
+        most_hours: The longest time.
+
+    Raises:
+        OrlaError: It takes more.
+    """
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    size = sum(p.numel() for p in model.parameters())
+    wide, deep = config.hidden_size, config.num_hidden_layers
+    kept = models * 64 * (2 * config.vocab_size + 40 * wide * deep)  # a window's activations
+    kept += models * 2 * deep * wide * getattr(config, "n_positions", 0)
+    kept += models * _HELD * deep * 16 * 12 * wide
+    needed, free = 4 * (1.3 * size + kept), psutil.virtual_memory().available
+    if needed > free:
+        raise OrlaError(
+            f"{name} would take about {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are "
+            "free; take a smaller model, fewer seeds or optimizers"
+        )
+    hours = 6 * size * tokens / _speed() / 3600
+    if hours > most_hours:
+        raise OrlaError(
+            f"{name} would take about {hours:.0f} hours on a core and language.most_hours is "
+            f"{most_hours:g}; take a smaller model or fewer tokens, or allow more"
+        )
+
+
+def _speed() -> float:
+    """Floating-point operations a second, of a product of matrices on this machine."""
+    x, began, turns = torch.ones(256, 256), time.perf_counter(), 8
+    for _ in range(turns):
+        x = x @ x / 256
+    return turns * 2 * 256**3 / (time.perf_counter() - began)
+
+
+class PerModel(nn.Module):
+    """A linear layer of each model of a batch: inputs (models, T, in), weight (models, out, in)."""
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ self.weight.mT
+
+
+def adapted(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Parameter]:
+    """Put an adapter of each of these seeds into a model, as rows of the batches that it reads.
+
+    peft puts them in and draws them, A by He's rule and B zero; alpha is the rank, so that B A is
+    added as it is. A second call replaces them.
+
+    Returns:
+        "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank), by names of the layers.
+    """
+    turned = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
+    chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **turned)
+    if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
+        inject_adapter_in_model(chosen, steps.model, adapter_name=_ADAPTER)
+    layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
+    drawn: dict[str, list[Tensor]] = {}
+    with torch.random.fork_rng(devices=[]):
+        for seed in seeds:
+            torch.manual_seed(seed)
+            for name, layer in layers.items():
+                layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=chosen)
+                for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
+                    drawn.setdefault(f"{name}.{kind}", []).append(part[_ADAPTER].weight.detach())
+    weights = {}
+    for name, layer in layers.items():
+        for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
+            part[_ADAPTER] = PerModel(torch.stack(drawn[f"{name}.{kind}"]))
+            weights[f"{name}.{kind}"] = part[_ADAPTER].weight
+    return weights

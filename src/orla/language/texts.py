@@ -1,0 +1,90 @@
+"""Text of two kinds that comes with Python, in parts that share no paragraph.
+
+`code` are the sources of its library, `prose` is its manual; another kind is a file of UTF-8 text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from orla.errors import OrlaError
+from orla.tasks import bytes as library
+
+PARTS = ("pretraining", "choosing", "streams")
+_SHIPPED = ("code", "prose")
+
+
+def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
+    """The parts of a text: consecutive, each paragraph once, by its first occurrence.
+
+    Paragraphs are set apart by blank lines and alike where they differ in white space alone: the
+    manual prints sections twice.
+
+    Args:
+        source: `code`, `prose`, or the path of a file.
+        shares: of the characters, by part.
+
+    Raises:
+        OrlaError: The text is missing, or no UTF-8.
+    """
+    seen, paragraphs, length = set(), [], 0
+    for paragraph in re.split(r"\n\s*\n", _text(source)):
+        key = " ".join(paragraph.split())
+        if key and key not in seen:
+            seen.add(key)
+            paragraphs.append((length, paragraph.rstrip() + "\n\n"))
+            length += len(paragraphs[-1][1])
+    cut, low = {}, 0.0
+    for name in PARTS:
+        high = low + shares[name] * length / sum(shares.values())
+        cut[name] = "".join(p for at, p in paragraphs if low <= at < high)
+        low = high
+    return cut
+
+
+def _text(source: str) -> str:
+    if source in _SHIPPED:
+        return library.text(source).decode("utf-8", "replace").replace("\r\n", "\n")
+    try:
+        return Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OrlaError(
+            f'config: "language.texts" names {source}, which is no text ({error}); give code, prose'
+            " or a file in UTF-8"
+        ) from None
+
+
+def stream(
+    categories: Mapping[str, Sequence[int]], domains: Sequence[str], length: int, place: float
+) -> Tensor:
+    """Token categories (length + 1,): segments of equal length, one a domain.
+
+    A domain's second segment goes on where its first one ended.
+
+    Args:
+        categories: of each domain's text.
+        domains: of the segments.
+        length: tokens that are predicted; a multiple of the number of segments.
+        place: where each text is entered, a fraction of it; its end is followed by its beginning.
+
+    Raises:
+        OrlaError: A text has fewer tokens than are read of it.
+    """
+    size, read, at = length // len(domains), [], {}
+    for name in domains:
+        values = categories[name]
+        if len(values) < domains.count(name) * size + 1:
+            raise OrlaError(
+                f'config: the text of "{name}" has {len(values)} tokens and a stream reads '
+                f"{domains.count(name) * size}; make language.tokens smaller"
+            )
+        start = at.setdefault(name, int(place * len(values)))
+        read += [values[(start + i) % len(values)] for i in range(size)]
+        at[name] = start + size
+    last = categories[domains[-1]]
+    return torch.tensor([*read, last[at[domains[-1]] % len(last)]])

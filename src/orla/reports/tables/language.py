@@ -1,0 +1,229 @@
+"""Language models that adapt online by LoRA: recoveries, segments, norms of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import pandas as pd
+
+from orla.reports.cells import Cell, Row, cell, ends, value
+from orla.reports.numbers import MISSING, count, number, rate
+from orla.reports.paper import load
+from orla.reports.study import StudyFacts
+from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.shared import EDGE, mark_notes
+from orla.results.language import MODEL, recoveries, segments
+from orla.statistics.means import moments
+
+TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
+ASKED = (
+    "How much of the loss that a shift of the domain adds a language model undoes by LoRA, in one "
+    "pass without replay, where gradients do not reach past the present token."
+)
+LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
+
+
+def called(row: Row, study: StudyFacts) -> str:
+    """Learner and optimizer as a reader calls them."""
+    learner = LEARNERS.get(row["learner"], row["learner"])
+    return f"{learner}, {study.called('optimizer', row['optimizer'])}"
+
+
+def sentences(language: pd.DataFrame | None) -> list[str]:
+    """What was found of each model by immediate derivatives with Adam; [] where nothing was run."""
+    if language is None or language.empty:
+        return []
+    table = recoveries(language)
+    main = table[(table["learner"] == "immediate") & (table["optimizer"] == "adam")]
+    kinds = ("before", "heldout_before", "proxy", "heldout_proxy")
+    text = (
+        "{}, rank {}: immediate derivatives with Adam undo {} % of what the shift adds to the "
+        "loss, {} % held out; that is {} % of what TBPTT-64 undoes, {} % held out (n = {})."
+    )
+    return [
+        text.format(*names, *(number(one[kind].mean()) for kind in kinds), len(one))
+        for names, one in main.groupby(["model", "rank"], sort=False)
+    ]
+
+
+def over_seeds(table: pd.DataFrame, by: list[str], columns: list[str]) -> pd.DataFrame:
+    """Mean of each column over seeds, with its t interval: COLUMN, COLUMN_low, COLUMN_high."""
+    rows = []
+    for values, group in table.groupby(by, sort=False, dropna=False):
+        row = dict(zip(by, values, strict=True)) | {"n_seeds": group["seed"].nunique()}
+        for name in columns:
+            over = moments(group[name])
+            low, high = over.interval()
+            row |= {name: over.mean, f"{name}_low": low, f"{name}_high": high}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=None if rows else [*by, "n_seeds", *columns])
+
+
+def _percent(header: str, column: str, group: str) -> Cell:
+    return ends(header, column, f"{column}_low", f"{column}_high", group=group)
+
+
+def _model(row: Row) -> str:
+    return f"{row['model']}, {row['parameters']:,.0f} weights, rank {row['rank']:.0f}"
+
+
+class Lora(
+    Table, name="lora", label="Online LoRA on language models",
+    chapter="language", order=10, needs=("language",), paper="lora",
+):  # fmt: skip
+    """A panel a model and rank, a line a learner and optimizer, and the paper's."""
+
+    says = (
+        "Cross-entropy (nats a token) of a stream whose domain shifts in its middle: of the frozen "
+        "model before and after the shift, and after it of the model that adapts in one pass, "
+        "without replay, each token before it is learned. Recovery is (frozen − adapted) / (frozen "
+        "− reference), over both of the paper's references: the frozen model's loss before the "
+        "shift, and the loss of TBPTT-64 with Adam, which updates once in 64 tokens; a dash where "
+        "the frozen model is no worse than the reference. Held out: the stream's last part, by the "
+        "weights before it. Rates are each optimizer's own, chosen on another text. Brackets: 95 % "
+        "t interval over seeds, each with its own adapter and place in the text."
+    )
+    layout: ClassVar = {"size": "scriptsize"}
+    cells = (
+        value("Learner", "what", str, align="l"),
+        cell("Rate", lambda line: rate(line.row["rate"]) + EDGE * (line.row["edge"] is True)),
+        value("before", "reference", number, "Loss", digits=2),
+        value("frozen", "frozen", number, "Loss", digits=2),
+        value("adapted", "loss", number, "Loss", digits=2),
+        _percent("over before", "before", "Recovery (%)"),
+        _percent("over TBPTT-64", "proxy", "Recovery (%)"),
+        _percent("over before", "heldout_before", "Held out (%)"),
+        _percent("over TBPTT-64", "heldout_proxy", "Held out (%)"),
+        value("n", "n_seeds", count),
+    )
+
+    def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        kinds = ["before", "proxy", "heldout_before", "heldout_proxy"]
+        table = recoveries(language)
+        return over_seeds(table, MODEL, ["reference", "frozen", "loss", "heldout", *kinds])
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for _, group in rows.groupby(["model", "rank"], sort=False):
+            lines = group.to_dict("records")
+            for row in lines:
+                row |= {"what": called(row, study), "edge": bool(row["edge"])}
+            yield _model(lines[0]), lines
+        blank = dict.fromkeys([*rows, "what"])
+        rows_of = [*load().table("lora"), *(r for r in load().table("text") if _is_ours(r))]
+        yield (
+            "the paper, adapt window, by its caption over TBPTT-64",
+            [blank | _papers(row) for row in rows_of],
+        )
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return pd.DataFrame(contents.records)
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        [given] = (r for r in load().table("text") if "cross_entropy_adafactor" in r)
+        frozen, room = given["cross_entropy_frozen"], given["cross_entropy_frozen"]
+        room -= given["cross_entropy_reference"]
+        implied = (
+            100 * (frozen - given[f"cross_entropy_{o}"]) / room for o in ("adam", "adafactor")
+        )
+        return [
+            *mark_notes(contents.panels),
+            "The paper's losses of GPT-2 give {:.0f} % with Adam and {:.0f} % with Adafactor over "
+            "the loss before the shift, as its text states: not what its caption says.".format(
+                *implied
+            ),
+            "The paper ran SGD at Adam's rate alone, with a recovery near zero.",
+        ]
+
+
+def _is_ours(row: Row) -> bool:
+    return "adapt_recovery_percent" in row and row.get("model") == "GPT-2"
+
+
+def _papers(row: Row) -> Row:
+    """A row of the paper as a line of the table."""
+    words = [row["model"], f"rank {row.get('rank', 4)}", row.get("optimizer", "adam").capitalize()]
+    line = {"what": ", ".join(words), "rate": row.get("learning_rate")}
+    line |= {"proxy": row["adapt_recovery_percent"], "frozen": row.get("cross_entropy_frozen")}
+    return line | {"loss": row.get("cross_entropy"), "n_seeds": row.get("n_seeds")}
+
+
+class LoraSegments(
+    Table, name="lora_segments", label="Online LoRA over several shifts",
+    chapter="language", order=20, needs=("language",),
+):  # fmt: skip
+    """A panel a model, a line a segment of the stream with several shifts."""
+
+    says = (
+        "Immediate derivatives with Adam over a stream that changes its domain several times: "
+        "cross-entropy (nats a token) of each segment, of its first tokens (one bin), and recovery "
+        "over the frozen model's loss in the first segment. Means over seeds."
+    )
+    empty = False
+    cells = (
+        value("Segment", "what", str, align="l"),
+        value("frozen", "frozen", number, "Loss", digits=2),
+        value("adapted", "loss", number, "Loss", digits=2),
+        value("first tokens", "first", number, "Loss", digits=2),
+        _percent("Recovery (%)", "recovery", ""),
+        value("n", "n_seeds", count),
+    )
+
+    def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        by = ["model", "rank", "stream", "segment", "domain"]
+        return over_seeds(segments(language), by, ["frozen", "loss", "first", "recovery"])
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):
+            what = (group["segment"] + 1).astype(str) + " " + group["domain"]
+            yield f"{model}, rank {rank}", group.assign(what=what).to_dict("records")
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        [given] = (row for row in load().table("text") if row.get("first_percent"))
+        return ["The paper on GPT-2: {first_percent} % and {second_percent} %.".format(**given)]
+
+
+class LoraNorms(
+    Table, name="lora_norms", label="Norms of LoRA gradients",
+    chapter="language", order=30, needs=("language_norms",),
+):  # fmt: skip
+    """A line a model: the layers with the largest and the smallest gradient, and their ratio."""
+
+    says = (
+        "Norm of the gradient of each layer's adapter (A and B together), mean over every eighth "
+        "update by immediate derivatives with Adam and over seeds, on the stream with one shift: "
+        "the largest and the smallest layer of each model. The .csv has every layer."
+    )
+    empty = False
+    cells = (
+        value("Model", "what", str, align="l"),
+        value("layer", "high_layer", str, "Largest"),
+        value("norm", "high", number, "Largest", digits=3),
+        value("layer", "low_layer", str, "Smallest"),
+        value("norm", "low", number, "Smallest", digits=3),
+        value("Ratio", "ratio"),
+    )
+
+    def rows(self, language_norms: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        some = language_norms[language_norms["stream"] == 0]
+        some = some[(some["learner"] == "immediate") & (some["optimizer"] == "adam")]
+        return some.groupby(["model", "rank", "layer"], sort=False)["norm"].mean().reset_index()
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        lines = []
+        for (model, rank), group in rows.groupby(["model", "rank"], sort=False):
+            high, low = (group.loc[at] for at in (group["norm"].idxmax(), group["norm"].idxmin()))
+            line = {"what": f"{model}, rank {rank}", "high_layer": high["layer"]}
+            line |= {"low_layer": low["layer"], "high": high["norm"], "low": low["norm"]}
+            lines.append(line | {"ratio": high["norm"] / low["norm"] if low["norm"] else MISSING})
+        yield "", lines
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        return contents.rows
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        rows = (row for row in load().table("text") if "lora_norm_ratio" in row)
+        return [
+            "The paper on Mamba: {lora_norm_ratio}, between {largest} and {smallest}.".format(**row)
+            for row in rows
+        ]

@@ -1,0 +1,26 @@
+"""Adapt a language model online, with adapters of one rank."""
+
+import torch
+
+from orla.jobs import job
+from orla.provenance import collect
+from orla.provenance.tables import write_table
+
+params, output = snakemake.params, snakemake.output
+with job(snakemake.log[0], output.losses):
+    from orla.language import VERSIONS, adaptation, models, texts
+
+    torch.set_num_threads(1)
+    settings, adapters = params.settings, params.adapters
+    given = {n: texts.parts(source, settings["shares"]) for n, source in settings["texts"].items()}
+    count = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
+    tokens = len(adapters["learners"]) * count * (settings["tokens"] + settings["choosing"])
+    room = {"models": count, "tokens": tokens, "most_hours": settings["most_hours"]}
+    language = models.opened(params.spec, snakemake.input.get("model"), room)
+    losses, norms = adaptation.results(language, given, settings, adapters, params.grids)
+    config = {"model": params.spec, "settings": settings, "adapters": adapters}
+    source = collect.collect("orla.language.adaptation", config=config, datasets={})
+    source["versions"] |= VERSIONS
+    more = {"model": snakemake.wildcards.model, "parameters": language.parameters}
+    for frame, path in ((losses, output.losses), (norms, output.norms)):
+        write_table(frame.assign(**more), path, source)

@@ -1,0 +1,16 @@
+"""Pretrain a small language model on text that comes with Python."""
+
+from pathlib import Path
+
+from orla.jobs import job
+
+params, output = snakemake.params, snakemake.output.model
+with job(snakemake.log[0], output):
+    from orla.language import pretraining, texts
+
+    settings, shares = params.settings, params.settings["shares"]
+    given = {
+        name: texts.parts(settings["texts"][name], shares)["pretraining"]
+        for name in settings["pretraining"]["shares"]
+    }
+    pretraining.pretrain(params.make, given, settings["pretraining"], Path(output))
