@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import content, as_one_line, plain
+from orla.files import as_one_line, content, plain
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupted
 
 Labelled = tuple[np.ndarray, np.ndarray]
