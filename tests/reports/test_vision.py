@@ -6,6 +6,8 @@ import pytest
 from drawing import assert_readable, draw, intervals
 from report_results import build
 
+from orla.reports.chapters import chapter
+from orla.reports.report import Report
 from orla.reports.study import StudyFacts
 from orla.statistics.means import moments
 
@@ -43,7 +45,7 @@ def results():
         if optimizer != "-":
             # What is tuned on counts for nothing.
             rows.append(row | {"tuning": True, "corruption": "spatter", "seed": 0, "value": 0.0})
-            norms = {"conv1": 6.0, "block1.layer.0.conv1": 2.0, "block1.layer.0.conv2": 1.5}
+            norms = {"conv1": 6.0, "block1.layer.0.conv1": 2.0, "block1.layer.0.convShortcut": 1.5}
             rows += [
                 row | {"measure": "gradient_norm", "layer": n, "corruption": "fog", "seed": 0}
                 | {"value": norm}
@@ -77,13 +79,26 @@ def test_the_papers_numbers_stand_beside_ours(results):
         "sgd": 43.5, "adam": 51.1, "adam-beta1": 46.0, "adam-beta2": 52.3,
     }  # fmt: skip
     assert gap.to_dict() == {("bn", "adam"): 2.6, ("lora", "adam"): 7.6}
-    assert [panel.title for panel in table.panels] == ["no gradient", "batch normalization", "LoRA"]
+    assert [panel.title for panel in table.panels] == ["No gradient", "Batch normalization", "LoRA"]
     notes = " ".join(table.notes)
     assert (
         "10.0 % are wrong; 2 seeds" in notes and "edge of the grid: Adam, β1 only (LoRA)" in notes
     )
-    assert "6.000 in the shallowest, 1.500 in the deepest of 3 layers" in notes
+    assert "6.000 in the shallowest, 2.000 in the deepest of 3 layers, 3.0 to 1" in notes
     assert "largest over smallest 4.0" in notes
+    assert [row[0] for row in table.panels[-1].rows] == [
+        "SGD",
+        "Adam",
+        "Adam, β1 0",
+        "Adam, β1 only",
+    ]
+
+
+def test_a_study_of_vision_alone_asks_what_its_chapter_does(results):
+    nothing = {"power": pd.DataFrame(), "verdicts": pd.DataFrame()}
+    opening = Report(results | nothing, STUDY).opening
+    assert opening.background == {"Asked": chapter("vision").sentence}
+    assert not opening.sentences
 
 
 def test_the_figure_has_optimizers_and_corruptions(results):

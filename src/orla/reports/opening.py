@@ -7,7 +7,7 @@ import pandas as pd
 
 from orla import catalogue
 from orla.reports.answer import FEWEST_PAIRS, answer
-from orla.reports.chapters import CARDS, chapter, place
+from orla.reports.chapters import chapter, place
 from orla.reports.estimates import has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
@@ -60,8 +60,9 @@ def _line(text: str) -> str:
 
 def _chapters(results: Results) -> Iterator[str]:
     """What the chapters that these results have tables for ask, in a sentence each."""
+    there = {name for name, frame in results.items() if len(frame)}
     parts = [part.part for part in catalogue.parts("table").values()]
-    shown = {p.chapter for p in parts if {*p.more["needs"]} <= {*results}} - {CARDS}
+    shown = {part.chapter for part in parts if there.issuperset(part.more["needs"])}
     return (chapter(name).sentence for name in sorted(shown, key=place))
 
 

@@ -19,7 +19,8 @@ class TentRecovery(
     """A plot a kind of parameters, a row an optimizer: corruptions as dots, and their mean."""
 
     caption = (
-        "Recovery of what corruptions cost a network on average, by what adapts and optimizer. "
+        "Recovery of what corruptions cost a network on average, by what adapts and optimizer; one "
+        "that costs more can exceed 100 %. "
         "Dots: corruptions, means over seeds; marks: means with 95 % t intervals over corruptions. "
         "Dotted line: statistics of the batch alone. Open diamonds: the paper's, of CIFAR-10-C and "
         "another network."

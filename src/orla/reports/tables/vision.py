@@ -98,7 +98,7 @@ class Tent(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, group in rows.groupby("panel", sort=False):
-            yield title, group.to_dict("records")
+            yield title[0].upper() + title[1:], study.arrange(group).to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, tta: pd.DataFrame) -> list[str]:
         if tta.empty:
@@ -111,9 +111,13 @@ class Tent(
         norms = tta[(tta["measure"] == "gradient_norm") & ~tta["tuning"]]
         for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
             by = group.groupby("layer", sort=False)["value"].mean()
+            ends = by[~by.index.str.contains("Shortcut")].iloc[[0, -1]]
             told.append(
-                f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(by.iloc[0], 3)} in "
-                f"the shallowest, {number(by.iloc[-1], 3)} in the deepest of {len(by)} layers; "
-                f"largest over smallest {number(by.max() / by.min())} (paper: 5 to 6)."
+                f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(ends.iloc[0], 3)} in the "
+                f"shallowest, {number(ends.iloc[1], 3)} in the deepest of {len(by)} layers, "
+                f"{number(ends.iloc[0] / ends.iloc[1])} to 1; largest over smallest "
+                f"{number(by.max() / by.min())}."
             )
+        if "lora" in set(norms["adapts"]):
+            told.append("The paper's LoRA: 5 to 6 between shallowest and deepest of 28 layers.")
         return told
