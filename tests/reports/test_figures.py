@@ -27,7 +27,7 @@ from orla.reports.study import Comparison
 
 NAMES = list(catalogue.parts("figure"))
 # The results of these tests have nothing of them; other tests of figures have.
-LACKING = {"grad_ratio", "decay_sweep", "accuracy_over_time", "scaling_bci"}
+LACKING = {"grad_ratio", "decay_sweep", "accuracy_over_time", "scaling_bci", "lora_losses"}
 
 
 def test_the_reports_have_their_figures():
