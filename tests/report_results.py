@@ -48,6 +48,8 @@ RECORDED = replace(SIMULATED, name="odoherty", label="indy, M1", simulated=False
 STEPS = {"80-20": 13200, "50-50": 8200}
 KEYS = ["task", "pair", "architecture", "learner", "optimizer", "precision", "split"]
 KEYS += ["intervention", "start"]
+LANGUAGE = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge", "seed", "stream"]
+LANGUAGE += ["token", "segment", "domain", "frozen", "loss", "heldout"]
 SETTING = [key for key in KEYS if key != "learner"]
 SETTINGS = base.Settings(
     resamples=20, comparisons={name: base.Comparison(*c) for name, c in COMPARISONS.items()}
@@ -113,6 +115,8 @@ def make_results(
         "peers": pd.DataFrame(columns=["task", "peer", "seed", "prequential_accuracy", "step"]),
         "speed": pd.DataFrame(columns=[*KEYS, "peer", "us", "bytes"]),
         "tta": pd.DataFrame(columns=["adapts", "optimizer", "corruption", "seed", "value"]),
+        "language": pd.DataFrame(columns=LANGUAGE),
+        "language_norms": pd.DataFrame(columns=[*LANGUAGE, "layer", "norm"]),
     }
 
 

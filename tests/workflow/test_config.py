@@ -14,7 +14,7 @@ from orla.catalogue.written import FILE as DECLARATIONS
 from orla.errors import OrlaError
 from orla.schema import validate
 from orla.sessions import simulator
-from orla.study.config import normal_form, plan_from_config
+from orla.study.config import CHAPTERS, normal_form, plan_from_config
 from orla.study.config_schema import config_schema
 from orla.study.declared import declarations
 from orla.study.plan import SECTIONS
@@ -68,7 +68,7 @@ def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS], ids=lambda path: path and path.stem)
 def test_every_config_fits_the_schema_and_names_what_there_is(overlay):
     plan = plan_from_config(merged(overlay))
-    assert plan.conditions or "vision" in plan.config
+    assert plan.conditions or CHAPTERS & plan.config.keys()
     for condition in plan.conditions:
         assert plan.job(condition)["learning_rates"]
 
@@ -80,8 +80,8 @@ def test_no_two_studies_write_into_one_folder():
 
 
 def test_every_key_of_the_schema_outside_parts_has_a_default():
-    # Instances, numerics and quantities are named by those who want some.
-    named_by_users = {*SECTIONS.values(), "numerics", "quantities", "vision"}
+    # Instances, numerics, quantities and whole chapters are named by those who want some.
+    named_by_users = {*SECTIONS.values(), *CHAPTERS, "numerics", "quantities"}
     own = [name for name in SCHEMA["properties"] if name not in named_by_users]
     named = {
         path for path, _ in walk({"properties": {name: SCHEMA["properties"][name] for name in own}})

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pandas as pd
 
 from orla.reports.cells import Cell, Row, cell, ends, value
-from orla.reports.numbers import MISSING, count, number, rate
+from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
@@ -61,7 +61,8 @@ def over_seeds(table: pd.DataFrame, by: list[str], columns: list[str]) -> pd.Dat
 
 
 def _percent(header: str, column: str, group: str) -> Cell:
-    return ends(header, column, f"{column}_low", f"{column}_high", group=group)
+    one = ends(header, column, f"{column}_low", f"{column}_high", group=group)
+    return one._replace(text=lambda line: one.text(line).replace(" [", "\n["))
 
 
 def _model(row: Row) -> str:
@@ -84,6 +85,7 @@ class Lora(
         "weights before it. Rates are each optimizer's own, chosen on another text. Brackets: 95 % "
         "t interval over seeds, each with its own adapter and place in the text."
     )
+    empty = False
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
         value("Learner", "what", str, align="l"),
@@ -101,7 +103,8 @@ class Lora(
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         kinds = ["before", "proxy", "heldout_before", "heldout_proxy"]
         table = recoveries(language)
-        return over_seeds(table, MODEL, ["reference", "frozen", "loss", "heldout", *kinds])
+        rows = over_seeds(table, MODEL, ["reference", "frozen", "loss", "heldout", *kinds])
+        return rows.convert_dtypes()
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
@@ -112,12 +115,9 @@ class Lora(
         blank = dict.fromkeys([*rows, "what"])
         rows_of = [*load().table("lora"), *(r for r in load().table("text") if _is_ours(r))]
         yield (
-            "the paper, adapt window, by its caption over TBPTT-64",
+            "The paper, adapt window; by its caption over TBPTT-64",
             [blank | _papers(row) for row in rows_of],
         )
-
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        return pd.DataFrame(contents.records)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         [given] = (r for r in load().table("text") if "cross_entropy_adafactor" in r)
@@ -142,8 +142,8 @@ def _is_ours(row: Row) -> bool:
 
 def _papers(row: Row) -> Row:
     """A row of the paper as a line of the table."""
-    words = [row["model"], f"rank {row.get('rank', 4)}", row.get("optimizer", "adam").capitalize()]
-    line = {"what": ", ".join(words), "rate": row.get("learning_rate")}
+    words = [row["model"], f"rank {row.get('rank', 4)}", row.get("optimizer", "").capitalize()]
+    line = {"what": ", ".join(filter(None, words)), "rate": row.get("learning_rate")}
     line |= {"proxy": row["adapt_recovery_percent"], "frozen": row.get("cross_entropy_frozen")}
     return line | {"loss": row.get("cross_entropy"), "n_seeds": row.get("n_seeds")}
 
@@ -187,22 +187,14 @@ class LoraNorms(
     Table, name="lora_norms", label="Norms of LoRA gradients",
     chapter="language", order=30, needs=("language_norms",),
 ):  # fmt: skip
-    """A line a model: the layers with the largest and the smallest gradient, and their ratio."""
+    """A panel a model, a line a layer."""
 
     says = (
         "Norm of the gradient of each layer's adapter (A and B together), mean over every eighth "
-        "update by immediate derivatives with Adam and over seeds, on the stream with one shift: "
-        "the largest and the smallest layer of each model. The .csv has every layer."
+        "update by immediate derivatives with Adam and over seeds, on the stream with one shift."
     )
     empty = False
-    cells = (
-        value("Model", "what", str, align="l"),
-        value("layer", "high_layer", str, "Largest"),
-        value("norm", "high", number, "Largest", digits=3),
-        value("layer", "low_layer", str, "Smallest"),
-        value("norm", "low", number, "Smallest", digits=3),
-        value("Ratio", "ratio"),
-    )
+    cells = (value("Layer", "layer", str, align="l"), value("Norm", "norm", number, digits=3))
 
     def rows(self, language_norms: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         some = language_norms[language_norms["stream"] == 0]
@@ -210,20 +202,15 @@ class LoraNorms(
         return some.groupby(["model", "rank", "layer"], sort=False)["norm"].mean().reset_index()
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        lines = []
         for (model, rank), group in rows.groupby(["model", "rank"], sort=False):
-            high, low = (group.loc[at] for at in (group["norm"].idxmax(), group["norm"].idxmin()))
-            line = {"what": f"{model}, rank {rank}", "high_layer": high["layer"]}
-            line |= {"low_layer": low["layer"], "high": high["norm"], "low": low["norm"]}
-            lines.append(line | {"ratio": high["norm"] / low["norm"] if low["norm"] else MISSING})
-        yield "", lines
-
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        return contents.rows
+            ratio = number(group["norm"].max() / group["norm"].min())
+            title = f"{model}, rank {rank}: largest over smallest {ratio}"
+            yield title, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        rows = (row for row in load().table("text") if "lora_norm_ratio" in row)
-        return [
-            "The paper on Mamba: {lora_norm_ratio}, between {largest} and {smallest}.".format(**row)
-            for row in rows
-        ]
+        text = (
+            "The paper on Mamba: {lora_norm_ratio}, between {largest} ({largest_norm}) and "
+            "{smallest} ({smallest_norm})."
+        )
+        rows = load().table("text")
+        return [text.format(**row) for row in rows if "lora_norm_ratio" in row]
