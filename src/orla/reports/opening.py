@@ -37,10 +37,10 @@ class Opening(NamedTuple):
 
 def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Opening:
     """The opening, from results by file stem and the verdicts, the weightiest first."""
-    title = _PAPERS_QUESTION if study.reproduces else f"Online adaptation to {study.data}"
+    facts = _facts(results, study)
+    title = _PAPERS_QUESTION if facts["papers"] else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
-    told = templates({"number": number}).get_template("opening.jinja")
-    told = told.make_module(_facts(results, study))
+    told = templates({"number": number}).get_template("opening.jinja").make_module(facts)
     models = language.sentences(results.get("language"))
     asked = told.asked() if drift else " ".join(_chapters(results))
     if "heldout" not in results and asked:  # no network has been trained on a stream
@@ -82,8 +82,11 @@ def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
     guards = estimates["guards"] if "guards" in estimates else pd.Series(dtype=object)
     _, *learners = study.comparison(study.main)
     full, immediate = (study.called("learner", name) for name in learners)
+    compares = len(guards) > 0 or "heldout" not in results
     return {
         "study": study,
+        "papers": study.reproduces and compares,
+        "compares": compares,
         "paper": load().document,
         "full": full,
         "immediate": immediate,
