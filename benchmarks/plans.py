@@ -48,7 +48,6 @@ _EVERYTHING = {
             **_LARGE["conditions"][0],
             "name": "everything",
             "tasks": ["recordings"],
-            "networks": ["rnn", "lstm"],
             "learners": [
                 *("immediate", "immediate-200", "tbptt-200-200", "rtrl", "snap", "uoro", "kf-rtrl"),
                 *("trace", "rflo", "eprop", "last-layer"),

@@ -44,7 +44,7 @@ class ScalingBci(
         optimizers = study.names(rows, "optimizer")
         formats = {name: name for name in FORMATS[::-1] if (rows["format"] == name).any()}
         size = {"row_in": 2.0, "around_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
-        figure, axes_of = plots.facets(formats, y="plot", ylabel="Gap (pp)", **size)
+        figure, axes_of = plots.facets(formats, ylabel="Gap (pp)", **size)
         for name, axes in axes_of.items():
             band = plots.margin(axes, study)
             axes.set_xticks(range(len(optimizers)), optimizers.values())
