@@ -103,11 +103,11 @@ def plans() -> None:
 def write() -> None:
     """Put the table into docs/cluster.md."""
     names = ("study", "conditions", "jobs", "core-hours", "a core for each job", "files", "disk")
-    lines = [f"| {' | '.join((*names, 'planned in'))} |", "|---" * 8 + "|"]
+    lines = [f"| {' | '.join((*names, 'planned in (CPU)'))} |", "|---" * 8 + "|"]
     for r in pd.read_csv(measure.RESULTS / "plans.csv").itertuples():
         lines.append(
             f"| {r.study} | {r.conditions:,} | {r.jobs:,} | {r.core_hours:,.1f} |"
             f" {60 * r.least_hours:,.0f} min | {r.files:,.0f} | {r.disk_gb:.1f} GB |"
-            f" {r.planned_in_s:.0f} s |"
+            f" {r.planned_in_cpu_s:.0f} s |"
         )
     measure.between(PAGE, "plans", "\n".join(lines))
