@@ -268,7 +268,10 @@ def test_nothing_and_one_condition(results, simulated):
     text = Outline(write(nothing, {}, simulated)).text
     assert "No model was run." in text and "No table or figure of learners has been made" in text
     query = "optimizer == 'adam' and split == '80-20'"
-    one = {n: f.query(query) if {"optimizer", "split"} <= {*f} else f.iloc[:1] for n, f in results.items()}
+    one = {
+        name: frame.query(query) if {"optimizer", "split"} <= {*frame} else frame.iloc[:1]
+        for name, frame in results.items()
+    }
     text = Outline(write(one, {}, simulated)).text
     assert "of 1 registered hypothesis: 1 shown in simulation" in text.lower()
     assert "paper's diagonal" in text and "There is one pair of sessions" in text
