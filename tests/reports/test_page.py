@@ -198,3 +198,17 @@ def test_the_same_cause_is_said_once(results, pictures, simulated):
     cards = text[text.index("Each hypothesis") : text.index("The paper’s claims")]
     assert cards.count(cause) == 1 and cards.count("As for “") == len(verdicts) - 1
     assert cards.count("It cannot be known.") == len(verdicts)
+
+
+def test_nothing_and_one_condition(results, simulated):
+    nothing = {name: frame.iloc[:0] for name, frame in results.items()}
+    text = Outline(write(nothing, {}, simulated)).text
+    assert "No model was run." in text and "No table or figure of learners has been made" in text
+    query = "optimizer == 'adam' and split == '80-20'"
+    one = {
+        name: frame.query(query) if {"optimizer", "split"} <= {*frame} else frame.iloc[:1]
+        for name, frame in results.items()
+    }
+    text = Outline(write(one, {}, simulated)).text
+    assert "of 1 registered hypothesis: 1 shown in simulation" in text.lower()
+    assert "paper's diagonal" in text and "There is one pair of sessions" in text

@@ -49,7 +49,8 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
     if "weights" in spec:
         paths = Path(spec["weights"]), Path(spec["vocabulary"])
         steps, categories = lstm.load(*paths, spec.get("sha256", ""))
-        encode = _by_character(categories)
+        # Characters that are not in the table are passed over.
+        encode = lambda text: [categories[c] for c in text if c in categories]  # noqa: E731
     else:
         name = folder or spec["load"]
         config = _read(AutoConfig, name)
@@ -64,11 +65,6 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
         encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
     steps.model.requires_grad_(False)
     return Language(steps, encode, sum(p.numel() for p in steps.model.parameters()))
-
-
-def _by_character(categories: Mapping[str, int]) -> Encode:
-    """Characters by a table; others are passed over."""
-    return lambda text: [categories[c] for c in text if c in categories]
 
 
 def _read(kind: Any, name: str, **how: Any) -> Any:
@@ -106,7 +102,8 @@ def require_room(
         model = AutoModelForCausalLM.from_config(config)
     size = sum(p.numel() for p in model.parameters())
     wide, deep = config.hidden_size, config.num_hidden_layers
-    kept = models * 64 * (2 * config.vocab_size + 40 * wide * deep)  # a window's activations
+    each = 40 + 8 * getattr(config, "state_size", 0)  # numbers a unit and token, in a window
+    kept = models * 64 * (2 * config.vocab_size + each * wide * deep)
     kept += models * 2 * deep * wide * getattr(config, "n_positions", 0)
     kept += models * _HELD * deep * 16 * 12 * wide
     needed, free = 4 * (1.3 * size + kept), psutil.virtual_memory().available
