@@ -163,6 +163,22 @@ if "language" in STUDY:
     MADE |= {"language", "language_norms"}
 
 
+LANGUAGE = STUDY.get("language", {})
+# Path below the results -> language model and entry of `adapters`.
+ADAPTED = {
+    f"language/{name}/rank-{block['rank']}": (name, block)
+    for block in LANGUAGE.get("adapters", ())
+    for name in block.get("models", LANGUAGE["models"])
+    if name in LANGUAGE["models"]
+}
+
+
+def language_model(w):
+    """The folder of a model that is pretrained here; others are read where they are."""
+    made = "make" in LANGUAGE["models"][w.model]
+    return {"model": f"{RESULTS}/language/{w.model}/pretrained"} if made else {}
+
+
 def probe_of(w):
     """The probe by which networks on a stream are measured, and so River's models."""
     specs = [PLAN.spec("probe", p) for c in CONDITIONS if c.domain == w.domain for p in c.probes]

@@ -1,20 +1,4 @@
 # Language models: those that are made are pretrained, then each is adapted in a job a rank.
-LANGUAGE = STUDY.get("language", {})
-# Path below the results -> model and entry of `adapters`.
-ADAPTED = {
-    f"language/{name}/rank-{block['rank']}": (name, block)
-    for block in LANGUAGE.get("adapters", ())
-    for name in block.get("models", LANGUAGE["models"])
-    if name in LANGUAGE["models"]
-}
-
-
-def language_model(w):
-    """The folder of a model that is pretrained here; others are read where they are."""
-    made = "make" in LANGUAGE["models"][w.model]
-    return {"model": f"{RESULTS}/language/{w.model}/pretrained"} if made else {}
-
-
 rule language_pretraining:
     output:
         model=directory("<results>/language/{model}/pretrained"),
