@@ -77,3 +77,10 @@ def test_figure_and_opening():
     told = opening(RESULTS, [], STUDY)
     assert told.title.endswith("on language models?") and len(told.sentences) == 2
     assert "15.0 % held out" in told.sentences[0]
+
+
+def test_models_that_no_shift_harms_have_a_table_without_recoveries(tmp_path):
+    small = language().query("model == 'small'")
+    table = build("lora", {"language": small}, STUDY)
+    write(table, tmp_path / "lora.tex", tmp_path / "lora.csv")
+    assert pd.read_csv(tmp_path / "lora.csv").query("model == 'small'")["before"].isna().all()

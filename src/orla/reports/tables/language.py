@@ -12,7 +12,7 @@ from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import EDGE, mark_notes
+from orla.reports.tables.shared import EDGE, mark_notes, nullable
 from orla.results.language import MODEL, recoveries, segments
 from orla.statistics.means import moments
 
@@ -104,7 +104,7 @@ class Lora(
         kinds = ["before", "proxy", "heldout_before", "heldout_proxy"]
         table = recoveries(language)
         rows = over_seeds(table, MODEL, ["reference", "frozen", "loss", "heldout", *kinds])
-        return rows.convert_dtypes()
+        return nullable(rows)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):

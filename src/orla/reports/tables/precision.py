@@ -11,6 +11,7 @@ from orla.reports.numbers import count, estimate, rate, span
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Table
+from orla.reports.tables.shared import nullable
 from orla.study.keys import FORMATS
 
 _RANGE = f"Range: smallest to largest gap. Brackets: {OVER_SEEDS}; n: seeds."
@@ -39,7 +40,7 @@ class PrecisionGrid(
     )
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = numerics[numerics["choice"] == "rolling"].convert_dtypes()
+        rows = nullable(numerics[numerics["choice"] == "rolling"])
         return rows[rows["rates_of"] == self.at(rows, study)]
 
     def at(self, rows: pd.DataFrame, study: StudyFacts) -> pd.Series | str:
@@ -49,7 +50,7 @@ class PrecisionGrid(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         theirs = load().table(self.part.more["paper"])
         for title, keys, group in study.groups(rows, "optimizer", without="precision"):
-            blank = dict.fromkeys(group, pd.NA) | keys
+            blank = dict.fromkeys(group) | keys
             same = {name: keys[name] for name in ("architecture", "optimizer", "split")}
             lines = group.to_dict("records")
             for name in FORMATS:

@@ -56,8 +56,7 @@ def with_paper_rows(
     papers = papers[np.fromiter(fits, bool, len(papers))]
     by = [column for column in papers if not column.startswith("paper_")]
     # Whole numbers and flags stay what they are beside rows that have none.
-    exact = frame.assign(run=True).select_dtypes(["integer", "bool"]).convert_dtypes().dtypes
-    rows = frame.assign(run=True).astype(exact).merge(papers, how="left", on=by)
+    rows = nullable(frame.assign(run=True)).merge(papers, how="left", on=by)
     lacking = papers.merge(frame[by], how="left_anti", on=by)
     return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
 
@@ -96,6 +95,12 @@ def mark_notes(panels: list[Panel]) -> list[str]:
     cells = "".join(cell for panel in panels for row in panel.rows for cell in row)
     text = cells + "".join(panel.title for panel in panels)
     return [note for mark, note in _MARK_NOTES.items() if mark in text]
+
+
+def nullable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with counts and truths that may be missing; numbers stay what they are."""
+    exact = frame.select_dtypes(["integer", "bool"]).convert_dtypes().dtypes
+    return frame.astype(exact.to_dict())
 
 
 def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
