@@ -42,8 +42,8 @@ rule language_adaptation:
 
 rule language:
     input:
-        losses=[f"<results>/{path}.losses.parquet" for path in ADAPTED],
-        norms=[f"<results>/{path}.norms.parquet" for path in ADAPTED],
+        language=[f"<results>/{path}.losses.parquet" for path in ADAPTED],
+        language_norms=[f"<results>/{path}.norms.parquet" for path in ADAPTED],
     output:
         language="<results>/language.parquet",
         language_norms="<results>/language_norms.parquet",
@@ -56,4 +56,4 @@ rule language:
     message:
         "Joining the language models"
     script:
-        "../scripts/language.py"
+        "../scripts/join.py"

@@ -49,9 +49,9 @@ rule vision_adapt:
 
 rule vision:
     input:
-        [f"<results>/vision/{adapts}/{name}.parquet" for adapts, name in TENT],
+        tta=[f"<results>/vision/{adapts}/{name}.parquet" for adapts, name in TENT],
     output:
-        table="<results>/tta.parquet",
+        tta="<results>/tta.parquet",
     log:
         "<logs>/vision.log",
     resources:
@@ -61,4 +61,4 @@ rule vision:
     message:
         "Joining what adapted to corrupted images"
     script:
-        "../scripts/vision.py"
+        "../scripts/join.py"

@@ -3,15 +3,13 @@
 import pandas as pd
 
 from orla.jobs import job
-from orla.provenance import collect, merge
-from orla.provenance.tables import read_table, write_table
+from orla.provenance import collect
+from orla.provenance.tables import read_merged, write_table
 from orla.streams import speed
 
 params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output[0], plugins=params.plugins):
-    tables = {path: read_table(path) for path in snakemake.input.peers}
-    given = {path: table.attrs["provenance"] for path, table in tables.items()}
-    source = merge.merge(given, allow_mixed=params.allow_mixed)
+    tables, source = read_merged(snakemake.input.peers, params.allow_mixed)
     named = zip(tables.values(), params.tasks, strict=True)
     peers = pd.concat([table.assign(task=task) for table, task in named], ignore_index=True)
     write_table(peers, output.peers, source, tables)

@@ -1,10 +1,8 @@
-"""Train the network of images, adapt it by one optimizer, or join what all of them did."""
-
-import pandas as pd
+"""Train the network of images, or adapt it by one optimizer."""
 
 from orla.jobs import job
-from orla.provenance import collect, merge, networks
-from orla.provenance.tables import read_table, write_table
+from orla.provenance import collect, networks
+from orla.provenance.tables import write_table
 
 params, words, output, rule = (
     snakemake.params,
@@ -13,29 +11,23 @@ params, words, output, rule = (
     snakemake.rule,
 )
 with job(snakemake.log[0], output, rule, params.get("plugins", [])):
-    if rule == "vision":
-        tables = {path: read_table(path) for path in snakemake.input}
-        given = {path: table.attrs["provenance"] for path, table in tables.items()}
-        joined = pd.concat(tables.values(), ignore_index=True)
-        write_table(joined, output, merge.merge(given, params.allow_mixed), tables)
-    else:
-        from orla.vision import images, tent
-        from orla.vision.networks import network_of, trained
+    from orla.vision import images, tent
+    from orla.vision.networks import network_of, trained
 
-        pictures, wanted = params.vision["images"], params.vision["network"]
-        about = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
-        source = collect.collect("orla.vision.tent", config=params.vision, datasets=about)
-        source["optimizer"] = params.get("spec", {})
-        if rule == "vision_adapt":
-            held = networks.load(snakemake.input.network)
-            network = network_of(wanted, {name: values[0] for name, values in held.items()})
-            streams = images.streams(pictures, params.vision["scored"])
-            given = (words.adapts, words.optimizer, params.spec, params.growth)
-            table = tent.table(network, streams, params.vision, *given)
-            write_table(table, output, source, snakemake.input)
-        else:
-            network = network_of(wanted)
-            if "checkpoint" not in wanted:
-                network = trained(network, wanted, *images.fashion_mnist(pictures, "train"))
-            held = {name: values[None] for name, values in network.state_dict().items()}
-            networks.save(held, output, source)
+    pictures, wanted = params.vision["images"], params.vision["network"]
+    about = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
+    source = collect.collect("orla.vision.tent", config=params.vision, datasets=about)
+    source["optimizer"] = params.get("spec", {})
+    if rule == "vision_adapt":
+        held = networks.load(snakemake.input.network)
+        network = network_of(wanted, {name: values[0] for name, values in held.items()})
+        streams = images.streams(pictures, params.vision["scored"])
+        given = (words.adapts, words.optimizer, params.spec, params.growth)
+        table = tent.table(network, streams, params.vision, *given)
+        write_table(table, output, source, snakemake.input)
+    else:
+        network = network_of(wanted)
+        if "checkpoint" not in wanted:
+            network = trained(network, wanted, *images.fashion_mnist(pictures, "train"))
+        held = {name: values[None] for name, values in network.state_dict().items()}
+        networks.save(held, output, source)

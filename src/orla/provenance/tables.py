@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from orla.files import atomic
 from orla.provenance import digest
+from orla.provenance.merge import merge
 
 _KEY = b"orla"
 
@@ -82,6 +83,15 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
             digest.refuse_other(path, name, value, expect[name])
     frame.attrs["provenance"] = Provenance(provenance)
     return frame
+
+
+def read_merged(
+    paths: Iterable[str], allow_mixed: bool = False
+) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Tables by path, and the provenance of what is made from them alone (`merge.merge`)."""
+    tables = {path: read_table(path) for path in paths}
+    sources = {path: table.attrs["provenance"] for path, table in tables.items()}
+    return tables, merge(sources, allow_mixed)
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
