@@ -37,6 +37,27 @@ def test_the_main_comparison_has_its_size_interval_and_side(results, simulated):
     assert "Of 5 registered hypotheses: 2 shown in simulation, 1 not shown in simulation" in judged
 
 
+def test_other_pretraining_of_the_same_network_is_quoted_beside(results, simulated):
+    here = row_of(results, optimizer="lars", split="80-20")
+    other = here["architecture"] + "-other"
+    rows = results["estimates"].query("split == '80-20' and optimizer == 'lars'")
+    rows = rows.assign(architecture=other, gap_pp=rows["gap_pp"] + 7.0)
+    estimates = pd.concat([results["estimates"], rows], ignore_index=True)
+    specs = simulated.instances["architecture"] | {other: {"kind": "rnn", "hidden": 64}}
+    specs[here["architecture"]] = specs[other]
+    windows = dict(simulated.pretraining) | {here["architecture"]: 1, other: 50}
+    study = replace(
+        simulated,
+        instances={**simulated.instances, "architecture": specs},
+        pretraining=windows,
+    )
+    told = said(results | {"estimates": estimates}, study)
+    gap = quoted({**here, "gap_pp": here["gap_pp"] + 7.0})
+    assert f"with windows of 50 steps: LARS {gap.removeprefix('(')}" in told
+    alike = replace(study, pretraining={**windows, other: 1})
+    assert "Pretrained otherwise" not in said(results | {"estimates": estimates}, alike)
+
+
 def test_a_gap_whose_guard_fails_is_not_quoted(results, simulated):
     estimates = results["estimates"].copy()
     estimates.loc[estimates["optimizer"] == "lars", "guards"] = "fewer than 20 updates: adapt on"

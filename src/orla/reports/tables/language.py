@@ -12,15 +12,10 @@ from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import EDGE, mark_notes, nullable
+from orla.reports.tables.shared import EDGE, mark_notes, mean_intervals, nullable
 from orla.results.language import MODEL, recoveries, segments
-from orla.statistics.means import moments
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
-ASKED = (
-    "How much of the loss that a shift of the domain adds a language model undoes by LoRA, in one "
-    "pass without replay, where gradients do not reach past the present token."
-)
 LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
 
 
@@ -45,19 +40,6 @@ def sentences(language: pd.DataFrame | None) -> list[str]:
         text.format(*names, *(number(one[kind].mean()) for kind in kinds), len(one))
         for names, one in main.groupby(["model", "rank"], sort=False)
     ]
-
-
-def over_seeds(table: pd.DataFrame, by: list[str], columns: list[str]) -> pd.DataFrame:
-    """Mean of each column over seeds, with its t interval: COLUMN, COLUMN_low, COLUMN_high."""
-    rows = []
-    for values, group in table.groupby(by, sort=False, dropna=False):
-        row = dict(zip(by, values, strict=True)) | {"n_seeds": group["seed"].nunique()}
-        for name in columns:
-            over = moments(group[name])
-            low, high = over.interval()
-            row |= {name: over.mean, f"{name}_low": low, f"{name}_high": high}
-        rows.append(row)
-    return pd.DataFrame(rows, columns=None if rows else [*by, "n_seeds", *columns])
 
 
 def _percent(header: str, column: str, group: str) -> Cell:
@@ -103,7 +85,7 @@ class Lora(
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         kinds = ["before", "proxy", "heldout_before", "heldout_proxy"]
         table = recoveries(language)
-        rows = over_seeds(table, MODEL, ["reference", "frozen", "loss", "heldout", *kinds])
+        rows = mean_intervals(table, MODEL, ["reference", "frozen", "loss", "heldout", *kinds])
         return nullable(rows)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -171,7 +153,7 @@ class LoraSegments(
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
-        return over_seeds(segments(language), by, ["frozen", "loss", "first", "recovery"])
+        return mean_intervals(segments(language), by, ["frozen", "loss", "first", "recovery"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):

@@ -1,6 +1,6 @@
 """Functions of all tables: cells with the paper's numbers, panels, marks, the .csv twin."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import pandas as pd
 from orla.reports.numbers import MISSING, is_missing, number
 from orla.reports.study import StudyFacts
 from orla.reports.table import Column, Panel
+from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
 BOOTSTRAP = "95 % percentile bootstrap interval over seeds of one pair"
@@ -101,6 +102,24 @@ def nullable(frame: pd.DataFrame) -> pd.DataFrame:
     """The same with counts and truths that may be missing; numbers stay what they are."""
     exact = frame.select_dtypes(["integer", "bool"]).convert_dtypes().dtypes
     return frame.astype(exact.to_dict())
+
+
+def mean_intervals(
+    table: pd.DataFrame, by: list[str], columns: Iterable[str], count: str = "n_seeds"
+) -> pd.DataFrame:
+    """Of each group `count`, its rows, and of each column its mean and 95 % t interval over them.
+
+    Columns: COLUMN, COLUMN_low, COLUMN_high; those of the table where it has no row.
+    """
+    rows = []
+    for values, group in table.groupby(by, sort=False, dropna=False):
+        row = dict(zip(by, values, strict=True)) | {count: len(group)}
+        for name in columns:
+            over = moments(group[name])
+            low, high = over.interval()
+            row |= {name: over.mean, f"{name}_low": low, f"{name}_high": high}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=None if rows else [*by, count, *columns])
 
 
 def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:

@@ -11,10 +11,11 @@ from orla.reports.numbers import number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
-from orla.statistics.means import moments
+from orla.reports.tables.shared import mean_intervals
 
 ADAPTS = {"bn": "batch normalization", "lora": "LoRA"}
 _WITHOUT = {"none": "not adapted", "statistics": "statistics of the batch alone"}
+_COLUMNS = ("error", "recovery", "over_sgd")
 # Columns of the paper's numbers on CIFAR-10-C -> (optimizer, measure).
 _PAPERS = {
     "adam_percent": ("adam", "recovery"),
@@ -82,18 +83,14 @@ class Tent(
             for column, measure in _PAPERS.items()
             if column in row
         }
-        lines, way = [], ["adapts", "optimizer", "learning_rate", "edge"]
-        for values, group in recoveries(tta).groupby(way, dropna=False, sort=False):
-            line = dict(zip(way, values, strict=True)) | {"n": len(group)}
-            adapts, optimizer, *_ = values
+        way, columns = ["adapts", "optimizer", "learning_rate", "edge"], _COLUMNS
+        lines = mean_intervals(recoveries(tta), way, columns, "n").to_dict("records")
+        for line in lines:
+            adapts, optimizer = line["adapts"], line["optimizer"]
             line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
             line["panel"] = ADAPTS.get(adapts, "no gradient")
-            for name in ("error", "recovery", "over_sgd"):
-                over = moments(group[name])
-                line[f"{name}_low"], line[f"{name}_high"] = over.interval()
-                paper = theirs.get((line["panel"], optimizer, name))
-                line |= {name: over.mean, f"papers_{name}": paper}
-            lines.append(line)
+            for name in columns:
+                line[f"papers_{name}"] = theirs.get((line["panel"], optimizer, name))
         return pd.DataFrame(lines)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
