@@ -21,6 +21,7 @@ from orla.language.models import Language, adapted
 from orla.language.steps import State, Steps
 from orla.optimizers.base import Optimizer
 from orla.provenance import cost
+from orla.study import rates
 
 # The optimizers that treat each matrix alone, by which matrices of one shape are updated together.
 OPTIMIZERS = ("adam", "adafactor", "sgd")
@@ -240,15 +241,15 @@ def results(
         names = adapters["optimizers"]
         cadence = "step" if LEARNERS[learner] == 1 else "window"
         tried = {name: _rates(grids, name, cadence) for name in names}
-        rates = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
+        chosen = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
         weights = adapted(steps, rank, [seed for _ in names for _, seed in tokens])
-        groups = [Group(name, [rates[name]] * len(tokens)) for name in names]
+        groups = [Group(name, [chosen[name][0]] * len(tokens)) for name in names]
         freeze = round(length * (1 - settings["heldout"]))
         batch = every.repeat(len(names), 1)
         done = adapt(steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}")
         for at, (name, (i, seed)) in enumerate(product(names, tokens)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
-            row |= {"rate": rates[name], "edge": rates[name] in (tried[name][0], tried[name][-1])}
+            row |= {"rate": chosen[name][0], "edge": chosen[name][1]}
             norms += [
                 row | {"stream": i, "layer": layer, "norm": float(value[at])}
                 for layer, value in done.norms.items()
@@ -279,18 +280,22 @@ def _chosen(
     learner: str,
     tried: Mapping[str, Sequence[float]],
     segments: int,
-) -> dict[str, float]:
-    """Of each optimizer the rate with the lowest loss after the first segment of that text."""
-    groups = [Group(name, rates) for name, rates in tried.items()]
+) -> dict[str, tuple[float, bool]]:
+    """Of each optimizer the rate with the lowest loss after the first segment of that text.
+
+    And whether that lies on the edge of its grid.
+    """
+    groups = [Group(name, grid) for name, grid in tried.items()]
     models = sum(len(group.rates) for group in groups)
     weights = adapted(steps, rank, [_CHOOSING] * models)
     said = f"choosing rates for {learner}, rank {rank}"
     loss = adapt(steps, weights, groups, tokens.expand(models, -1), learner, said=said).loss
     after = loss[:, loss.shape[1] // segments :].mean(1)
-    best, first = {}, 0
-    for name, rates in groups:
-        some = after[first : (first := first + len(rates))]
+    chosen, first = {}, 0
+    for name, grid in groups:
+        some = after[first : (first := first + len(grid))]
         if not np.isfinite(some).any():
             raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")
-        best[name] = rates[int(np.nanargmin(np.where(np.isfinite(some), some, np.inf)))]
-    return best
+        scores = dict(zip(map(rates.index_of, grid), some, strict=True))
+        chosen[name] = rates.half_decade(rates.best(scores)), rates.on_edge(scores)
+    return chosen

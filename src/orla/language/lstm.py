@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from orla.errors import OrlaError
-from orla.files import sha256
+from orla.files import MOST_TEXT, content, sha256
 from orla.language.steps import State, Steps, loop
+from orla.sessions.hdf5 import open_checked
 
 WINDOW, CONTEXT = 40, 20
 _BLANK, _MARK = 0, "<s>"
@@ -92,12 +93,12 @@ def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[
     if digest and sha256(weights) != digest:
         raise OrlaError(f"{weights} has another SHA-256 than the config says; get the file anew")
     try:
-        with h5py.File(weights) as file:
+        with open_checked(weights, "weights of textgenrnn", h5py.File) as file:
             paths: list[str] = []
             file.visit(paths.append)
             ends = (path for path in paths if path.endswith(":0"))
             given = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
-        categories = json.loads(vocabulary.read_text(encoding="utf-8"))
+        categories = json.loads(content(vocabulary, MOST_TEXT))
         embeddings = torch.tensor(given["embedding", "embeddings"])
         model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
         for layer in _LAYERS:

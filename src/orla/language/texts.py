@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from orla.errors import OrlaError
+from orla.files import content
 from orla.tasks import bytes as library
 
 PARTS = ("pretraining", "choosing", "streams")
@@ -51,8 +51,8 @@ def _text(source: str) -> str:
     if source in _SHIPPED:
         return library.text(source).decode("utf-8", "replace").replace("\r\n", "\n")
     try:
-        return Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return content(source).decode("utf-8").replace("\r\n", "\n")
+    except (OrlaError, UnicodeDecodeError) as error:
         raise OrlaError(
             f'config: "language.texts" names {source}, which is no text ({error}); give code, prose'
             " or a file in UTF-8"
