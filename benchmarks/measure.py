@@ -93,11 +93,3 @@ def keep(frame: pd.DataFrame, name: str) -> None:
     frame.to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
     described = pd.DataFrame(machine().items(), columns=["what", "value"])
     described.to_csv(RESULTS / f"{name}_machine.csv", index=False, lineterminator="\n")
-
-
-def between(page: Path, name: str, text: str) -> None:
-    """Put a text between the two comments of a name on a page of docs."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
-    after = rest.partition(f"<!-- end of {name} -->")[2]
-    text = f"{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->{after}"
-    page.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ import yaml
 from benchmarks import measure
 from orla.command.plan import estimate
 from orla.command.studies import Study
+from tests.tables_of_docs import put, table
 
 STUDIES = ("quick", "", "mechanism", "synthetic", "odoherty", "odoherty-pairs")
 # Pairs of the largest study; each has two networks, five learners and four optimizers.
@@ -102,12 +103,18 @@ def plans() -> None:
 
 def write() -> None:
     """Put the table into docs/cluster.md."""
-    names = ("study", "conditions", "jobs", "core-hours", "a core for each job", "files", "disk")
-    lines = [f"| {' | '.join((*names, 'planned in (CPU)'))} |", "|---" * 8 + "|"]
-    for r in pd.read_csv(measure.RESULTS / "plans.csv").itertuples():
-        lines.append(
-            f"| {r.study} | {r.conditions:,} | {r.jobs:,} | {r.core_hours:,.1f} |"
-            f" {60 * r.least_hours:,.0f} min | {r.files:,.0f} | {r.disk_gb:.1f} GB |"
-            f" {r.planned_in_cpu_s:.0f} s |"
+    head = ["study", "conditions", "jobs", "core-hours", "a core for each job", "files", "disk"]
+    rows = (
+        (
+            r.study,
+            f"{r.conditions:,}",
+            f"{r.jobs:,}",
+            f"{r.core_hours:,.1f}",
+            f"{60 * r.least_hours:,.0f} min",
+            f"{r.files:,.0f}",
+            f"{r.disk_gb:.1f} GB",
+            f"{r.planned_in_cpu_s:.0f} s",
         )
-    measure.between(PAGE, "plans", "\n".join(lines))
+        for r in pd.read_csv(measure.RESULTS / "plans.csv").itertuples()
+    )
+    put(PAGE, "plans", table([*head, "planned in (CPU)"], rows))

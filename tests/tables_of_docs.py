@@ -1,4 +1,4 @@
-"""Tables of docs/reliability.md that tests write, each between two comments of its name."""
+"""Tables of docs that tests and benchmarks write, each between two comments of its name."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,11 +13,17 @@ def table(head: list[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def write(name: str, head: list[str], rows: Iterable[Iterable[object]]) -> None:
-    """Put a table in its place on the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+    """Put a table in its place in docs/reliability.md."""
+    put(PAGE, name, table(head, rows))
+
+
+def put(page: Path, name: str, text: str) -> None:
+    """Put a text in its place on a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
     after = rest.partition(f"<!-- end of {name} -->")[2]
-    text = f"{before}<!-- {name} -->\n{table(head, rows)}\n<!-- end of {name} -->{after}"
-    PAGE.write_text(text, encoding="utf-8")
+    page.write_text(
+        f"{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->{after}", encoding="utf-8"
+    )
 
 
 def held(name: str) -> list[list[str]]:
