@@ -32,6 +32,8 @@ STAGES = (
         "drift",
         "inspection",
     ),
+    ("language_pretraining",),
+    ("language_adaptation",),
 )
 # CPU seconds and memory of Snakemake itself, and memory of the C++ compiler.
 SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0
