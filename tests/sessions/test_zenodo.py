@@ -79,6 +79,8 @@ class Handler(BaseHTTPRequestHandler):
             if value is not None:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
+        # Said as it is done, or a client that follows a redirect may write into what is closed.
+        self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body if kept is None else body[:kept])
 
