@@ -13,6 +13,7 @@ from orla.architectures.base import Parameters
 from orla.engine.loop import Loop
 from orla.engine.steps import Steps
 from orla.learners.base import Learner
+from orla.learners.blocks import blocks_for
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
 
@@ -93,8 +94,8 @@ def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
     local = d.local_like(params, tape, cotangent)
     noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
-        # A block ends with every unit vector of the state pulled back through all of its steps.
-        return noise_bytes + learner.block_length * a.state_size * bytes_of(local)
+        blocks, P = blocks_for(d, params), d.sensitivity(params)
+        return noise_bytes + blocks.rebuild_bytes(bytes_of(P), bytes_of(local), learner.block_length)
     if learner.stride == 1:
         return noise_bytes
     # The state as well, though not all learners read it: measured so for windows of 200 steps.
