@@ -94,8 +94,9 @@ def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
     local = d.local_like(params, tape, cotangent)
     noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
-        blocks, P = blocks_for(d, params), d.sensitivity(params)
-        return noise_bytes + blocks.rebuild_bytes(bytes_of(P), bytes_of(local), learner.block_length)
+        P_bytes, local_bytes = bytes_of(d.sensitivity(params)), bytes_of(local)
+        blocks, length = blocks_for(d, params), learner.block_length
+        return noise_bytes + blocks.rebuild_bytes(P_bytes, local_bytes, length)
     if learner.stride == 1:
         return noise_bytes
     # The state as well, though not all learners read it: measured so for windows of 200 steps.

@@ -15,8 +15,9 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The reference
     is the frozen model's loss before the shift (``before``), or the loss of the learner `PROXY`
     (``proxy``). ``heldout`` is the same of the last part of the stream by weights frozen before it;
-    the reference of ``heldout_before`` is that of ``before``. It is NaN for all of a model where
-    a seed's frozen model is no worse than the reference.
+    the reference of ``heldout_before`` is that of ``before``. The denominator is the mean over a
+    model's seeds, whose places in the text differ by more than a shift costs; recoveries are NaN
+    where it is not positive.
 
     Args:
         losses: The result `language`: a row a bin of tokens.
@@ -37,8 +38,8 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
         gain = 100 * (table[frozen] - table[loss])
         for name, reference in (("before", "reference"), ("proxy", f"proxy_{loss}")):
             room = table[frozen] - table[reference]
-            least = room.groupby([table["model"], table["rank"]]).transform("min")
-            table[f"{kind}{name}"] = (gain / room).where(least > 0)
+            mean = room.groupby([table["model"], table["rank"]]).transform("mean")
+            table[f"{kind}{name}"] = (gain / mean).where(mean > 0)
     return table
 
 
@@ -46,7 +47,7 @@ def segments(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, stream of several shifts, seed and segment: d=0 with Adam.
 
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
-    ``recovery`` (%) over the frozen loss of the first segment.
+    ``recovery`` (%) over the frozen loss of the first segment, the denominator as in `recoveries`.
     """
     some = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
     some = some[some["optimizer"] == "adam"]
@@ -56,5 +57,6 @@ def segments(losses: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index()
     reference = table.groupby(by, sort=False)["frozen"].transform("first")
     gain, room = table["frozen"] - table["loss"], table["frozen"] - reference
-    shifted = (table["segment"] % 2 == 1) & (room > 0)
-    return table.assign(recovery=(100 * gain / room).where(shifted))
+    mean = room.groupby([table[key] for key in (*by[:3], "segment")]).transform("mean")
+    shifted = (table["segment"] % 2 == 1) & (mean > 0)
+    return table.assign(recovery=(100 * gain / mean).where(shifted))

@@ -62,8 +62,9 @@ class Lora(
         "model before and after the shift, and after it of the model that adapts in one pass, "
         "without replay, each token before it is learned. Recovery is (frozen − adapted) / (frozen "
         "− reference), over both of the paper's references: the frozen model's loss before the "
-        "shift, and the loss of TBPTT-64 with Adam, which updates once in 64 tokens; a dash where "
-        "the frozen model is no worse than the reference. Held out: the stream's last part, by the "
+        "shift, and the loss of TBPTT-64 with Adam, which updates once in 64 tokens. The "
+        "denominator is a mean over seeds; a dash where the frozen model is then no worse than the "
+        "reference. Held out: the stream's last part, by the "
         "weights before it. Rates are each optimizer's own, chosen on another text. Brackets: 95 % "
         "t interval over seeds, each with its own adapter and place in the text."
     )
