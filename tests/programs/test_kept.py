@@ -3,11 +3,13 @@
 import os
 import runpy
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
 from harness import cumulative
 from programs.support import stand_in_for_the_compiler
+from torch._inductor import codecache
 
 from orla.programs import compiling, sources, store, torch_private
 from orla.programs import kept as programs
@@ -139,6 +141,17 @@ def test_the_compilers_own_cache_is_ours_or_one_that_is_safe(folder, tmp_path, m
         monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(named))
         compiling.configure(compile=True)
         assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(taken)
+
+
+def test_precompiled_headers_that_others_could_write_are_not_taken(tmp_path, monkeypatch, capsys):
+    assert programs.headers() == Path(codecache._HEADER_DIR).parent
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert programs._headers_are_safe()
+    folder = programs.headers() / "precompiled_headers"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    assert not programs._headers_are_safe()
+    assert f"{folder} can be written by others" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_library_is_an_error(tmp_path):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import getpass
 import hashlib
 import inspect
 import os
 import platform
+import re
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,6 +34,22 @@ def prepare() -> None:
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     if not folder or not store.safe(Path(folder)):
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
+
+
+def _headers_are_safe() -> bool:
+    """Whether PyTorch's precompiled headers, which are code, lie where the user alone can write."""
+    folder = headers()
+    mend = "set TMPDIR to a folder of your own"
+    return all(store.closed(part, mend) for part in (folder, folder / "precompiled_headers"))
+
+
+def headers() -> Path:
+    """PyTorch's folder in that of temporary files, which another user may have made before."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, ModuleNotFoundError, OSError):
+        name = f"uid_{os.getuid()}"
+    return Path(tempfile.gettempdir(), "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", name))
 
 
 def make(
@@ -65,6 +84,8 @@ def package(graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file:
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
         program = torch.export.export(graph, leaves)
         options = {"cpp.threads": 1, "compile_threads": 1}
+        options["cpp.vec_isa_ok"] = True  # as the processor says: six trial builds less
+        options["aot_inductor.precompile_headers"] = _headers_are_safe()
         if march := machine.march(instruction_set()[0]):
             options["cpp.march"] = march
         torch._inductor.aoti_compile_and_package(

@@ -33,6 +33,8 @@ T = TypeVar("T")
 # system each time, and the system clears the pages before it gives them out again.
 MALLOC = "glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=33554432"
 
+_MEND = "set ORLA_CACHE to a folder of your own"
+
 # The file of a kept folder with the digests of its other files.
 _SUMS = "SHA256SUMS"
 
@@ -56,24 +58,28 @@ def folder(kind: str) -> Path:
     cache = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
     subfolder = cache / kind
     for part in (cache, subfolder):
-        _make(part)
-        if not safe(part):
+        if not closed(part):
             subfolder = _private() / kind
             _make(subfolder)
             break
     return subfolder
 
 
-def safe(path: Path) -> bool:
+def closed(folder: Path, mend: str = _MEND) -> bool:
+    """Make a folder where there is none; whether it is `safe`."""
+    _make(folder)
+    return safe(folder, mend)
+
+
+def safe(path: Path, mend: str = _MEND) -> bool:
     """Whether a file or folder is absent, or the user's own and closed to others.
 
-    What is wrong with it is said once.
+    What is wrong with it is said once, and what mends it.
     """
     try:
         status = path.stat()
     except OSError:
         return True
-    mend = "set ORLA_CACHE to a folder of your own"
     if status.st_uid != os.geteuid():
         fault = f"belongs to another user (number {status.st_uid})"
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
