@@ -107,6 +107,13 @@ class Study:
         jobs = [line for line in said.splitlines() if line.startswith("Job ")]
         return [line.partition(": ")[2] for line in jobs if not line.startswith("Job stats")]
 
+    def faults(self):
+        """The lines of `orla verify`; [] where it is content."""
+        command = [sys.executable, "-m", "orla", "verify", "--configfile", "overlay.yaml"]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        lines = done.stdout.splitlines()
+        return lines if done.returncode else []
+
     def adapted(self, *targets):
         """Conditions that a run adapts, by their paths below the results; others are kept."""
         said = self.made(*(targets or ["all"]))

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import yaml
-from running import ROOT, Study
+from running import ROOT, Study, merged
 
 from orla.provenance.tables import read_table
 
@@ -19,9 +19,7 @@ def finished(tmp_path_factory):
         for block in config["conditions"]
     ]
     task = {"seed": 99, "adapt": 300, "heldout": 15, "window": 15}
-    study = Study(
-        tmp_path_factory.mktemp("streams"),
-        ROOT / "config/streams.yaml",
+    changes = dict(
         tasks={"hyperplane": task | {"peers": {"forest": 1}}} | dict.fromkeys(LACKING),
         networks={"rnn": {"hidden": 4}},
         probes={"small": {"kind": "prequential", "window": 15}},
@@ -33,13 +31,15 @@ def finished(tmp_path_factory):
         registrations={"folders": []},
         compute={"compile": False},
     )
-    study.made("all")
-    return study.folder
+    study = Study(tmp_path_factory.mktemp("streams"), ROOT / "config/streams.yaml")
+    study.config = merged(study.config, changes)
+    study.changed().made("all")
+    return study
 
 
 def test_networks_and_rivers_models_are_put_together(finished):
     read = {
-        name: read_table(finished / f"results/streams/{name}.parquet")
+        name: read_table(finished.folder / f"results/streams/{name}.parquet")
         for name in ("heldout", "peers", "quantities", "lr_curves", "speed")
     }
     models = read["heldout"].set_index(["start", "seed"])["prequential_accuracy"]
@@ -56,7 +56,15 @@ def test_networks_and_rivers_models_are_put_together(finished):
     assert read["peers"].attrs["provenance"]["versions"]["river"]
 
 
+def test_verification_knows_what_was_asked_of_rivers_models(finished):
+    assert finished.faults() == []
+    finished.changed(tasks={"hyperplane": {"peers": {"tree": 4}}})
+    told = [line for line in finished.faults() if "/peers/" in line]
+    assert len(told) == 5 and all("(task.peers.tree is 5, not 4)" in line for line in told)
+    finished.changed()
+
+
 def test_the_page_shows_them(finished):
-    table = pd.read_csv(finished / "reports/streams/table_streaming.csv")
+    table = pd.read_csv(finished.folder / "reports/streams/table_streaming.csv")
     assert set(table["peer"].dropna()) == PEERS and len(table) == 2 + len(PEERS)
-    assert "Tabular streams" in (finished / "reports/streams/index.html").read_text()
+    assert "Tabular streams" in (finished.folder / "reports/streams/index.html").read_text()

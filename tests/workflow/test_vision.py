@@ -52,3 +52,11 @@ def test_the_page_and_the_plan_know_them(finished):
     page = (finished.folder / "reports/vision/index.html").read_text()
     assert "Test-time adaptation in vision" in page and "Fashion-MNIST" in page
     assert finished.planned("all") == []
+
+
+def test_verification_walks_them(finished):
+    assert finished.faults() == []
+    finished.changed(vision={"network": {"epochs": 3}})
+    told = finished.faults()
+    assert len(told) == 6 and all("(network.epochs is 2, not 3)" in line for line in told)
+    finished.changed()

@@ -164,13 +164,7 @@ if "language" in STUDY:
 
 
 LANGUAGE = STUDY.get("language", {})
-# Path below the results -> language model and entry of `adapters`.
-ADAPTED = {
-    f"language/{name}/rank-{block['rank']}": (name, block)
-    for block in LANGUAGE.get("adapters", ())
-    for name in block.get("models", LANGUAGE["models"])
-    if name in LANGUAGE["models"]
-}
+ADAPTED = language_jobs(STUDY)
 
 
 def language_model(w):

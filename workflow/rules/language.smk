@@ -29,9 +29,7 @@ rule language_adaptation:
     resources:
         mem_mb=3000,
     params:
-        spec=lambda w: LANGUAGE["models"][w.model],
-        adapters=lambda w: ADAPTED[f"language/{w.model}/rank-{w.rank}"][1],
-        settings={k: v for k, v in LANGUAGE.items() if k not in ("models", "adapters")},
+        config=lambda w: ADAPTED[f"language/{w.model}/rank-{w.rank}"][1],
         grids=STUDY["grids"],
         code=code("orla.language.adaptation"),
     message:

@@ -1,10 +1,9 @@
 # Test-time adaptation in vision: a network, and a job for each way to adapt it.
 VISION = STUDY.get("vision", {})
 # (What adapts, optimizer) -> the optimizer's specification; two ways have none, and are named "-".
-TENT = {("none", "-"): {}, ("statistics", "-"): {}} if VISION else {}
+WAYS = vision_jobs(STUDY)
 with one_line():
-    for adapts, grids in VISION.get("rates", {}).items():
-        TENT |= {(adapts, name): PLAN.spec("optimizer", name) for name in grids}
+    TENT = {way: PLAN.spec("optimizer", way[1]) if way[1] != "-" else {} for way in WAYS.values()}
 
 
 rule vision_network:
@@ -49,7 +48,7 @@ rule vision_adapt:
 
 rule vision:
     input:
-        tta=[f"<results>/vision/{adapts}/{name}.parquet" for adapts, name in TENT],
+        tta=[f"<results>/{path}.parquet" for path in WAYS],
     output:
         tta="<results>/tta.parquet",
     log:

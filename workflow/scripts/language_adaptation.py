@@ -1,5 +1,7 @@
 """Adapt a language model online, with adapters of one rank."""
 
+from pathlib import Path
+
 import torch
 
 from orla.jobs import job
@@ -11,16 +13,17 @@ with job(snakemake.log[0], output.losses):
     from orla.language import VERSIONS, adaptation, models, texts
 
     torch.set_num_threads(1)
-    settings, adapters = params.settings, params.adapters
+    settings, adapters = params.config["settings"], params.config["adapters"]
+    folder = snakemake.input.get("model")
+    files = [path for path in Path(folder or "none").glob("[!.]*") if path.is_file()]
     given = {n: texts.parts(source, settings["shares"]) for n, source in settings["texts"].items()}
     count = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
     tokens = len(adapters["learners"]) * count * (settings["tokens"] + settings["choosing"])
     room = {"models": count, "tokens": tokens, "most_hours": settings["most_hours"]}
-    language = models.opened(params.spec, snakemake.input.get("model"), room)
+    language = models.opened(params.config["model"], folder, room)
     losses, norms = adaptation.results(language, given, settings, adapters, params.grids)
-    config = {"model": params.spec, "settings": settings, "adapters": adapters}
-    source = collect.collect("orla.language.adaptation", config=config, datasets={})
+    source = collect.collect("orla.language.adaptation", config=params.config, datasets={})
     source["versions"] |= VERSIONS
     more = {"model": snakemake.wildcards.model, "parameters": language.parameters}
     for frame, path in ((losses, output.losses), (norms, output.norms)):
-        write_table(frame.assign(**more), path, source)
+        write_table(frame.assign(**more), path, source, files)

@@ -14,6 +14,7 @@ from orla.errors import OrlaError
 from orla.files import results_in
 from orla.provenance import arrays, digest, networks, tables
 from orla.sessions.streams import Streams, episode_settings
+from orla.study.extras import language_jobs, vision_jobs
 from orla.study.plan import Plan
 
 SEALED = {".parquet": tables, ".npz": arrays, ".safetensors": networks}
@@ -32,8 +33,12 @@ def provenance_of(path: Path) -> dict[str, Any]:
 
 
 def sealed_files(results: Path) -> list[Path]:
-    """Every result below a folder that holds a digest; none of studies that lie in it."""
-    return [path for path in results_in(results) if path.suffix in SEALED]
+    """Every result below a folder that holds a digest; none of studies that lie in it.
+
+    None of a language model either, which transformers writes: what adapts it holds its digests.
+    """
+    paths = (path for path in results_in(results) if path.suffix in SEALED)
+    return [path for path in paths if not path.with_name("config.json").exists()]
 
 
 def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
@@ -76,4 +81,12 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
             entries |= {"pretraining": plan.pretraining(c.architecture)}
             entries |= {"task": episode_settings(settings)}
             expected |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
+        for seed in range(max(plan.peers(c.task).values(), default=0)):
+            expected[f"{c.domain}/peers/{seed}.parquet"] = {"task": settings}
+    for path, (_, entries) in language_jobs(plan.config).items():
+        expected |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}
+    if vision := plan.config.get("vision"):
+        expected |= {f"{path}.parquet": vision for path in vision_jobs(plan.config)}
+        network = {key: vision.get(key) for key in ("images", "network")}
+        expected["vision/network.safetensors"] = network
     return expected
