@@ -8,6 +8,9 @@ from orla.command.run import reason
 from orla.command.watching import MARK, Watch, duration
 
 
+NO_RULE = "No rule to produce %s (if you use input functions make sure that they don't raise"
+
+
 def event(name, **fields):
     return MARK + json.dumps({"event": name, **fields})
 
@@ -77,6 +80,13 @@ AT_LEAST = "WorkflowError: At least one job did not complete successfully."
                 )
             ],
             "a.nwb: there is no such file; mend the path",
+        ),
+        *(
+            ([event("error", exception="MissingRuleException", message=NO_RULE % target)], words)
+            for target, words in (
+                ("config/a.yaml", "config/a.yaml is a config: orla run --configfile config/a.yaml"),
+                ("alll", "alll: there is no such target; give all, a chapter such as headline, or"),
+            )
         ),
         ([event("error", exception="LockException", message="Error: Directory")], "-- --unlock"),
         (["__main__.py: error: unrecognized arguments: --x"], "unrecognized arguments: --x"),

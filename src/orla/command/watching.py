@@ -17,6 +17,8 @@ _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
 _FORECAST = re.compile(r"^orla: .* on (\d+) cores? \(CPU (\d+) s\)$")
 _COMPILED = re.compile(r"^(?:orla: )?(.*: compiled in [\d.]+ s); kept in ")
 _LOADED = re.compile(r"^orla: (.*): compiled before, loaded in ")
+# What Snakemake says of a word of the command line that nothing makes.
+_NO_RULE = re.compile(r"No rule to produce (\S+)")
 # The last line of a traceback.
 _RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt): ")
 # Of Snakemake's errors, those that only say that a job had one.
@@ -136,6 +138,13 @@ class Watch:
         if event.get("exception") == "MissingInputException":
             files = text.rpartition("affected files:")[2].split()
             return f"{', '.join(files[:3])}: there is no such file; mend the path"
+        if (named := _NO_RULE.search(text)) and named[1].endswith((".yaml", ".yml")):
+            return f"{named[1]} is a config: orla run --configfile {named[1]}"
+        if named:
+            return (
+                f"{named[1]}: there is no such target; give all, a chapter such as headline, or the"
+                " path of a result or report"
+            )
         words = " ".join(text.split())
         return words[:400]
 
