@@ -13,7 +13,6 @@ from orla.architectures.base import Parameters
 from orla.engine.loop import Loop
 from orla.engine.steps import Steps
 from orla.learners.base import Learner
-from orla.learners.blocks import blocks_for
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
 
@@ -94,9 +93,8 @@ def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
     local = d.local_like(params, tape, cotangent)
     noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
-        P_bytes, local_bytes = bytes_of(d.sensitivity(params)), bytes_of(local)
-        blocks, length = blocks_for(d, params), learner.block_length
-        return noise_bytes + blocks.rebuild_bytes(P_bytes, local_bytes, length)
+        buffers_bytes = bytes_of(learner.buffers(params))
+        return noise_bytes + learner.end_block_bytes(params, buffers_bytes, bytes_of(local))
     if learner.stride == 1:
         return noise_bytes
     # The state as well, though not all learners read it: measured so for windows of 200 steps.

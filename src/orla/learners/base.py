@@ -131,6 +131,16 @@ class Learner(Part, ABC):
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
         """Called after every `block_length` steps; changes `buffers` in place."""
 
+    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
+        """What `end_block` takes of one model beside the carry and the buffers.
+
+        Args:
+            params: The model's.
+            buffers_bytes: Bytes of its buffers.
+            local_bytes: Bytes of the local terms of one step, pulled back from one cotangent.
+        """
+        return 0
+
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
         """dh/dtheta of the present h by the recurrent parameters, (models, hidden, *shape) each.
 

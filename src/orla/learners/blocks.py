@@ -64,17 +64,6 @@ class Blocks(ABC):
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         """Compute P after a full block from P before it, in place."""
 
-    def rebuild_bytes(self, sensitivity_bytes: int, local_bytes: int, length: int) -> int:
-        """What a rebuild of one model takes beside P and the slots.
-
-        Args:
-            sensitivity_bytes: Bytes of P.
-            local_bytes: Bytes of the local terms of one step, pulled back from one cotangent.
-            length: Steps of a block.
-        """
-        # Every unit vector of the state is pulled back through all steps of the block.
-        return length * self.derivatives.architecture.state_size * local_bytes
-
 
 @dataclass(frozen=True)
 class PulledBlocks(Blocks):
@@ -185,9 +174,6 @@ class RetentionBlocks(PulledBlocks):
     """For networks whose memories only fade: how much, is known without pulling back."""
 
     derivatives: RetentionDerivatives
-
-    def rebuild_bytes(self, sensitivity_bytes: int, local_bytes: int, length: int) -> int:
-        return 2 * sensitivity_bytes  # measured: the products of all steps, before P has them
 
     def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         u, v, k = vmap(self.derivatives.architecture.key_value)(params, tape["x"])

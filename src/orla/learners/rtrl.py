@@ -83,6 +83,12 @@ class RTRL(
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
         blocks_of(self.derivatives, carry["slots"]).rebuild(buffers["sensitivity"], carry["slots"])
 
+    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
+        if isinstance(blocks_for(self.derivatives, params), RetentionBlocks):
+            return 2 * buffers_bytes  # measured: the products of all steps, before P has them
+        # Every unit vector of the state is pulled back through all steps of the block.
+        return self.block_length * self.architecture.state_size * local_bytes
+
 
 def _append(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
     # The block is filled from its end, so that pulling back begins with the newest step.
