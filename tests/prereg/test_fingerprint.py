@@ -1,6 +1,7 @@
 """Fingerprints: a changed sign, bound or guard is noticed by its part, a docstring is not."""
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,18 @@ from orla.__main__ import main
 from orla.learners.immediate import Immediate
 from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
-from orla.prereg import asked, binding, fingerprint, judge, means, reader, trials
+from orla.prereg import (
+    asked,
+    binding,
+    evidence,
+    fingerprint,
+    judge,
+    means,
+    reader,
+    rehearsal,
+    rows,
+    trials,
+)
 from orla.prereg.lock import Locked
 from orla.prereg.rules.equivalent_within import EquivalentWithin
 from orla.results import guards
@@ -55,7 +67,7 @@ def test_the_parts_are_those_that_the_registration_depends_on(default):
             "start pretrained",
         ),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
-        *(SWEEP, "statistics", "guards", "judge"),
+        *(SWEEP, "statistics", "guards", "judge", "evidence", "checks"),
     }
     assert parts() == before
 
@@ -97,6 +109,9 @@ def updates(answer):
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
         ("judge", (means, "LEAST_RECOVERY", 10.0)),
         ("judge", negative(EquivalentWithin, "tests", lambda ps: ps[::-1])),
+        ("evidence", (means, "_others", lambda *given: {})),
+        ("evidence", (means, "_NEAR", 1.0)),
+        ("evidence", (evidence, "_binding", lambda *given: [])),
     ],
 )
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
@@ -199,3 +214,33 @@ def test_a_study_is_bound_from_the_command_line(default, write, monkeypatch, cap
     assert "optimizer adam " + before["optimizer adam"] in capsys.readouterr().out
     assert binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
     assert binds["syntax_sha256"] == binding.syntax(plan, asked.read_conditions(plan, known))
+
+
+@pytest.fixture(scope="module")
+def checked():
+    """A registration with a manipulation check."""
+    return reader.read(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (rows, "assuming", lambda table, *given: table.iloc[:0]),
+        (rows, "failures", lambda *given: []),
+        (rows, "_holds", lambda check, values: True),
+        (means, "quantity_problems", lambda *given: []),
+    ],
+)
+def test_what_decides_a_check_is_part_of_the_fingerprint(checked, monkeypatch, change):
+    before = fingerprint.digest(rehearsal.checks_met(checked))
+    monkeypatch.setattr(*change)
+    assert fingerprint.digest(rehearsal.checks_met(checked)) != before
+
+
+def test_what_was_bound_before_a_part_was_there_lacks_it(default):
+    known, plan, *_ = default
+    former = replace(known, binds={"parts": dict.fromkeys(("guards", "judge"), "x")})
+    named = fingerprint.parts(plan, asked.read_conditions(plan, former), former)
+    assert not {"evidence", "checks"} & set(named)
+    bound = replace(known, binds={"parts": {"evidence": "x"}})
+    assert "checks" in fingerprint.parts(plan, asked.read_conditions(plan, bound), bound)

@@ -121,10 +121,15 @@ def parts(
         found["statistics"] = partial(trials.columns, tables, reads)
     for peer in peers_read(plan, conditions, registration):
         found[f"River's {peer}"] = partial(trials.peer, peer)
-    return found | {
+    found |= {
         "guards": partial(rehearsal.guards_met),
         "judge": partial(rehearsal.judged, registration),
+        "evidence": partial(rehearsal.read, rehearsal.like(registration)),
+        "checks": partial(rehearsal.checks_met, registration),
     }
+    if "evidence" not in registration.binds.get("parts", {"evidence": ""}):
+        del found["evidence"], found["checks"]  # bound before there were these parts
+    return found
 
 
 def peers_read(plan: Plan, conditions: list[Condition], registration: Registration) -> list[str]:

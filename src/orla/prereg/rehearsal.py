@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from orla.prereg import judge
-from orla.prereg.registration import QUANTITY_PAIRS, RESULT, SEED, Registration
-from orla.prereg.rows import LEARNERS
+from orla.errors import OrlaError
+from orla.prereg import evidence, judge
+from orla.prereg.registration import QUANTITY_PAIRS, RESULT, SEED, Check, Registration
+from orla.prereg.rows import LEARNERS, Tables
+from orla.prereg.rules.more_than import MoreThan
 from orla.results import guards
 from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
@@ -35,9 +39,7 @@ def judged(registration: Registration) -> Any:
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
     found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
     found.append(judge.holm([0.001, 0.02, 0.03, 0.6]))
-    plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
-    error = abs(rule.value) / 30 or 0.1
-    means = rule.gaps(5 * error)
+    plain, error, means = _made_up(registration)
     cases = [(float(mean), {}) for mean in means[::2]]
     cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
     for mean, change in cases:
@@ -45,6 +47,100 @@ def judged(registration: Registration) -> Any:
         [verdict] = judge.judge([plain], tables, bindings={plain.name: plain.binds})
         found.append([verdict["outcome"], str(verdict["n"])])
     return found
+
+
+def read(plain: Registration) -> Any:
+    """What is read of made-up rows, of rows with a number missing or changed, and of a binding.
+
+    Args:
+        plain: From `like`.
+    """
+    mean = float(plain.rule.gaps(1.0)[0])
+    whole = _tables(plain, mean, 0.1)
+    found = [_read(plain, _tables(plain, mean, 0.1, **change)) for change in _changes(plain)]
+    for result, column in dict.fromkeys((r, c) for r, columns in plain.reads for c in columns):
+        for value in (np.nan, 2.0):
+            changed = whole[result].astype({column: object})
+            changed.loc[0, column] = value
+            found.append(_read(plain, {**whole, result: changed}))
+    others = ({"record_sha256": "y"}, {"parts": {"a": "b"}}, {"uncommitted": "a"}, {"refused": "a"})
+    bindings = (None, *({**plain.binds, **other} for other in others))
+    return [*found, *(_read(plain, whole, binding) for binding in bindings)]
+
+
+def like(registration: Registration) -> Registration:
+    """A registration of the same kind, the same for all of that kind: its rows are read alike."""
+    given = {"quantity": "q"} if registration.quantity else {"comparison": "c", "minus": ("a", "b")}
+    given |= {"scale": registration.scale, "unit": registration.unit, "must_recover": ("a",)}
+    if registration.by_pairs:
+        given |= {"pairs": 5, "max_failing": 2}
+    return Registration(
+        *("x", Path(), 3, 1),
+        rule=MoreThan(1.0),
+        primary=True,
+        binds={"record_sha256": "x"},
+        **given,
+    )
+
+
+def checks_met(registration: Registration) -> Any:
+    """What is read where each of a registration's checks holds, fails, and has no row."""
+    plain, error, means = _made_up(registration)
+    whole, found = _tables(plain, float(means[0]), error), []
+    for check in registration.checks:
+        checked = replace(plain, checks=(check,))
+        found += [_read(checked, tables) for tables in _checked(checked, whole)]
+    return found
+
+
+def _read(registration: Registration, tables: Tables, *binding: Any) -> Any:
+    """The number of obstacles, and all estimates; of a study that is refused, that it is."""
+    try:
+        case = evidence.read(registration, tables, *(binding or [registration.binds]), {})
+    except (OrlaError, TypeError, ValueError):
+        return "refused"
+    numbers = [
+        [each.n, *vars(one).values()]
+        for each in case.evidence
+        for one in (each.estimate, *each.others.values(), *each.left_out.values())
+    ]
+    return [[len(case.obstacles), *(len(each.notes) for each in case.evidence)], *numbers]
+
+
+def _checked(registration: Registration, tables: Tables) -> Iterator[Tables]:
+    """Tables with the rows of a registration's check: that hold, fail, were made at another level.
+
+    And without any row.
+    """
+    [check], [reading] = registration.checks, registration.readings
+    row = tables[reading.result].iloc[0].to_dict() | registration.assumed
+    where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
+    holds, fails = _ends(check)
+    values = [{**row, **dict.fromkeys(check.ends, end)} for end in (holds, fails, holds)]
+    values[-1]["alpha"] = 0.5
+    for value in (*values, None):
+        rows = [{**value, **each} for each in where if value]
+        table = pd.DataFrame(rows, columns=[*dict.fromkeys([*row, *check.where, *check.ends])])
+        present = tables.get(check.result)
+        yield {**tables, check.result: pd.concat([present, table], ignore_index=True)}
+
+
+def _ends(check: Check) -> tuple[Any, Any]:
+    """A value that a check asks for, and one that it does not."""
+    if (region := check.region) is None:
+        return check.equals, "x" if isinstance(check.equals, str) else not check.equals
+    finite = [bound for bound in (region.low, region.high) if np.isfinite(bound)]
+    points = (finite[0] - 1, float(np.mean(finite)), finite[-1] + 1, finite[0])
+    inside = [point for point in points if region.contains(point, point)]
+    outside = [point for point in points if not region.contains(point, point)]
+    return inside[0], outside[0]
+
+
+def _made_up(registration: Registration) -> tuple[Registration, float, np.ndarray]:
+    """A registration without its checks; a standard error, and gaps around its bounds."""
+    plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
+    error = abs(registration.rule.value) / 30 or 0.1
+    return plain, error, registration.rule.gaps(5 * error)
 
 
 def _changes(registration: Registration) -> list[dict[str, Any]]:
