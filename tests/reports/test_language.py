@@ -76,7 +76,11 @@ def test_figure_and_opening():
     assert "from code to prose" in caption.caption and "n = 3" in caption.caption
     told = opening(RESULTS, [], STUDY)
     assert told.title.endswith("on language models?") and len(told.sentences) == 2
-    assert "15.0 % held out" in told.sentences[0]
+    assert "undo 30.1 % [27.6, 32.6] of it, TBPTT-64 39.8 %" in told.sentences[0]
+    assert "held out, 15.0 % [15.0, 15.0] and 20.0 %" in told.sentences[0]
+    assert (
+        told.sentences[1] == "small, rank 4: the shift adds no loss that could be undone (n = 3)."
+    )
 
 
 def test_models_that_no_shift_harms_have_a_table_without_recoveries(tmp_path):

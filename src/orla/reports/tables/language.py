@@ -26,20 +26,36 @@ def called(row: Row, study: StudyFacts) -> str:
 
 
 def sentences(language: pd.DataFrame | None) -> list[str]:
-    """What was found of each model by immediate derivatives with Adam; [] where nothing was run."""
+    """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
     table = recoveries(language)
-    main = table[(table["learner"] == "immediate") & (table["optimizer"] == "adam")]
-    kinds = ("before", "heldout_before", "proxy", "heldout_proxy")
-    text = (
-        "{}, rank {}: immediate derivatives with Adam undo {} % of what the shift adds to the "
-        "loss, {} % held out; that is {} % of what TBPTT-64 undoes, {} % held out (n = {})."
-    )
+    table = table[table["optimizer"] == "adam"]
+    table = table.assign(shift=table["frozen"] - table["reference"])
+    kinds = ["shift", "before", "heldout_before"]
+    rows = mean_intervals(table, ["model", "rank", "learner"], kinds)
     return [
-        text.format(*names, *(number(one[kind].mean()) for kind in kinds), len(one))
-        for names, one in main.groupby(["model", "rank"], sort=False)
+        f"{model}, rank {rank}: {_undone(group.set_index('learner'))} "
+        f"(n = {group['n_seeds'].min()})."
+        for (model, rank), group in rows.groupby(["model", "rank"], sort=False)
     ]
+
+
+def _undone(rows: pd.DataFrame) -> str:
+    """What each learner undoes of a model's shift."""
+    if rows["before"].isna().all():
+        return "the shift adds no loss that could be undone"
+    shares = {
+        kind: [
+            "{} % [{}, {}]".format(*(number(row[f"{kind}{end}"]) for end in ("", "_low", "_high")))
+            for _, row in rows.reindex([*LEARNERS]).iterrows()
+        ]
+        for kind in ("before", "heldout_before")
+    }
+    return (
+        "the shift adds {} nats to the loss. While they learn, immediate derivatives undo {} of it,"
+        " TBPTT-64 {}; held out, {} and {}"
+    ).format(number(rows["shift"].mean(), 2), *shares["before"], *shares["heldout_before"])
 
 
 def _percent(header: str, column: str, group: str) -> Cell:
