@@ -55,7 +55,7 @@ def read(plain: Registration) -> Any:
     Args:
         plain: From `like`.
     """
-    mean = float(plain.rule.gaps(1.0)[0])
+    mean = float(plain.rule.gaps(0.1)[0])
     whole = _tables(plain, mean, 0.1)
     found = [_read(plain, _tables(plain, mean, 0.1, **change)) for change in _changes(plain)]
     for result, column in dict.fromkeys((r, c) for r, columns in plain.reads for c in columns):
@@ -74,13 +74,8 @@ def like(registration: Registration) -> Registration:
     given |= {"scale": registration.scale, "unit": registration.unit, "must_recover": ("a",)}
     if registration.by_pairs:
         given |= {"pairs": 5, "max_failing": 2}
-    return Registration(
-        *("x", Path(), 3, 1),
-        rule=MoreThan(1.0),
-        primary=True,
-        binds={"record_sha256": "x"},
-        **given,
-    )
+    given |= {"rule": MoreThan(1.0), "primary": True, "binds": {"record_sha256": "x"}}
+    return Registration("x", Path(), seeds=3, max_diverged=1, **given)
 
 
 def checks_met(registration: Registration) -> Any:
