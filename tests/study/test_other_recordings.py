@@ -20,9 +20,10 @@ from orla.study.run import run_of
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
-# Overlay -> steps of pretraining, of adaptation, where selection begins, and held out. A trial ends
-# in the part that is adapted to and in the one held out: after about 3,600 steps, and after 300.
-CUTS = {"ca1": (1_200, 3_800, 3_400, 3_800), "semg": (1_200, 1_800, 1_200, 1_200)}
+# Overlay -> steps of pretraining, steps left out before those of adaptation, of adaptation, where
+# selection begins, and held out. A trial ends in the part that is adapted to and in the one held
+# out: after about 3,600 and 7,200 steps, and after each 300.
+CUTS = {"ca1": (600, 3_400, 600, 400, 3_400), "semg": (600, 0, 900, 600, 600)}
 
 
 @pytest.fixture(scope="module", params=CUTS)
@@ -40,8 +41,8 @@ def ran(request):
         pytest.skip(f"the recordings {overlay} are not beside the project")
     task = catalogue.make("task", spec)
     episode = task.cut(task.streams(pair, *files, overlay), "50-50")
-    before, adapt, cut, heldout = CUTS[overlay]
-    whole = episode.whole.part(slice(0, adapt + heldout))
+    before, out, adapt, cut, heldout = CUTS[overlay]
+    whole = episode.whole.part(slice(out, out + adapt + heldout))
     episode = replace(
         episode,
         pretraining=episode.pretraining.part(slice(0, before)),
@@ -56,7 +57,7 @@ def ran(request):
     condition = replace(plan.conditions[0], seeds=2)
     job = plan.job(condition) | {"network": {"kind": "rnn", "hidden": 8}}
     study = run_of(job, episode, networks, most=4)
-    return overlay, study, sweep.sweep(study, [0.0003, 0.001], growth=0)
+    return overlay, study, sweep.sweep(study, [0.0003, 0.001], growth=0, stable_windows=1)
 
 
 def test_it_runs_immediate_with_adam_alone_by_the_scores_of_its_loss(ran):
