@@ -50,6 +50,7 @@ KEYS = ["task", "pair", "architecture", "learner", "optimizer", "precision", "sp
 KEYS += ["intervention", "start"]
 LANGUAGE = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge", "seed", "stream"]
 LANGUAGE += ["token", "segment", "domain", "frozen", "loss", "heldout"]
+LANGUAGE += ["domain_loss", "domain_error"]
 SETTING = [key for key in KEYS if key != "learner"]
 SETTINGS = base.Settings(
     resamples=20, comparisons={name: base.Comparison(*c) for name, c in COMPARISONS.items()}

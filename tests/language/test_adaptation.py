@@ -1,7 +1,9 @@
 """Online adaptation: updates, what is held out, rates, and rooms."""
 
 import importlib
+import itertools
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,14 +14,16 @@ import pytest
 import torch
 import torch.nn.functional as F
 from made_language import tiny
+from safetensors.torch import load_file, save_file
 
 from orla import catalogue, language
 from orla.errors import OrlaError
-from orla.language import adaptation, models, texts
-from orla.language.adaptation import OPTIMIZERS, Group, adapt, read
+from orla.language import adaptation, models, pretraining, texts
+from orla.language.adaptation import Group, adapt, read
 from orla.language.steps import FAMILIES
 from orla.results.language import recoveries, segments
 
+OPTIMIZERS = ("adam", "adafactor", "sgd")
 TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2))
 ROOM = {"models": 3, "tokens": 1000, "most_hours": 1}
 
@@ -89,32 +93,69 @@ def test_results_and_rates_of_a_model_from_disk(saved):
     proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]
     rooms = proxy.groupby(["model", "rank"])["proxy"].mean().dropna()
     assert (rooms.round(6) == 100).all() and len(table) == 8
+    of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
+    assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
     assert len(segments(losses.assign(model="m", parameters=1))) == 2 * 4
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):
         adaptation.results(model, given, settings, adapters, grids | {"sgd": {}})
 
 
-def test_recoveries_are_the_papers_by_hand():
-    """Its GPT-2: 3.94 frozen, 3.77 with Adam, 2.83 before the shift; TBPTT is made up."""
+def two_segments(**change):
+    """The paper's GPT-2: 3.94 frozen, 3.77 with Adam, 2.83 before the shift; TBPTT is made up."""
     rows = []
-    for learner, loss in (("immediate", 3.77), ("tbptt-64", 3.40)):
+    for seed, (learner, loss) in itertools.product(
+        range(2), (("immediate", 3.77), ("tbptt-64", 3.40))
+    ):
         row = {"model": "gpt2", "parameters": 1, "rank": 4, "learner": learner, "rate": 1e-3}
-        row |= {"optimizer": "adam", "edge": False, "seed": 0, "stream": 0}
-        rows.append(row | {"segment": 0, "frozen": 2.83, "loss": 2.8, "heldout": np.nan})
-        rows.append(row | {"segment": 1, "frozen": 3.94, "loss": loss, "heldout": loss + 0.1})
-    table = recoveries(pd.DataFrame(rows)).set_index("learner").loc["immediate"]
+        row |= {"optimizer": "adam", "edge": False, "seed": seed, "stream": 0, "token": 0}
+        # The text of the second seed is harder before the shift than after it.
+        before = {"segment": 0, "domain": "code", "frozen": 2.83 + 1.2 * seed, "loss": 2.8}
+        after = {"segment": 1, "domain": "prose", "frozen": 3.94, "loss": loss}
+        of_code = {"domain_loss": 2.83, "domain_error": 0.1, "heldout": np.nan}
+        of_prose = {"domain_loss": 3.94, "domain_error": 0.1, "heldout": loss + 0.1}
+        rows += [row | before | of_code, row | after | of_prose | change]
+    return pd.DataFrame(rows)
+
+
+def test_recoveries_are_the_papers_by_hand():
+    table = recoveries(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
     assert table["before"] == pytest.approx(100 * 0.17 / 1.11)
     assert table["proxy"] == pytest.approx(100 * 0.17 / 0.54)
     assert table["heldout_before"] == pytest.approx(100 * 0.07 / 1.11)
     assert table["heldout_proxy"] == pytest.approx(100 * 0.07 / 0.44)
-    easier = pd.DataFrame(rows).replace({"frozen": {2.83: 4.0}})
-    assert recoveries(easier)["before"].isna().all()  # a shift that adds no loss
-    # Before the shift a second seed's text is harder: the denominator is the mean of both seeds'.
-    harder = [row | {"seed": 1, "frozen": 4.0 - 0.06 * row["segment"]} for row in rows]
-    table = recoveries(pd.DataFrame([*rows, *harder])).groupby("learner")["before"].mean()
-    room = (1.11 - 0.06) / 2
-    assert table["immediate"] == pytest.approx(100 * (3.94 - 3.77) / room)
-    assert table["tbptt-64"] == pytest.approx(100 * (3.94 - 3.40) / room)
+
+
+@pytest.mark.parametrize("change", [{"domain_loss": 2.8}, {"domain_error": 0.5}])
+def test_a_shift_that_is_not_shown_has_no_recovery(change):
+    table = recoveries(two_segments(**change))
+    assert (
+        table[["before", "heldout_before"]].isna().all(axis=None) and table["proxy"].notna().all()
+    )
+
+
+def test_a_learner_that_gains_nothing_clear_is_no_denominator():
+    unclear = two_segments()
+    gains = (unclear["learner"] == "tbptt-64") & (unclear["seed"] == 1) & (unclear["segment"] == 1)
+    unclear.loc[gains, "loss"] = 3.9
+    assert recoveries(unclear)["proxy"].isna().all()
+
+
+def test_a_text_is_read_from_places_all_over_it():
+    steps, _ = started([0, 1, 2])
+    text = torch.randint(0, 20, (320,), generator=torch.Generator().manual_seed(3)).tolist()
+    mean, error = adaptation.domain_losses(steps, text, 3)
+    places = [read(steps, torch.tensor([text[at : at + 10]] * 3))[0] for at in range(0, 320, 10)]
+    means = np.mean(places, axis=1)
+    assert mean == pytest.approx(means.mean())
+    assert error == pytest.approx(means.std(ddof=1) / np.sqrt(32))
+
+
+def test_as_many_models_are_foreseen_as_rates_are_tried():
+    settings = {"seeds": 1, "streams": [["code", "prose"]]}
+    adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
+    grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
+    assert adaptation.models_at_once(settings, adapters, grids) == 8
+    assert adaptation.models_at_once(settings | {"seeds": 9}, adapters, grids) == 18
 
 
 def test_parts_of_a_text_share_no_paragraph(tmp_path):
@@ -156,6 +197,37 @@ def test_models_that_cannot_be_run_are_refused(saved, tmp_path, monkeypatch):
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     with pytest.raises(OrlaError, match="of the family llama; give one of mamba, rwkv, gpt2"):
         models.opened({"load": str(tmp_path)}, None, ROOM)
+
+
+def test_weights_that_lack_or_are_damaged_are_refused(saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "copy")
+    file, spec = tmp_path / "copy/model.safetensors", {"load": str(tmp_path / "copy")}
+    weights = load_file(file)
+    save_file({f"net.{name}": w for name, w in weights.items()}, file, {"format": "pt"})
+    with pytest.raises(OrlaError, match="has no weights for"):
+        models.opened(spec, None, ROOM)
+    some = max(weights, key=lambda name: weights[name].numel())
+    save_file(weights | {some: weights[some][:-1].clone()}, file, {"format": "pt"})
+    with pytest.raises(OrlaError, match=r"has no weights for|cannot be read"):
+        models.opened(spec, None, ROOM)
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(OrlaError, match="which cannot be read"):
+        models.opened(spec, None, ROOM)
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "words"),
+    [
+        ({"n_positions": 9}, {}, "of 9 positions, and windows of 8 tokens"),
+        ({"n_positions": 8, "n_hed": 2}, {}, 'with "n_hed", which it does not have; .*"n_head"'),
+        ({"n_positions": 8}, {"window": 8, "text": "x"}, "1 tokens to pretrain on"),
+    ],
+)
+def test_what_cannot_be_pretrained_is_refused(make, change, words, tmp_path):
+    settings = {"vocabulary": 270, "seed": 0, "window": 8, "shares": {"code": 1}}
+    texts = {"code": change.get("text", "def f(x):\n" * 20)}
+    with pytest.raises(OrlaError, match=words):
+        pretraining.pretrain({"model_type": "gpt2", **make}, texts, settings, tmp_path)
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch):

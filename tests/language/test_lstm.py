@@ -89,6 +89,10 @@ def test_other_files_are_refused(files, tmp_path):
     with pytest.raises(OrlaError, match="another SHA-256"):
         lstm.load(*files[:2], "0" * 64)
     lstm.load(*files[:2], sha256(files[0]))
+    for vocabulary in ('["a"]', '{"a": 1000}', '{"a": "b"}'):
+        (tmp_path / "vocabulary.json").write_text(vocabulary)
+        with pytest.raises(OrlaError, match=r"vocabulary\.json has other categories"):
+            lstm.load(files[0], tmp_path / "vocabulary.json")
     with h5py.File(files[0], "a") as file:
         del file["rnn_1"]
     with pytest.raises(OrlaError, match="no weights of textgenrnn"):

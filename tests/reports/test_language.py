@@ -23,6 +23,7 @@ def language() -> pd.DataFrame:
         | {"token": 100 * i, "segment": i // 4, "domain": domain, "frozen": losses[domain]}
         | {"loss": losses[domain] - share * (1 - 0.5**i) - 0.01 * seed}
         | {"heldout": losses[domain] - share / 2 if i > 5 else np.nan}
+        | {"domain_loss": losses[domain], "domain_error": 0.01}
         for model, losses in of_domain.items()
         for (learner, optimizer), share in gain.items()
         for stream, domains in enumerate((["code", "prose"], ["code", "prose"] * 2))
@@ -78,8 +79,9 @@ def test_figure_and_opening():
     assert told.title.endswith("on language models?") and len(told.sentences) == 2
     assert "undo 30.1 % [27.6, 32.6] of it, TBPTT-64 39.8 %" in told.sentences[0]
     assert "held out, 15.0 % [15.0, 15.0] and 20.0 %" in told.sentences[0]
-    assert (
-        told.sentences[1] == "small, rank 4: the shift adds no loss that could be undone (n = 3)."
+    assert told.sentences[1] == (
+        "small, rank 4: the shift adds −1.00 nats to the loss, not clearly more than nothing that "
+        "could be undone (n = 3)."
     )
 
 

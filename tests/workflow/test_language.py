@@ -46,9 +46,9 @@ def test_the_study_runs_to_its_page(study):
 
 def test_verification_walks_the_models_and_what_is_asked_of_them(study):
     assert study.faults() == []
-    study.changed(language={"tokens": 81})
+    study.changed(language={"tokens": 160})
     told = study.faults()
-    assert len(told) == 2 and all("(settings.tokens is 80, not 81)" in line for line in told)
+    assert len(told) == 2 and all("(settings.tokens is 80, not 160)" in line for line in told)
     study.changed()
     weights = study.folder / "results/language/language/mamba/pretrained/model.safetensors"
     held = bytearray(weights.read_bytes())

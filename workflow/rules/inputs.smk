@@ -164,13 +164,15 @@ if "language" in STUDY:
 
 
 LANGUAGE = STUDY.get("language", {})
-ADAPTED = language_jobs(STUDY)
+with one_line():
+    ADAPTED = language_jobs(STUDY)
 
 
 def language_model(w):
-    """The folder of a model that is pretrained here; others are read where they are."""
-    made = "make" in LANGUAGE["models"][w.model]
-    return {"model": f"{RESULTS}/language/{w.model}/pretrained"} if made else {}
+    """The folder of a model that is pretrained here; the files of one that the user has."""
+    model = LANGUAGE["models"][w.model]
+    made = f"{RESULTS}/language/{w.model}/pretrained"
+    return {"folder": made} if "make" in model else {"files": language_files(model)}
 
 
 def probe_of(w):

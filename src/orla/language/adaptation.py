@@ -21,14 +21,15 @@ from orla.language.models import Language, adapted
 from orla.language.steps import State, Steps
 from orla.optimizers.base import Optimizer
 from orla.provenance import cost
+from orla.statistics.means import moments
 from orla.study import rates
 
-# The optimizers that treat each matrix alone, by which matrices of one shape are updated together.
-OPTIMIZERS = ("adam", "adafactor", "sgd")
 # Learner -> tokens that its gradient goes through, and between two updates.
 LEARNERS = {"immediate": 1, "tbptt-64": 64}
 # Tokens that are read at once where nothing is learned.
 _READ = 64
+# Places of a text, and most tokens from each on, over which the frozen model's loss is measured.
+_PLACES, _MOST = 32, 4096
 # Gradients are measured at the first of so many updates.
 _MEASURED = 8
 # Seed of the adapters by which rates are chosen, no seed of a study.
@@ -199,6 +200,39 @@ def _layer(name: str) -> str:
     return name.rpartition(".")[0]
 
 
+def models_at_once(
+    settings: Mapping[str, Any],
+    adapters: Mapping[str, Any],
+    grids: Mapping[str, Mapping[str, Sequence[float]]],
+) -> int:
+    """The most models of a batch: of all streams and seeds, or of all rates that are tried."""
+    tried = max(
+        sum(len(_rates(grids, name, _cadence(learner))) for name in adapters["optimizers"])
+        for learner in adapters["learners"]
+    )
+    streams = len(settings["streams"]) * settings["seeds"]
+    return max(tried, len(adapters["optimizers"]) * streams)
+
+
+def domain_losses(steps: Steps, text: Sequence[int], rows: int) -> tuple[float, float]:
+    """The frozen model's loss over a whole text, and its standard error over places.
+
+    Args:
+        steps: The model, with adapters of `rows` models that add nothing.
+        text: Tokens.
+        rows: Places that are read at once.
+    """
+    length = min(len(text) // _PLACES, _MOST)
+    starts = [i * (len(text) // _PLACES) for i in range(_PLACES if length > 1 else 0)]
+    means: list[float] = []
+    for first in range(0, len(starts), rows):
+        some = [text[at : at + length] for at in starts[first : first + rows]]
+        batch = torch.tensor(some + some[:1] * (rows - len(some)))
+        means += read(steps, batch).mean(1)[: len(some)].tolist()
+    over = moments(means)
+    return over.mean, over.standard_error
+
+
 def results(
     language: Language,
     domain_texts: Mapping[str, Mapping[str, str]],
@@ -216,8 +250,9 @@ def results(
         grids: Rates by optimizer and cadence.
 
     Returns:
-        Losses, a row a learner, optimizer, stream, seed and bin of tokens; and norms of gradients,
-        a row a learner, optimizer, stream, seed and layer.
+        Losses, a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
+        over all of the bin's domain (`domain_losses`); and norms of gradients, a row a learner,
+        optimizer, stream, seed and layer.
 
     Raises:
         OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
@@ -237,10 +272,10 @@ def results(
     every = torch.stack(list(tokens.values()))
     adapted(steps, rank, [0] * len(every))
     frozen = dict(zip(tokens, read(steps, every), strict=True))
+    whole = {n: domain_losses(steps, text, len(every)) for n, text in read_in["streams"].items()}
     for learner in adapters["learners"]:
         names = adapters["optimizers"]
-        cadence = "step" if LEARNERS[learner] == 1 else "window"
-        tried = {name: _rates(grids, name, cadence) for name in names}
+        tried = {name: _rates(grids, name, _cadence(learner)) for name in names}
         chosen = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
         weights = adapted(steps, rank, [seed for _ in names for _, seed in tokens])
         groups = [Group(name, [chosen[name][0]] * len(tokens)) for name in names]
@@ -258,11 +293,17 @@ def results(
             segment = index * len(streams[i]) // len(index)
             frame = pd.DataFrame(row | {"stream": i, "token": size * index, "segment": segment})
             frame["domain"] = [streams[i][s] for s in segment]
+            kinds = ("domain_loss", "domain_error")
+            frame[[*kinds]] = [whole[domain] for domain in frame["domain"]]
             series = {"frozen": frozen[i, seed], "loss": done.loss[at], "heldout": done.heldout[at]}
             for kind, values in series.items():
                 frame[kind] = values[: size * len(index)].reshape(-1, size).mean(1)
             rows.append(frame)
     return pd.concat(rows, ignore_index=True), pd.DataFrame(norms)
+
+
+def _cadence(learner: str) -> str:
+    return "step" if LEARNERS[learner] == 1 else "window"
 
 
 def _rates(

@@ -98,8 +98,12 @@ def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[
             file.visit(paths.append)
             ends = (path for path in paths if path.endswith(":0"))
             given = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
-        categories = json.loads(content(vocabulary, MOST_TEXT))
         embeddings = torch.tensor(given["embedding", "embeddings"])
+        categories = json.loads(content(vocabulary, MOST_TEXT))
+        if not isinstance(categories, dict) or not all(
+            type(c) is int and 0 <= c < len(embeddings) for c in categories.values()
+        ):
+            raise ValueError(f"{vocabulary.name} has other categories than the weights")
         model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
         for layer in _LAYERS:
             kinds = ("kernel", "recurrent_kernel", "bias")

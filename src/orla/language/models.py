@@ -44,7 +44,7 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
         room: As for `require_room`.
 
     Raises:
-        OrlaError: The model is not there, of another family, or too large.
+        OrlaError: The model is not there, of another family, too large, or lacks weights.
     """
     if "weights" in spec:
         paths = Path(spec["weights"]), Path(spec["vocabulary"])
@@ -59,7 +59,15 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
                 f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
             )
         require_room(name, config, **room)
-        model = _read(AutoModelForCausalLM, name, dtype=torch.float32).eval()
+        model, told = _read(
+            AutoModelForCausalLM, name, dtype=torch.float32, output_loading_info=True
+        )
+        if lacking := sorted({*told["missing_keys"], *map(str, told["mismatched_keys"])}):
+            raise OrlaError(
+                f"{name} has no weights for {len(lacking)} layers of its own configuration, such as"
+                f" {lacking[0]}; give a folder that save_pretrained wrote of this model"
+            )
+        model.eval()
         tokenizer = _read(AutoTokenizer, name)
         steps = FAMILIES[config.model_type](model)
         encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
@@ -68,19 +76,26 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
 
 
 def _read(kind: Any, name: str, **how: Any) -> Any:
-    """What is on this machine, else what the hub has."""
+    """What is on this machine, else, of what is no folder, what the hub has."""
+    folder = Path(name).is_dir()
     try:
         return kind.from_pretrained(name, local_files_only=True, **how)
-    except (OSError, ValueError):
-        pass
+    except Exception as error:  # many kinds, of damaged files too
+        if folder:
+            raise OrlaError(_unreadable(name, "cannot be read", error)) from None
     try:
         return kind.from_pretrained(name, **how)
     except Exception as error:  # many kinds, of the hub's client and its network
-        said = next(iter(str(error).splitlines()), type(error).__name__)
-        raise OrlaError(
-            f'config: "language.models" loads {name}, which is neither on this machine nor found '
-            f"on the hub ({said}); give a folder that save_pretrained wrote, or a model's name"
-        ) from None
+        where = "is neither on this machine nor found on the hub"
+        raise OrlaError(_unreadable(name, where, error)) from None
+
+
+def _unreadable(name: str, what: str, error: Exception) -> str:
+    said = next(iter(str(error).splitlines()), type(error).__name__)
+    return (
+        f'config: "language.models" loads {name}, which {what} ({said}); give a folder that '
+        "save_pretrained wrote, or a model's name"
+    )
 
 
 def require_room(

@@ -12,8 +12,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from orla import progress
+from orla.errors import OrlaError
 from orla.language.steps import FAMILIES
 from orla.provenance import cost
+from orla.schema import nearest
 
 # Characters of each text that the tokenizer is made from.
 _TOKENIZED = 2_000_000
@@ -42,15 +44,32 @@ def pretrain(
         texts: Of pretraining, by domain.
         settings: ``language.pretraining`` of the config.
         folder: Where to write.
+
+    Raises:
+        OrlaError: An option of the model is unknown, its context is longer than the windows that
+            it would be trained on, or a text is shorter than a window.
     """
     read = tokenizer(list(texts.values()), settings["vocabulary"])
     torch.manual_seed(settings["seed"])
+    _check_options(make)
     model = AutoModelForCausalLM.from_config(
         AutoConfig.for_model(**make, vocab_size=len(read), bos_token_id=None, eos_token_id=None)
     )
     steps = FAMILIES[make["model_type"]](model.eval())
+    if steps.context > settings["window"]:
+        raise OrlaError(
+            f'config: "language.models" makes a {make["model_type"]} of {steps.context} positions, '
+            f"and windows of {settings['window']} tokens would train the first of them alone; give "
+            "n_positions of at most language.pretraining.window"
+        )
     shares = settings["shares"]
     categories = {name: torch.tensor(read.encode(texts[name])) for name in shares}
+    for name, text in categories.items():
+        if len(text) <= settings["window"]:
+            raise OrlaError(
+                f'config: the text of "{name}" has {len(text)} tokens to pretrain on, and a window '
+                f"of language.pretraining has {settings['window']}; give a longer text"
+            )
     draw = torch.Generator().manual_seed(settings["seed"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings["steps"])
@@ -76,3 +95,15 @@ def pretrain(
             schedule.step()
     model.save_pretrained(folder)
     read.save_pretrained(folder)
+
+
+def _check_options(make: Mapping[str, Any]) -> None:
+    """Refuse options that the family's configuration does not have, which it would ignore."""
+    config = AutoConfig.for_model(make["model_type"])
+    options = {*config.to_dict(), *config.attribute_map}
+    for name in make:
+        if name not in options:
+            raise OrlaError(
+                f'config: "language.models" makes a {make["model_type"]} with "{name}", which it '
+                f"does not have; {nearest(name, options)}"
+            )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+
+from orla.results.guards import denominator_fails
 
 MODEL = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge"]
 # What the paper's caption divides by.
@@ -12,34 +15,35 @@ PROXY = {"learner": "tbptt-64", "optimizer": "adam"}
 def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, learner, optimizer and seed on the first stream: losses, recoveries (%).
 
-    Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The reference
-    is the frozen model's loss before the shift (``before``), or the loss of the learner `PROXY`
-    (``proxy``). ``heldout`` is the same of the last part of the stream by weights frozen before it;
-    the reference of ``heldout_before`` is that of ``before``. The denominator is the mean over a
-    model's seeds, whose places in the text differ by more than a shift costs; recoveries are NaN
-    where it is not positive.
+    Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The denominator
+    of ``before`` is ``shift``, what the frozen model's loss is more on the second domain than on
+    the first, over the whole of both texts: places of a text differ by more than that. The
+    reference of ``proxy`` is the loss of the learner `PROXY`, and the denominator the mean over
+    seeds. ``heldout_before`` and ``heldout_proxy`` are the same of the last part of the stream by
+    weights frozen before it. Where a denominator is not clearly more than nothing
+    (`guards.denominator_fails`), a recovery is NaN.
 
     Args:
         losses: The result `language`: a row a bin of tokens.
     """
-    shift = losses[losses["stream"] == 0]
+    stream = losses[losses["stream"] == 0]
     by = [*MODEL, "seed"]
-    after = shift[shift["segment"] > 0]
+    after = stream[stream["segment"] > 0]
     last = after[after["heldout"].notna()].rename(columns={"frozen": "heldout_frozen"})
     table = after.groupby(by, sort=False)[["frozen", "loss"]].mean()
-    table["reference"] = shift[shift["segment"] == 0].groupby(by, sort=False)["frozen"].mean()
+    table["reference"] = stream[stream["segment"] == 0].groupby(by, sort=False)["frozen"].mean()
     table = table.join(last.groupby(by, sort=False)[["heldout_frozen", "heldout"]].mean())
-    table = table.reset_index()
+    second = _shifts(stream, by).query("segment == 1").droplevel("segment")
+    table = table.join(second).reset_index()
     at = ["model", "rank", "seed"]
     proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(at)
-    proxy = proxy[["loss", "heldout"]].add_prefix("proxy_")
-    table = table.join(proxy, on=at)
+    table = table.join(proxy[["loss", "heldout"]].add_prefix("proxy_"), on=at)
     for kind, frozen, loss in (("", "frozen", "loss"), ("heldout_", "heldout_frozen", "heldout")):
         gain = 100 * (table[frozen] - table[loss])
-        for name, reference in (("before", "reference"), ("proxy", f"proxy_{loss}")):
-            room = table[frozen] - table[reference]
-            mean = room.groupby([table["model"], table["rank"]]).transform("mean")
-            table[f"{kind}{name}"] = (gain / mean).where(mean > 0)
+        table[f"{kind}before"] = gain / table["room"]
+        room = (table[frozen] - table[f"proxy_{loss}"]).groupby([table["model"], table["rank"]])
+        fails = room.transform(lambda of: denominator_fails(of.mean(), of.sem())).astype(bool)
+        table[f"{kind}proxy"] = (gain / room.transform("mean")).where(~fails)
     return table
 
 
@@ -47,16 +51,22 @@ def segments(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, stream of several shifts, seed and segment: d=0 with Adam.
 
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
-    ``recovery`` (%) over the frozen loss of the first segment, the denominator as in `recoveries`.
+    ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recoveries`.
     """
     some = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
     some = some[some["optimizer"] == "adam"]
     by = ["model", "rank", "stream", "seed"]
     groups = some.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))
-    table = table.reset_index()
-    reference = table.groupby(by, sort=False)["frozen"].transform("first")
-    gain, room = table["frozen"] - table["loss"], table["frozen"] - reference
-    mean = room.groupby([table[key] for key in (*by[:3], "segment")]).transform("mean")
-    shifted = (table["segment"] % 2 == 1) & (mean > 0)
-    return table.assign(recovery=(100 * gain / mean).where(shifted))
+    table = table.reset_index().join(_shifts(some, by), on=[*by, "segment"])
+    return table.assign(recovery=100 * (table["frozen"] - table["loss"]) / table["room"])
+
+
+def _shifts(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """By segment the cost ``shift`` of its domain over the first; ``room``, NaN where it fails."""
+    table = losses.groupby([*by, "segment"], sort=False)[["domain_loss", "domain_error"]].first()
+    first = table.groupby(level=by, sort=False).transform("first")
+    cost = table["domain_loss"] - first["domain_loss"]
+    error = np.hypot(table["domain_error"], first["domain_error"])
+    fails = [denominator_fails(*one) for one in zip(cost, error, strict=True)]
+    return pd.DataFrame({"shift": cost, "room": cost.where(~np.array(fails, dtype=bool))})

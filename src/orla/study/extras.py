@@ -5,16 +5,25 @@ Read by the rules of the workflow and by `orla.study.verification`; imports none
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from orla.errors import OrlaError
+from orla.schema import nearest
 
 
 def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
     """Path below the results, without its ending -> language model, and what it is adapted by.
 
     The latter are "model" (its entry of the config), "adapters" and "settings".
+
+    Raises:
+        OrlaError: A stream has a domain without a text, or segments of no whole number of bins.
     """
     language = config.get("language", {})
+    for domains in language.get("streams", ()):
+        _check_stream(language, domains)
     settings = {k: v for k, v in language.items() if k not in ("models", "adapters")}
     return {
         f"language/{name}/rank-{block['rank']}": (
@@ -25,6 +34,29 @@ def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, A
         for name in block.get("models", language["models"])
         if name in language["models"]
     }
+
+
+def language_files(model: Mapping[str, Any]) -> list[str]:
+    """The files of a language model that the user has; none of one from the hub."""
+    folder = Path(model.get("load", ""))
+    files = sorted(map(str, folder.glob("[!.]*"))) if "load" in model and folder.is_dir() else []
+    return [*files, *(model[key] for key in ("weights", "vocabulary") if key in model)]
+
+
+def _check_stream(language: Mapping[str, Any], domains: Sequence[str]) -> None:
+    for name in domains:
+        if name not in language["texts"]:
+            raise OrlaError(
+                f'config: "language.streams" has "{name}", which is no text of "language.texts"; '
+                f"{nearest(name, language['texts'])}"
+            )
+    wholes = {"tokens": len(domains) * language["bin"], "choosing": len(domains)}
+    for key, step in wholes.items():
+        if language[key] % step:
+            raise OrlaError(
+                f'config: "language.{key}" is {language[key]}; a stream of {len(domains)} segments '
+                f"in bins of {language['bin']} tokens needs a multiple of {step}"
+            )
 
 
 def vision_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
