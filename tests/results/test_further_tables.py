@@ -105,3 +105,14 @@ def test_statistics_have_the_columns_that_registrations_read():
     }
     for name, columns in first.items():
         assert set(columns.split()) <= set(base.columns()[name])
+
+
+def test_a_horizon_of_a_pair_whose_recovery_means_nothing_has_no_gap():
+    frame = varied([("a", 4), ("b", 3)], drawn=2)
+    tables = {"models": frame, "horizon": frame[frame["selected"]].assign(horizon_steps=9000)}
+    for name in base.in_order(["estimates", "horizon_gaps"]):
+        tables[name] = base.build(name, tables, given())
+    tables["estimates"].loc[tables["estimates"]["pair"] == "a", "has_meaning"] = False
+    table = base.build("multiverse", tables, given())
+    known = table[table["freezing_step"].notna()].set_index("pair")[["gap", "low", "high"]].notna()
+    assert not known.loc["a"].any(axis=None) and known.loc["b"].all(axis=None)

@@ -179,6 +179,10 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
         late = horizon_gaps.assign(comparison=settings.main)
         late["freezing_step"] = late["horizon_steps"].astype(float)
         recovery = "pp", "gap_pp", "t95_low_pp", "t95_high_pp"
+        # A horizon's denominator is that of the whole part.
+        at = [*SETTING, "comparison"]
+        clear = pd.MultiIndex.from_frame(ended.loc[ended["has_meaning"].astype(bool), at])
+        late.loc[~pd.MultiIndex.from_frame(late[at]).isin(clear), [*recovery[1:]]] = np.nan
         rows = [
             self._rows(estimates, estimates["estimand"], *recovery),
             self._rows(ended, "r2", "R2", "r2_gap", "r2_t95_low", "r2_t95_high"),
