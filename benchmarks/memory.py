@@ -16,8 +16,8 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import job, measure
-from orla.catalogue.written import read_entry
-from orla.engine.asked_memory import BESIDE, job_mb
+from orla.catalogue.entries import read_entry
+from orla.engine.memory_request import BESIDE, job_mb
 from orla.reports import style
 from orla.study.plan import specification
 

@@ -26,7 +26,7 @@ class Linear(Loss, name="linear", label="absolute error"):
 ASKED = """
 import json
 from orla.provenance.code import files_of, source_digests
-from orla.study.declared import declarations
+from orla.study.declarations import declarations
 
 found = declarations()["loss"]
 files = files_of("loss", "linear") if "linear" in found else []

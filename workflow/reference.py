@@ -16,7 +16,7 @@ from orla.errors import one_line
 from orla.prereg import power
 from orla.study import efficiency, refits
 from orla.study.config_schema import config_schema
-from orla.study.declared import declarations
+from orla.study.declarations import declarations
 from orla.study.keys import KEYS
 from orla.study.measurement import UNADAPTED
 from orla.study.plan import SECTIONS

@@ -11,7 +11,7 @@ from orla.architectures.rnn import RNN
 from orla.architectures.stack import Stack
 from orla.errors import OrlaError
 from orla.probes.base import Update
-from orla.programs import kept
+from orla.programs import packages
 from orla.reports.words import PartNames
 
 HIDDEN = 4
@@ -166,7 +166,7 @@ def test_it_is_described_by_its_layers():
     assert made == same and hash(made) == hash(same) and made != other
     wider = replace(made, n_in=7)
     assert [layer.n_in for layer in wider.layers] == [7, HIDDEN, 3] and wider != made
-    paths = [kept.path("a step", (), [network]) for network in (made, same, other, wider)]
+    paths = [packages.path("a step", (), [network]) for network in (made, same, other, wider)]
     assert paths[0] == paths[1] is not None and len(set(paths)) == 3
     named = {"architecture": {"deep": {"kind": "stack", "hidden": HIDDEN, "layers": MIXED}}}
     told = "stack RNN + LSTM (hidden 3) + GRU, hidden 4"

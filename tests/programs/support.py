@@ -15,7 +15,7 @@ from harness import (
 
 from orla import catalogue
 from orla.engine.loop import Loop
-from orla.programs import kept, torch_private
+from orla.programs import packages, torch_private
 
 
 def network(kind, hidden=HIDDEN):
@@ -65,6 +65,6 @@ def stand_in_for_the_compiler(monkeypatch):
             raise RuntimeError(file) from error
         return lambda leaves: graph(*leaves)
 
-    monkeypatch.setattr(kept, "package", package)
+    monkeypatch.setattr(packages, "package", package)
     monkeypatch.setattr(torch_private, "open_package", open_package)
     return graphs

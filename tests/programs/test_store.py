@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from orla.programs import compiling, kernels, sources, store
-from orla.programs import kept as programs
+from orla.programs import packages as programs
 
 LIBRARY = 'extern "C" int value() { return 7; }\n'
 PLANTED = """

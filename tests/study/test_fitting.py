@@ -8,7 +8,7 @@ import pytest
 from one_task import BLOCK, CONFIG, config, refusal
 
 from orla import catalogue
-from orla.catalogue.written import read_entry
+from orla.catalogue.entries import read_entry
 from orla.errors import OrlaError
 from orla.prereg.binding import plan_of
 from orla.study import fitting
@@ -177,7 +177,7 @@ def test_a_network_whose_step_fits_no_state_is_named(tmp_path):
 CODE = """
 import sys
 from pathlib import Path
-from orla.engine.asked_memory import job_mb
+from orla.engine.memory_request import job_mb
 from orla.prereg.binding import plan_of
 for overlay in [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]:
     plan = plan_of(overlay)

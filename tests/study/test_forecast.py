@@ -7,7 +7,7 @@ import pytest
 import yaml
 from running import ROOT
 
-from orla.engine.asked_memory import job_mb
+from orla.engine.memory_request import job_mb
 from orla.provenance.account import PROGRAM_S, START_S, STEP_US
 from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, lengths

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from orla.errors import OrlaError
-from orla.study.declared import declarations
+from orla.study.declarations import declarations
 from orla.study.keys import KEYS
 from orla.study.plan import Plan, parts_in, parts_of
 

@@ -10,13 +10,13 @@ from snakemake.common.configfile import load_configfile
 from snakemake.utils import update_config
 
 from orla import __main__ as program
-from orla.catalogue.written import FILE as DECLARATIONS
+from orla.catalogue.entries import FILE as DECLARATIONS
 from orla.errors import OrlaError
 from orla.schema import validate
 from orla.sessions import simulator
 from orla.study.config import CHAPTERS, normal_form, plan_from_config
 from orla.study.config_schema import config_schema
-from orla.study.declared import declarations
+from orla.study.declarations import declarations
 from orla.study.plan import SECTIONS
 from orla.study.pretraining import Pretraining
 

@@ -4,7 +4,7 @@ import re
 import sys
 from functools import cache
 
-from orla.engine.asked_memory import job_mb
+from orla.engine.memory_request import job_mb
 from orla.errors import OrlaError, one_line
 from orla.prereg import documents
 from orla.programs import store

@@ -1,4 +1,4 @@
-"""The memory that one model of every architecture and learner takes, for `asked_memory`."""
+"""The memory that one model of every architecture and learner takes, for `memory_request`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import torch
 
 from orla import catalogue
 from orla.catalogue.options import options_of
-from orla.engine.asked_memory import COPIES, SIZES, WIDTH, WINDOW
 from orla.engine.loop import Loop
 from orla.engine.memory import one_model
+from orla.engine.memory_request import COPIES, SIZES, WIDTH, WINDOW
 from orla.errors import OrlaError
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.adam import Adam

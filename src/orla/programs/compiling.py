@@ -16,7 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
-from orla.programs import kept as programs
+from orla.programs import packages as programs
 from orla.programs.store import lock_on, say
 from orla.provenance import cost
 

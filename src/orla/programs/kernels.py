@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from orla.programs import compiling, machine, store
-from orla.programs import kept as programs
+from orla.programs import packages as programs
 
 _SOURCE = Path(__file__).with_suffix(".cpp")
 _NAME = "kernels.so"

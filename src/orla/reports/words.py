@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from orla import catalogue
 from orla.catalogue import Mark
 from orla.errors import OrlaError
-from orla.study.declared import Declarations, declarations
+from orla.study.declarations import Declarations, declarations
 from orla.study.plan import specification
 
 # A verdict is shown by word and sign, never by colour alone.
@@ -41,7 +41,7 @@ class PartNames:
     def _part(self, kind: str, slug: str) -> tuple[Mapping[str, Any], dict[str, Any]] | None:
         """The declaration of the part that a name stands for, and its options; None for no part.
 
-        Declarations are read from the file that `study.declared` keeps, because importing every
+        Declarations are read from the file that `study.declarations` keeps, because importing every
         part takes seconds.
         """
         if kind not in catalogue.ROOMS:

@@ -14,7 +14,7 @@ from orla.results.grids import OVER_BEST, Key, at_chosen, at_selected, side
 from orla.results.summary import Sample, Summary, ends, first, lost, mean, seeds, whether
 from orla.statistics import resampling
 from orla.statistics.means import moments
-from orla.study.declared import declarations
+from orla.study.declarations import declarations
 from orla.study.keys import KEYS
 
 _RECOVERY = AT_END.recovery

@@ -27,7 +27,7 @@ from orla.provenance.code import files_of
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
-from orla.study.declared import declarations
+from orla.study.declarations import declarations
 from orla.study.keys import KEYS
 from orla.study.plan import parts_of
 from orla.study.pretraining import Pretraining, pretrain

@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-from orla.catalogue.written import FILE, read_entry
+from orla.catalogue.entries import FILE, read_entry
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
 from orla.study import fitting
 from orla.study.config_schema import config_schema
-from orla.study.declared import describe
+from orla.study.declarations import describe
 
 _HEAD = "# Made of what parts declare, by: python -m orla schema\n"
 

@@ -11,7 +11,7 @@ from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
-from orla.study.declared import Declarations, declarations
+from orla.study.declarations import Declarations, declarations
 from orla.study.fitting import check_fit
 from orla.study.keys import FORMATS
 from orla.study.plan import SECTIONS, Plan, require_one_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from orla.study.declared import Declarations
+from orla.study.declarations import Declarations
 from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
 

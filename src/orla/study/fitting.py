@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from orla.catalogue.written import read_entry
+from orla.catalogue.entries import read_entry
 from orla.errors import OrlaError
 from orla.programs import store
 from orla.study.condition import Condition, chain

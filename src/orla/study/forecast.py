@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from orla.engine.asked_memory import BESIDE, job_mb
+from orla.engine.memory_request import BESIDE, job_mb
 from orla.provenance.account import PROGRAM_S, START_S, PlannedWork
 from orla.study.condition import Condition
 from orla.study.plan import STATIONARY, Plan
@@ -44,7 +44,7 @@ OF_JOB = {
 }
 # CPU microseconds of a row of River's models, as measured.
 PEER_US = {"forest": 800.0, "tree": 50.0, "logistic": 20.0, "no-change": 1.0, "majority": 3.0}
-# Of a job of adaptation, beside what `asked_memory` counts: what the allocator keeps.
+# Of a job of adaptation, beside what `memory_request` counts: what the allocator keeps.
 _ALLOCATOR_MB = 150.0
 # Rates by which a grid grows, usually.
 _GROWTH = 1.0

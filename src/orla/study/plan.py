@@ -1,7 +1,7 @@
 """The plan of a study: its conditions, each once, and what each of them needs.
 
-A plan is made from a config and the parts' declarations (`study.declared`) as plain data. No part
-is imported, so that Snakemake can read it quickly.
+A plan is made from a config and the parts' declarations (`study.declarations`) as plain data. No
+part is imported, so that Snakemake can read it quickly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.study.condition import SILENT, Condition, Part, chain, group_conditions
-from orla.study.declared import Declarations
+from orla.study.declarations import Declarations
 from orla.study.keys import FORMATS, KEYS, peer_column
 
 # Kind of part -> the section of a config that names instances of it.

@@ -16,7 +16,7 @@ from orla.study.batches import in_batches
 from orla.study.horizons import Horizons
 from orla.study.last_stretch import LastStretch
 from orla.study.measurement import Batch, Choice, Errors, Measurement, Measures
-from orla.study.probed import ProbeMeasures
+from orla.study.probe_measures import ProbeMeasures
 from orla.study.rolling import RollingValidation
 from orla.study.run import ConditionRun
 from orla.study.stable import Stable

@@ -12,7 +12,7 @@ from programs.support import stand_in_for_the_compiler
 from torch._inductor import codecache
 
 from orla.programs import compiling, sources, store, torch_private
-from orla.programs import kept as programs
+from orla.programs import packages as programs
 from orla.programs.compiling import Compiled
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from orla.catalogue.written import read_entry
+from orla.catalogue.entries import read_entry
 
 # MB, measured with a cold cache: the job's own process with everything imported and one loop
 # compiled; and beside it, at the peak of their sum, Snakemake's process (125) and the C++ compiler

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from orla import catalogue
+from orla.catalogue.entries import read_entry
 from orla.catalogue.options import defaults_of, lists_of_parts, options_of, schema_of
-from orla.catalogue.written import read_entry
 from orla.errors import OrlaError
 
 Declarations = dict[str, dict[str, dict[str, Any]]]

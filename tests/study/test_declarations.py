@@ -4,7 +4,7 @@ import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study.declared import declarations, describe
+from orla.study.declarations import declarations, describe
 
 PART = '''"""An optimizer of one's own."""
 from dataclasses import dataclass

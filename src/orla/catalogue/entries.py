@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("declarations.json")
 def read_entry(what: str) -> Any:
     """One entry of the file, not to be changed: "parts", "memory" or "fits".
 
-    "parts" is the answer of `study.declared.describe`; "memory" that of
+    "parts" is the answer of `study.declarations.describe`; "memory" that of
     `engine.memory_table.memory_of_parts`; and "fits" names the questions of this repository's
     configs to which `study.fitting` found no refusal.
     """

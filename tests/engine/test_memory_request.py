@@ -6,10 +6,10 @@ import sys
 import pytest
 import torch
 
-from orla.catalogue.written import read_entry
+from orla.catalogue.entries import read_entry
 from orla.engine import memory, memory_table
-from orla.engine.asked_memory import BESIDE, COPIES, PROCESS, job_mb
 from orla.engine.loop import loop_of
+from orla.engine.memory_request import BESIDE, COPIES, PROCESS, job_mb
 from orla.losses.squared_error import SquaredError
 
 JOB = {
@@ -78,7 +78,7 @@ def test_what_is_not_in_the_file_is_taken_for_the_plainest():
 
 
 def test_asking_loads_no_pytorch():
-    code = "import sys, orla.engine.asked_memory; assert 'torch' not in sys.modules"
+    code = "import sys, orla.engine.memory_request; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

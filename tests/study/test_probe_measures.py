@@ -11,7 +11,7 @@ from harness import LEARNERS
 from orla import catalogue
 from orla.engine.memory import carried_bytes
 from orla.optimizers.sgd import SGD
-from orla.study import probed, sweep
+from orla.study import probe_measures, sweep
 
 OBSERVERS = {"exact": "rtrl", "fading": "trace", "frozen": "last-layer"}
 PROBES = ["update_ratio", {"kind": "cosine", "against": "exact"}, "cosine"]
@@ -148,9 +148,11 @@ def test_it_has_the_profiles_of_the_selected_models_alone(study, profiles):
 
 def test_a_model_that_diverged_has_no_profile(study):
     lengths = {"turn_cosine": 3, "singular_past": 1, "singular_immediate": 1, "u1_map": 1}
-    measures = {(probed.ProbeMeasures, name): np.ones((2, n)) for name, n in lengths.items()}
+    measures = {
+        (probe_measures.ProbeMeasures, name): np.ones((2, n)) for name, n in lengths.items()
+    }
     measures |= {"diverged": np.array([False, True]), "selected": np.array([True, True])}
-    rows = list(probed.ProbeMeasures().rows(profiled(study), {-4: measures}))
+    rows = list(probe_measures.ProbeMeasures().rows(profiled(study), {-4: measures}))
     assert {row.seed for row in rows} == {0} and sum(len(row.value) for row in rows) == 3 + 3
 
 
