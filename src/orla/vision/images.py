@@ -60,7 +60,8 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     last `count` for `EXTRA`.
 
     Raises:
-        OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images.
+        OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images than
+            twice `count`.
     """
     folder = settings["folder"]
     if cifar := settings["kind"] == "cifar-10-c":
@@ -69,8 +70,11 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
             raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
     else:
         images, labels = fashion_mnist(settings, "t10k")
-    if count > len(labels):
-        raise OrlaError(f'config: "vision.scored" is {count}; there are {len(labels)} test images')
+    if 2 * count > len(labels):
+        raise OrlaError(
+            f'config: "vision.scored" is {count} of {len(labels)} images; at most half, since rates'
+            " are chosen on the others"
+        )
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
