@@ -152,6 +152,15 @@ CIFAR = {
         "frost.npy: no .npy",
     ),
     "shape": (lambda f: np.save(f / "fog.npy", np.zeros((20, 8), np.uint8)), "fog.npy: no .npy"),
+    "one severity": (
+        lambda f: np.save(f / "fog.npy", np.zeros((4, 32, 32, 3), np.uint8)),
+        "fog.npy: no .npy of CIFAR-10-C, or cut short (it holds uint8 of shape (4, 32, 32, 3), not"
+        " (20, 32, 32, 3))",
+    ),
+    "labels of one severity": (
+        lambda f: np.save(f / "labels.npy", np.arange(4, dtype=np.uint8)),
+        "labels.npy: no .npy of CIFAR-10-C",
+    ),
     "labels": (lambda f: np.save(f / "labels.npy", np.ones(20, np.uint8)), "have other labels"),
     "clean": (lambda f: _cut(f / "test_batch.bin"), "test_batch.bin: no test_batch.bin"),
 }

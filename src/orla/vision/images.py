@@ -45,14 +45,18 @@ def _cifar_10(path: Path) -> Labelled:
         return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
 
 
-def _severest(folder: str, name: str) -> np.ndarray:
-    """The last fifth of an .npy of CIFAR-10-C, which is severity 5."""
+def _severest(folder: str, name: str, clean: np.ndarray) -> np.ndarray:
+    """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...).
+
+    A file has the five severities of the n images, or of their labels, one after another.
+    """
     path = Path(folder, f"{name}.npy")
     with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
         array = np.load(plain(path), mmap_mode="r", allow_pickle=False)
-        if array.dtype != np.uint8 or array.shape[1:] not in ((), (SIZE, SIZE, 3)):
-            raise ValueError(f"it holds {array.dtype} of shape {array.shape}")
-        return array[len(array) - len(array) // 5 :]
+        shape = (5 * len(clean), *clean.shape[1:])
+        if array.dtype != np.uint8 or array.shape != shape:
+            raise ValueError(f"it holds {array.dtype} of shape {array.shape}, not {shape}")
+        return array[-len(clean) :]
 
 
 def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
@@ -66,7 +70,7 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     folder = settings["folder"]
     if cifar := settings["kind"] == "cifar-10-c":
         images, labels = _cifar_10(Path(folder, "test_batch.bin"))
-        if not np.array_equal(_severest(folder, "labels"), labels):
+        if not np.array_equal(_severest(folder, "labels", labels), labels):
             raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
     else:
         images, labels = fashion_mnist(settings, "t10k")
@@ -78,6 +82,9 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            changed = _severest(folder, name)[part] if cifar else corrupted(images[part], name)
+            if cifar:
+                changed = _severest(folder, name, images)[part]
+            else:
+                changed = corrupted(images[part], name)
             by_name[name] = changed, labels[part]
     return by_name
