@@ -8,6 +8,7 @@ from made_images import cifar_10_c, fashion_mnist
 from scipy import ndimage
 
 from orla.errors import OrlaError
+from orla.files import sha256
 from orla.vision import corruptions, images
 from orla.vision.corruptions import EXTRA, SCORED, corrupted
 
@@ -161,6 +162,10 @@ CIFAR = {
         lambda f: np.save(f / "labels.npy", np.arange(4, dtype=np.uint8)),
         "labels.npy: no .npy of CIFAR-10-C",
     ),
+    "another": (
+        lambda f: np.save(f / "fog.npy", np.zeros((20, 32, 32, 3), np.uint8)),
+        "fog.npy: its SHA-256 is",
+    ),
     "labels": (lambda f: np.save(f / "labels.npy", np.ones(20, np.uint8)), "have other labels"),
     "clean": (lambda f: _cut(f / "test_batch.bin"), "test_batch.bin: no test_batch.bin"),
 }
@@ -170,6 +175,7 @@ CIFAR = {
 def test_damaged_files_of_cifar_are_refused(tmp_path, damage):
     settings, *_ = cifar_10_c(tmp_path)
     break_it, said = CIFAR[damage]
+    settings["sha256"] = {"fog.npy": sha256(tmp_path / "fog.npy")} if damage == "another" else {}
     break_it(tmp_path)
     with pytest.raises(OrlaError, match=re.escape(said)) as error:
         images.streams(settings, 2)
@@ -179,7 +185,7 @@ def test_damaged_files_of_cifar_are_refused(tmp_path, damage):
 def test_other_files_of_fashion_mnist_are_refused(tmp_path):
     settings = fashion_mnist(tmp_path)
     # The images that rates are chosen on are others than those that are scored.
-    with pytest.raises(OrlaError, match=r'"vision\.scored" is 31 of 60 images; at most half, since'):
+    with pytest.raises(OrlaError, match=r'"vision\.scored" is 31 of 60 images; at most half'):
         images.streams(settings, 31)
     with pytest.raises(OrlaError, match="there is no such file"):
         images.streams(settings | {"folder": str(tmp_path / "none")}, 3)
