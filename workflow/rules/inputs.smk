@@ -173,6 +173,12 @@ def language_model(w):
     return {"model": f"{RESULTS}/language/{w.model}/pretrained"} if made else {}
 
 
+def checkpoint_of(w):
+    """The file of a network of images that is not trained here."""
+    network = STUDY["vision"]["network"]
+    return {"network": network["checkpoint"]} if "checkpoint" in network else {}
+
+
 def probe_of(w):
     """The probe by which networks on a stream are measured, and so River's models."""
     specs = [PLAN.spec("probe", p) for c in CONDITIONS if c.domain == w.domain for p in c.probes]
