@@ -11,6 +11,7 @@ import pytest
 import torch
 from river import checks, preprocessing
 
+from orla import catalogue
 from orla.errors import OrlaError
 from orla.streams import OnlineRNN
 
@@ -27,7 +28,7 @@ def rows(count, features=3, classes=2, seed=0):
 
 
 def learned(pairs, **options):
-    model = OnlineRNN(hidden=4, **options)
+    model = OnlineRNN(**{"hidden": 4} | options)
     for x, y in pairs:
         model.learn_one(x, y)
     return model
@@ -123,6 +124,22 @@ def test_features_and_classes_come_and_go(learner):
     assert not torch.equal(model._state.params["W_ih"][..., :3], old["W_ih"])
 
 
+@pytest.mark.parametrize("network", sorted({*catalogue.parts("architecture")} - {"stack"}))
+def test_every_network_grows(network):
+    """Also one whose state holds its inputs; what it has learned stays, with a state or without."""
+    model = learned(rows(3), network=network, hidden=8)
+    old, state = dict(model._state.params), model._state.network
+    model.learning_rate = 0.0
+    model.learn_one({"new": 0.5, "f1": 1.0}, "another")
+    for name, p in old.items():
+        assert torch.equal(model._state.params[name][tuple(slice(s) for s in p.shape)], p), name
+    model.learning_rate = 0.01
+    for x, y in rows(2):
+        model.learn_one(x | {"new": 1.0}, y)
+    assert sum(model.predict_proba_one(rows(1)[0][0]).values()) == pytest.approx(1)
+    assert state.shape != model._state.network.shape or network not in ("lru", "transformer")
+
+
 def test_it_stands_in_a_pipeline_and_learns():
     model = preprocessing.StandardScaler() | OnlineRNN(hidden=8, learning_rate=0.01)
     right = []
@@ -145,6 +162,24 @@ def test_what_it_refuses(options, x, said):
     with pytest.raises(OrlaError, match=said) as error:
         OnlineRNN(**options).learn_one(x, 1)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        ({"f0": 1.0, "colour": "red"}, "typo", "feature 'colour' is 'red', no finite number"),
+        ({"f0": "94103"}, "c0", "no finite number"),
+        ({"f0": 10**400, "new": 1.0}, "c0", "no finite number"),
+        ({"new": 1.0}, None, "the class is None"),
+        ({"new": 1.0}, float("nan"), "the class is nan"),
+    ],
+)
+def test_nothing_of_a_refused_row_is_learned(x, y, said):
+    model = learned(rows(3))
+    before = pickle.dumps(model)
+    with pytest.raises(OrlaError, match=said) as error:
+        model.learn_one(x, y)
+    assert "\n" not in str(error.value) and pickle.dumps(model) == before
 
 
 def test_it_predicts_nothing_before_it_has_learned():

@@ -65,6 +65,18 @@ def test_a_file_is_one_stream_for_all_seeds(file):
     assert episode.adapt.X[0, 0] == 0 and not episode.adapt.X[:, 1].any()  # one value: no SD
 
 
+@pytest.mark.parametrize("value", ["", "-inf"])
+@pytest.mark.parametrize("column", ["b", "class"])
+def test_a_cell_without_a_value_is_refused(tmp_path, column, value):
+    path, frame = tmp_path / "rows.csv", pd.DataFrame({"a": np.arange(420.0), "b": 1.0, "class": 2})
+    frame = frame.astype({column: object})
+    frame.loc[[6, 9], column] = value
+    frame.to_csv(path, index=False)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(OrlaError, match=f"rows.csv: row 7 of column {column} is empty or infinite"):
+        task(file=str(path), sha256=digest).table(0)
+
+
 def test_what_it_refuses(file, tmp_path):
     other = file | {"sha256": "0" * 64}
     (ragged := tmp_path / "ragged.csv").write_text("a,class\n1,2\n1,2,3\n")

@@ -8,6 +8,7 @@ from made_images import cifar_10_c, fashion_mnist
 from scipy import ndimage
 
 from orla.errors import OrlaError
+from orla.files import sha256
 from orla.vision import corruptions, images
 from orla.vision.corruptions import EXTRA, SCORED, corrupted
 
@@ -125,19 +126,19 @@ def test_fashion_mnist_is_padded_and_grey(tmp_path, packed):
     assert pixels.shape == (60, 32, 32, 3) and labels.shape == (60,)
     assert not pixels[:, :2].any() and not pixels[:, :, -2:].any()
     assert (pixels[np.arange(60), 2 * labels.astype(int) + 6, 2:-2] == 255).all()
-    streams = images.streams(settings, 40)
+    streams = images.streams(settings, 30)
     assert [*streams] == ["clean", *SCORED, *EXTRA]
-    assert np.array_equal(streams["fog"][1], labels[:40])
-    assert np.array_equal(streams["spatter"][1], labels[-40:])
-    assert np.array_equal(streams["snow"][0], corrupted(pixels[:40], "snow"))
+    assert np.array_equal(streams["fog"][1], labels[:30])
+    assert np.array_equal(streams["spatter"][1], labels[-30:])
+    assert np.array_equal(streams["snow"][0], corrupted(pixels[:30], "snow"))
 
 
 def test_cifar_10_c_is_its_last_severity(tmp_path):
     settings, clean, labels = cifar_10_c(tmp_path)
-    streams = images.streams(settings, 3)
-    assert np.array_equal(streams["clean"][0], clean[:3])
+    streams = images.streams(settings, 2)
+    assert np.array_equal(streams["clean"][0], clean[:2])
     assert all((streams[name][0] == 50).all() for name in {**SCORED, **EXTRA})
-    assert np.array_equal(streams["saturate"][1], labels[-3:])
+    assert np.array_equal(streams["saturate"][1], labels[-2:])
 
 
 def _cut(path):
@@ -152,6 +153,19 @@ CIFAR = {
         "frost.npy: no .npy",
     ),
     "shape": (lambda f: np.save(f / "fog.npy", np.zeros((20, 8), np.uint8)), "fog.npy: no .npy"),
+    "one severity": (
+        lambda f: np.save(f / "fog.npy", np.zeros((4, 32, 32, 3), np.uint8)),
+        "fog.npy: no .npy of CIFAR-10-C, or cut short (it holds uint8 of shape (4, 32, 32, 3), not"
+        " (20, 32, 32, 3))",
+    ),
+    "labels of one severity": (
+        lambda f: np.save(f / "labels.npy", np.arange(4, dtype=np.uint8)),
+        "labels.npy: no .npy of CIFAR-10-C",
+    ),
+    "another": (
+        lambda f: np.save(f / "fog.npy", np.zeros((20, 32, 32, 3), np.uint8)),
+        "fog.npy: its SHA-256 is",
+    ),
     "labels": (lambda f: np.save(f / "labels.npy", np.ones(20, np.uint8)), "have other labels"),
     "clean": (lambda f: _cut(f / "test_batch.bin"), "test_batch.bin: no test_batch.bin"),
 }
@@ -161,16 +175,18 @@ CIFAR = {
 def test_damaged_files_of_cifar_are_refused(tmp_path, damage):
     settings, *_ = cifar_10_c(tmp_path)
     break_it, said = CIFAR[damage]
+    settings["sha256"] = {"fog.npy": sha256(tmp_path / "fog.npy")} if damage == "another" else {}
     break_it(tmp_path)
     with pytest.raises(OrlaError, match=re.escape(said)) as error:
-        images.streams(settings, 3)
+        images.streams(settings, 2)
     assert "\n" not in str(error.value)
 
 
 def test_other_files_of_fashion_mnist_are_refused(tmp_path):
     settings = fashion_mnist(tmp_path)
-    with pytest.raises(OrlaError, match=r'"vision\.scored" is 61; there are 60 test images'):
-        images.streams(settings, 61)
+    # The images that rates are chosen on are others than those that are scored.
+    with pytest.raises(OrlaError, match=r'"vision\.scored" is 31 of 60 images; at most half'):
+        images.streams(settings, 31)
     with pytest.raises(OrlaError, match="there is no such file"):
         images.streams(settings | {"folder": str(tmp_path / "none")}, 3)
     path = tmp_path / "t10k-images-idx3-ubyte.gz"

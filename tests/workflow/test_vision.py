@@ -2,29 +2,37 @@
 
 import pandas as pd
 import pytest
+import torch
 from made_images import fashion_mnist
 from running import ROOT, Study, merged
 
+from orla.files import sha256
+from orla.provenance import networks
 from orla.provenance.tables import read_table
 from orla.vision.corruptions import EXTRA, SCORED
+from orla.vision.networks import network_of
 
+NETWORK = {"depth": 10, "widen": 1, "seed": 0, "batch": 50}
 RATES = {"sgd": [0.01, 0.03], "adam": [0.001, 0.003]}
 GRIDS = {"bn": RATES, "lora": {"adam": RATES["adam"]}}
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("vision")
-    network = {"depth": 10, "widen": 1, "seed": 0, "batch": 50}
+def small(folder):
     vision = {
         "images": fashion_mnist(folder / "images"),
-        "network": network | {"epochs": 2, "learning_rate": 0.01},
+        "network": NETWORK | {"epochs": 2, "learning_rate": 0.01},
         **{"scored": 20, "batch": 10, "rank": 2, "seeds": 2},
     }
     study = Study(folder / "study", ROOT / "config/vision.yaml")
     study.config = merged(study.config, {"vision": vision, "grid_growth": 0})
     study.config["vision"]["rates"] = GRIDS
-    study.changed().made("all")
+    return study.changed()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    study = small(tmp_path_factory.mktemp("vision"))
+    study.made("all")
     return study
 
 
@@ -60,3 +68,15 @@ def test_verification_walks_them(finished):
     told = finished.faults()
     assert len(told) == 6 and all("(network.epochs is 2, not 3)" in line for line in told)
     finished.changed()
+
+
+def test_an_exchanged_checkpoint_is_noticed(tmp_path):
+    study, result = small(tmp_path), "results/vision/vision/network.safetensors"
+    state, path = network_of(NETWORK).state_dict(), study.folder / "net.pt"
+    torch.save(state, path)
+    study.changed(vision={"network": {"checkpoint": "net.pt"}}).made(result)
+    inputs = networks.provenance(study.folder / result)["inputs"]
+    assert inputs == {"../../../net.pt": sha256(path)} and study.planned(result) == []
+    torch.save({name: value + 1 for name, value in state.items()}, path)
+    assert study.planned(result) == ["Training the network of images"]
+    assert any("made from another net.pt" in line for line in study.faults())

@@ -175,6 +175,12 @@ def language_model(w):
     return {"folder": made} if "make" in model else {"files": language_files(model)}
 
 
+def checkpoint_of(w):
+    """The file of a network of images that is not trained here."""
+    network = STUDY["vision"]["network"]
+    return {"network": network["checkpoint"]} if "checkpoint" in network else {}
+
+
 def probe_of(w):
     """The probe by which networks on a stream are measured, and so River's models."""
     specs = [PLAN.spec("probe", p) for c in CONDITIONS if c.domain == w.domain for p in c.probes]

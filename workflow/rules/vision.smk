@@ -7,6 +7,8 @@ with one_line():
 
 
 rule vision_network:
+    input:
+        unpack(checkpoint_of),
     output:
         network="<results>/vision/network.safetensors",
     log:

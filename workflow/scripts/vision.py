@@ -30,4 +30,4 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
         if "checkpoint" not in wanted:
             network = trained(network, wanted, *images.fashion_mnist(pictures, "train"))
         held = {name: values[None] for name, values in network.state_dict().items()}
-        networks.save(held, output, source)
+        networks.save(held, output, source, snakemake.input)

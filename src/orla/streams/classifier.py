@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from river import base
 from torch import Tensor
@@ -29,8 +30,10 @@ class OnlineRNN(base.Classifier):
     update of cross-entropy by the driver of an `engine.loop.Loop`, in float64. Features and classes
     are known from the first row on that has them. A feature that a row lacks, or that is None or
     NaN, is 0; a prediction passes over features that are not known yet. Where a new feature or
-    class makes the network wider, its weights are drawn as initial ones are, all others stay as
-    they are, and what a learner carries from the past begins anew if its shape changes.
+    class makes the network wider, its weights are drawn as initial ones are, and all others stay as
+    they are. The network's state stays if its shape does; else, as where it holds inputs, it begins
+    anew, and with it what a learner carries from the past, as this also does if its shape changes.
+    Of a row that is refused nothing is learned.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ class OnlineRNN(base.Classifier):
     ------
     OrlaError
         At the first row that is learned: a part is unknown, or the learner updates once a window.
-        A value is no number, or is infinite.
+        A value is no number, or is infinite; a class is None or NaN.
 
     """
 
@@ -86,6 +89,9 @@ class OnlineRNN(base.Classifier):
     @torch.no_grad()
     def learn_one(self, x: Row, y: Hashable) -> None:
         """One update by a row: its features by name, and its class."""
+        if pd.api.types.is_scalar(y) and pd.isna(y):
+            raise OrlaError(f"the class is {y!r}; leave out rows without one, or give it a name")
+        x = {name: _number(name, value) for name, value in x.items()}
         new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
         for numbers, names in zip((self._features, self._classes), new, strict=True):
             # In an order that does not depend on the row's.
@@ -145,17 +151,18 @@ class OnlineRNN(base.Classifier):
         if before:
             _keep(before.params, after.params)
             _keep(before.optimizer, after.optimizer)
-            after.network = before.network
-            if _shapes(before) == _shapes(after):
-                after.learners, after.buffers = before.learners, before.buffers
-                after.step = before.step
+            if before.network.shape == after.network.shape:
+                after.network = before.network
+                if _shapes(before) == _shapes(after):
+                    after.learners, after.buffers = before.learners, before.buffers
+                    after.step = before.step
         self._state = after
 
     def _vector(self, x: Row) -> Tensor:
         """The row's features (features,); 0 where one is missing."""
         values = torch.zeros(len(self._features), dtype=torch.float64)
         for name, value in x.items():
-            if name in self._features and value is not None:
+            if name in self._features:
                 values[self._features[name]] = _number(name, value)
         return values
 
@@ -172,9 +179,12 @@ class OnlineRNN(base.Classifier):
 
 
 def _number(name: Hashable, value: Any) -> float:
+    """A feature's value; 0 where it is None or NaN."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    if isinstance(value, str | bytes):  # also a text of digits, such as a postal code
         number = math.inf
     if math.isinf(number):
         raise OrlaError(

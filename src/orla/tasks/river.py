@@ -122,7 +122,8 @@ class River(Task, name="river", label="{stream}", order=60):
 
         Raises:
             OrlaError: River is not installed, or has no such generator or parameter; the file is
-                missing, another one, or has too few rows, no such column, or no numbers.
+                missing, another one, or has too few rows, no such column, no numbers, or a cell
+                that is empty or infinite.
         """
         rows = rows or self.total_rows
         if self.file is not None:
@@ -172,6 +173,13 @@ class River(Task, name="river", label="{stream}", order=60):
             raise OrlaError(
                 f"{place} has {len(frame)} rows and the columns {', '.join(map(str, frame))};"
                 f" {self.total_rows} rows are asked for, and the target {self.target}"
+            )
+        missing = (frame.isna() | frame.isin([np.inf, -np.inf])).to_numpy()
+        if missing.any():
+            row, column = np.argwhere(missing)[0]
+            raise OrlaError(
+                f"{place}: row {row + 1} of column {frame.columns[column]} is empty or infinite;"
+                " fill it or leave it out"
             )
         Y, classes = pd.factorize(frame.pop(self.target), sort=True)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import as_one_line, content, plain
+from orla.files import as_one_line, content, plain, sha256
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupted
 
 Labelled = tuple[np.ndarray, np.ndarray]
@@ -38,6 +38,14 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
     return np.repeat(padded[..., None], 3, -1), labels
 
 
+def _file_of_cifar(settings: Mapping[str, Any], name: str) -> Path:
+    """A file's path, refused where the config gives another SHA-256 for its name."""
+    path, wanted = plain(Path(settings["folder"], name)), settings.get("sha256", {}).get(name)
+    if wanted and (digest := sha256(path)) != wanted:
+        raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
+    return path
+
+
 def _cifar_10(path: Path) -> Labelled:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
@@ -45,14 +53,17 @@ def _cifar_10(path: Path) -> Labelled:
         return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
 
 
-def _severest(folder: str, name: str) -> np.ndarray:
-    """The last fifth of an .npy of CIFAR-10-C, which is severity 5."""
-    path = Path(folder, f"{name}.npy")
+def _severest(path: Path, clean: np.ndarray) -> np.ndarray:
+    """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...).
+
+    A file has the five severities of the n images, or of their labels, one after another.
+    """
     with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
-        array = np.load(plain(path), mmap_mode="r", allow_pickle=False)
-        if array.dtype != np.uint8 or array.shape[1:] not in ((), (SIZE, SIZE, 3)):
-            raise ValueError(f"it holds {array.dtype} of shape {array.shape}")
-        return array[len(array) - len(array) // 5 :]
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        shape = (5 * len(clean), *clean.shape[1:])
+        if array.dtype != np.uint8 or array.shape != shape:
+            raise ValueError(f"it holds {array.dtype} of shape {array.shape}, not {shape}")
+        return array[-len(clean) :]
 
 
 def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
@@ -60,20 +71,27 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     last `count` for `EXTRA`.
 
     Raises:
-        OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images.
+        OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images than
+            twice `count`.
     """
-    folder = settings["folder"]
     if cifar := settings["kind"] == "cifar-10-c":
-        images, labels = _cifar_10(Path(folder, "test_batch.bin"))
-        if not np.array_equal(_severest(folder, "labels"), labels):
+        images, labels = _cifar_10(_file_of_cifar(settings, "test_batch.bin"))
+        if not np.array_equal(_severest(_file_of_cifar(settings, "labels.npy"), labels), labels):
+            folder = settings["folder"]
             raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
     else:
         images, labels = fashion_mnist(settings, "t10k")
-    if count > len(labels):
-        raise OrlaError(f'config: "vision.scored" is {count}; there are {len(labels)} test images')
+    if 2 * count > len(labels):
+        raise OrlaError(
+            f'config: "vision.scored" is {count} of {len(labels)} images; at most half, since rates'
+            " are chosen on the others"
+        )
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            changed = _severest(folder, name)[part] if cifar else corrupted(images[part], name)
+            if cifar:
+                changed = _severest(_file_of_cifar(settings, f"{name}.npy"), images)[part]
+            else:
+                changed = corrupted(images[part], name)
             by_name[name] = changed, labels[part]
     return by_name
