@@ -63,7 +63,7 @@ def score(streams):
 def test_factor_analysis_is_that_of_statsmodels():
     rows = days()[0].inputs[:, :8]
     loadings, unique = factor_analysis(np.cov(rows.T, bias=True), 3)
-    fit = Factor(rows, n_factor=3, method="ml").fit()
+    fit = Factor(rows, n_factor=3, method="ml").fit(rng=0)
     sd = rows.std(0)
     theirs = sd[:, None] * fit.loadings
     np.testing.assert_allclose(loadings @ loadings.T, theirs @ theirs.T, rtol=1e-2, atol=1e-2)
