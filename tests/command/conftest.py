@@ -39,7 +39,9 @@ def recordings(tmp_path_factory):
         counts = rng.poisson(2.0, (steps, 5))
         np.savez(folder / f"{name}.npz", counts=counts, vel=counts[:, :2] + 0.1, bin_s=0.1)
     names = {"emg": rng.normal(size=(600, 4)), "label": rng.integers(0, 3, 600)}
-    np.savez(folder / "labels.npz", **names, trial=np.arange(600) // 300, bin_s=0.01)
+    for name in ("labels", "labels 2"):
+        names["emg"] += 1.0
+        np.savez(folder / f"{name}.npz", **names, trial=np.arange(600) // 300, bin_s=0.01)
     np.savez(folder / "odd.npz", signal=np.ones((600, 4)), bin_s=0.01)
     return folder
 

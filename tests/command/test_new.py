@@ -14,7 +14,7 @@ SOURCES = {
     "binned": ("binned", "a.npz", "b.npz"),
     "same": ("binned", "a.npz", "b.npz", "--columns", "same"),
     "nwb of other channels": (*("nwb", "day 1.nwb", "day 2.nwb"), "--columns", "different"),
-    "categories": ("binned", "labels.npz", "copy.npz"),
+    "categories": ("binned", "labels.npz", "labels 2.npz"),
     "odoherty": ("odoherty",),
     "simulated": ("simulated",),
 }
@@ -22,7 +22,6 @@ SOURCES = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, source, monkeypatch):
-    shutil.copy(recordings / "labels.npz", recordings / "copy.npz")
     folder = made(tmp_path / "my study", *SOURCES[source])
     monkeypatch.chdir(folder)
     plan = Study(folder).plan()
@@ -78,12 +77,12 @@ def test_windows_leave_forty_updates(steps, own, cut, updates):
     ("given", "words"),
     [
         (("nwb", "day 1.nwb"), "a study takes two files"),
-        (("nwb", "day 1.nwb", "day 1.nwb"), "you gave 1"),
+        (("nwb", "day 1.nwb", "day 1.nwb"), "you gave the same twice"),
         (("nwb", "day 1.nwb", "gone.nwb"), "gone.nwb: there is no such file; mend the path"),
         (("nwb", "day 1.nwb", "a.npz"), "a.npz: --from nwb reads .nwb files; take --from binned"),
         (("nbw", "day 1.nwb", "day 2.nwb"), 'the nearest is "nwb"'),
         (("simulated", "a.npz"), "are made, not read"),
-        (("binned", "odd.npz", "odd.npz"), "you gave 1"),
+        (("binned", "odd.npz", "odd.npz"), "you gave the same twice"),
         (("binned", "odd.npz", "a.npz"), "which array holds the inputs? There are signal, bin_s"),
         (("binned", "a.npz", "b.npz", "--target", "gone"), "no array gone; there are counts"),
         (("nwb", "day 1.nwb", "day 2.nwb", "--target", "vel"), "--target says nothing about nwb"),
@@ -95,6 +94,13 @@ def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, given, 
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1 and words in said, said
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_copy_is_no_second_recording(made, recordings, tmp_path, capsys):
+    copy = shutil.copyfile(recordings / "a.npz", tmp_path / "copy of a.npz")
+    with pytest.raises(SystemExit):
+        made(tmp_path / "study", "binned", "a.npz", str(copy))
+    assert "are the same file; give two recordings" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_there_is_kept(made, tmp_path, capsys):

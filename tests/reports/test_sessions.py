@@ -29,6 +29,8 @@ def report(results, **changes):
         ({"made": (0.9, 0.8, 1.0)}, "There is a drift", "all of it may be of our making"),
         ({"constant": (0.4, 0.4, 0.4)}, "There is a drift", "it is worse than the mean"),
         ({"within_a": (0.02, 0.0, 0.1)}, "Of a drift nothing can be said", "chance is 0.01"),
+        ({"within_b": (-0.01, -0.02, 0.0)}, "Of a drift nothing can be said", "clocks of second"),
+        ({"within_a": (-9.0, -9.6, -8.0), "constant": (-14.0,) * 3}, "Of a drift nothing", "0.01"),
     ],
 )
 def test_a_sentence_says_what_the_numbers_say(results, changes, begins, holds):

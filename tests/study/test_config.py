@@ -79,6 +79,8 @@ tasks.recordings.source: nwb -> recordings.nwb.files" has no session ... pair in
 tasks.mine: {kind: recordings, source: binned, pairs: {p: {a: one, b: two}}, \
 binned: {files: {one: 1, tow: 2}}} -> "~.binned.files.one" must be text, not 1 ... in quotes
 tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}}, \
+nwb: {files: {one: x, two: x}}} -> the pair p of tasks.mine is one recording twice
+tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}}, \
 nwb: {files: {one: x, tow: y}}} -> "~.nwb.files" has no session two of the pair p; ... is "tow"
 tasks.mine: {kind: swapped, recording: nigt, step: 9, pairs: {p: {seed: 1, share: 0}}, \
 binned: {files: {night: x}}} -> "~.recording" cannot be "nigt" ... the nearest is "night"

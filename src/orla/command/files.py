@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import load_arrays
+from orla.files import load_arrays, sha256
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
 from orla.sessions.channels import correspondence
@@ -104,6 +104,8 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
     files = tuple(Path(name).expanduser().resolve() for name in recordings)
     for path in files:
         _require_file(path, source)
+    if all(path.is_file() for path in files) and len({*map(sha256, files)}) == 1:
+        raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
     names = _names(files)
     return (
         _of_nwb(files, names, **settings) if source == "nwb" else _of_bins(files, names, **settings)
@@ -112,7 +114,8 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
 
 def _require_two(recordings: Sequence[str], what: str) -> None:
     if len(recordings) != 2 or recordings[0] == recordings[1]:
-        raise OrlaError(f"a study takes two {what} (you gave {len(set(recordings))})")
+        given = "the same twice" if len(recordings) == 2 else len(recordings)
+        raise OrlaError(f"a study takes two {what} (you gave {given})")
 
 
 def _require_file(path: Path, source: str) -> None:

@@ -119,7 +119,10 @@ def _gap_problems(
             continue
         low = row.number(f"{measure}_low_percent")
         if not low >= LEAST_RECOVERY:
-            end = f"the lower 95 % end of its recovery is {show(low)} %, below {LEAST_RECOVERY:g} %"
+            end = (
+                "the lower 95 % end of its recovery over the better of the frozen network and the "
+                f"best constant is {show(low)} %, below {LEAST_RECOVERY:g} %"
+            )
             end = "its recovery has no value here" if np.isnan(low) else end
             problems.append(f"{row[learner]} is not shown to adapt: {end}")
     if pairs is None:

@@ -99,6 +99,10 @@ def _check_sessions(tasks: Mapping[str, Any]) -> None:
             )
             continue
         for name, pair in spec["pairs"].items():
+            if len({files.get(pair[side], side) for side in "ab"}) == 1:
+                raise OrlaError(
+                    f"config: the pair {name} of tasks.{task} is one recording twice; give two"
+                )
             for session in (pair["a"], pair["b"]):
                 if session not in files:
                     raise OrlaError(
