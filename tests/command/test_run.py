@@ -66,6 +66,14 @@ def test_plan_inspect_and_what_is_there_after(study, capsys, monkeypatch):
     main(["plan", str(study)])
     assert "1 streams" not in capsys.readouterr().out
     assert "there is no answer yet; make one with: orla run" in refused(capsys, "show", study)
+    answer = study / "reports/answer.txt"
+    answer.write_text("It does.\n")
+    main(["show", str(study)])
+    assert capsys.readouterr().out == "It does.\n"
+    os.utime(answer, (1, 1))
+    main(["show", str(study)])
+    told = capsys.readouterr().out
+    assert "This answer is older than config.yaml: orla run brings it up to date." in told
 
 
 def test_outside_of_a_study_the_way_in_is_named(tmp_path, capsys, monkeypatch):

@@ -183,7 +183,7 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
         study = BINDS | {"results": "results/other", "syntax_sha256": syntax}
         [row] = judge.verdicts([known], bindings={known.name: study}, **given).to_dict("records")
         assert row["outcome"] == "supported"
-        assert "read from results/other, looked at before the lock: results" in row["limits"]
+        assert "from results/other; the lock looked for earlier results in results" in row["limits"]
         assert row["limits"].endswith("behaves the same on what was bound") == edited
 
 

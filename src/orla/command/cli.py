@@ -113,7 +113,8 @@ def _run(arguments: argparse.Namespace) -> None:
     costs = {f"{results}/{c.path}": forecasts.condition(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = run.run(study, arguments.targets or ["all"], watch)
-    if not status and (answer := study.answer(since=watch.began if arguments.targets else 0.0)):
+    since = watch.began if arguments.targets else 0.0
+    if not status and "--unlock" not in study.options and (answer := study.answer(since)):
         print(answer, end="")
     sys.exit(status)
 
@@ -131,9 +132,12 @@ def _decoder(arguments: argparse.Namespace) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> None:
-    if not (answer := _study(arguments).answer()):
+    study = _study(arguments)
+    if not (answer := study.answer()):
         raise OrlaError("there is no answer yet; make one with: orla run")
     print(answer, end="")
+    if newer := study.newer_than_answer():
+        print(f"\nThis answer is older than {', '.join(newer)}: orla run brings it up to date.")
 
 
 def _plan(arguments: argparse.Namespace) -> None:

@@ -81,9 +81,20 @@ class Study:
         Args:
             since: Unix time, in seconds.
         """
-        path = self.folder / self.plan().config["pathvars"]["reports"] / "answer.txt"
+        path = self._answer_file()
         is_new = path.is_file() and path.stat().st_mtime >= since
         return path.read_text(encoding="utf-8") if is_new else ""
+
+    def newer_than_answer(self) -> list[str]:
+        """The configs and registrations that were written after the last answer."""
+        folders = self.plan().config["registrations"]["folders"]
+        registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
+        paths = [Path(CONFIG), *self.overlays, *registrations]
+        made = self._answer_file().stat().st_mtime
+        return [os.path.relpath(path) for path in paths if path.stat().st_mtime > made]
+
+    def _answer_file(self) -> Path:
+        return self.folder / self.plan().config["pathvars"]["reports"] / "answer.txt"
 
     def command(self, *arguments: str) -> list[str]:
         """Snakemake's command line; its working directory is to be `folder`.

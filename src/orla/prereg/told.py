@@ -34,7 +34,7 @@ def code(registration: Registration, binding: Mapping[str, Any] | None) -> str:
     if binding is None or "parts" not in binds:
         return ""
     looked, read = " and ".join(binds["results"]), binding.get("results", "no folder")
-    text = f"; read from {read}, looked at before the lock: {looked}"
+    text = f"; read from {read}; the lock looked for earlier results in {looked}"
     if binding.get("syntax_sha256") != binds["syntax_sha256"]:
         text += "; code edited since the lock, behaves the same on what was bound"
     return text
