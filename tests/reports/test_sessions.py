@@ -40,6 +40,27 @@ def test_a_sentence_says_what_the_numbers_say(results, changes, begins, holds):
     assert ("of our making" in said) == ("made" in changes)
 
 
+def test_units_and_dates_that_look_wrong_are_told(results):
+    frame = report(results, spread=(1.0, 1.0, 1.0))
+    spread = frame["measure"] == "spread"
+    frame = pd.concat([frame[~spread], *(frame[spread].assign(at=side) for side in "ab")])
+    b = (frame["measure"] == "spread") & (frame["at"] == "b")
+    about = {"measure": "about", "value": float("nan")}
+    for value, days, told in (
+        (1.1, (1, 2), ""),
+        (100.0, (1, 2), "The target of second varies 100 times as much as that of first"),
+        (1.0, (2, 1), "second was recorded before first."),
+    ):
+        frame.loc[b, "value"] = value
+        rows = [
+            {**frame.iloc[0], **about, "at": side, "words": f"subject x, date 2020-01-0{day}"}
+            for side, day in zip("ab", days, strict=True)
+        ]
+        [said] = sessions.sentences(pd.concat([frame, pd.DataFrame(rows)]))
+        said = said.replace("\N{NO-BREAK SPACE}", " ")
+        assert told in said and ("in one unit?" in said or "before first" in said) == bool(told)
+
+
 def test_many_pairs_are_counted_and_few_are_named(results):
     frame = report(results)
     named = [frame.assign(pair=f"pair {i}") for i in range(5)]

@@ -1,5 +1,6 @@
 """The drift report in words: what two sessions hold, and whether there is a drift to follow."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 from functools import partial
@@ -12,6 +13,8 @@ from orla.reports.tables.shared import FEW_UPDATES
 
 # A loss whose interval lies below this is no drift worth following.
 SMALL = 0.05
+# Targets whose SD differ by more are perhaps in two units.
+MOST_SPREAD = 3.0
 # More pairs than these are counted, not told one by one.
 MOST_TOLD = 3
 DECODED = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
@@ -52,7 +55,24 @@ class Drift(NamedTuple):
         return max(self.lags, key=lambda at: self.value("within_a", at))
 
     def sentence(self) -> str:
-        """Whether there is a drift, how large, and how much of it is of our making."""
+        """Whether there is a drift, how large, how much of it is of our making, and what is odd."""
+        return self._drift() + self._oddities()
+
+    def _oddities(self) -> str:
+        """Of two sessions as a pair: units that may differ, dates in the other order."""
+        spread_a, spread_b, said = self.value("spread", "a"), self.value("spread", "b"), ""
+        if max(spread_a, spread_b) > MOST_SPREAD * min(spread_a, spread_b):
+            ratio = spread_b / spread_a if spread_a else float("inf")
+            said += (
+                f" The target of {self.b} varies {ratio:,.3g} times as much as that of {self.a}: "
+                "are both in one unit?"
+            )
+        dates = [re.search(r"date (\S+)", self.words("about", side)) for side in "ab"]
+        if all(dates) and dates[1][1] < dates[0][1]:
+            said += f" {self.b} was recorded before {self.a}."
+        return said
+
+    def _drift(self) -> str:
         at, a, b = self.best, self.a, self.b
         low, high = (self.rows["loss"][at][end] for end in ("low", "high"))
         if low > 0:

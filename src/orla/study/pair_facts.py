@@ -27,8 +27,9 @@ def session_facts(
 ) -> Iterator[tuple[str, str, float, str]]:
     """Measure, side, value and words: what streams' record and the recordings' files say of them.
 
-    Of each side: its "session", "seconds", share of steps "scored", "inputs", how much was "kept"
-    and why no more, the "recording" and what is "about" it. Of both: their "correspondence".
+    Of each side: its "session", "seconds", share of steps "scored", "inputs", the "spread" of its
+    target (SD, in that of A), how much was "kept" and why no more, the "recording" and what is
+    "about" it. Of both: their "correspondence".
     """
     for i, (side, session) in enumerate(zip("ab", sessions, strict=True)):
         account = Account(**streams.dataset["account"][side])
@@ -36,6 +37,8 @@ def session_facts(
         yield "seconds", side, account.steps * streams.bin_s, ""
         yield "scored", side, account.scored / account.steps, ""
         yield "inputs", side, account.channels, f"of {account.of_channels}"
+        if streams.categories is None:
+            yield "spread", side, float(np.nanstd(getattr(streams, side).Y, axis=0).mean()), ""
         yield "kept", side, np.nan, str(account).partition("; channels are ")[0]
         yield "recording", side, np.nan, account.source
         yield "about", side, np.nan, ", ".join(_file_facts(Path(files[i]))) if files else ""
