@@ -19,6 +19,8 @@ from orla.study.plan import Plan
 
 SEALED = {".parquet": tables, ".npz": arrays, ".safetensors": networks}
 _STREAMS = "streams.npz"
+# Files of language models, by their paths below the results.
+_OF_OTHERS = "language/*/pretrained/*"
 
 
 def provenance_of(path: Path) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def sealed_files(results: Path) -> list[Path]:
     None of a language model either, which transformers writes: what adapts it holds its digests.
     """
     paths = (path for path in results_in(results) if path.suffix in SEALED)
-    return [path for path in paths if not path.with_name("config.json").exists()]
+    return [path for path in paths if not path.relative_to(results).match(_OF_OTHERS)]
 
 
 def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
