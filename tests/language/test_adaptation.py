@@ -151,11 +151,13 @@ def test_a_text_is_read_from_places_all_over_it():
 
 
 def test_as_many_models_are_foreseen_as_rates_are_tried():
-    settings = {"seeds": 1, "streams": [["code", "prose"]]}
+    settings = {"seeds": 1, "streams": [["code", "prose"]], "tokens": 30, "choosing": 10}
+    settings["most_hours"] = 24
     adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
-    assert adaptation.models_at_once(settings, adapters, grids) == 8
-    assert adaptation.models_at_once(settings | {"seeds": 9}, adapters, grids) == 18
+    room = {"models": 8, "tokens": 2 * (2 * 30 + 8 * 10), "most_hours": 24}
+    assert adaptation.room(settings, adapters, grids) == room
+    assert adaptation.room(settings | {"seeds": 9}, adapters, grids)["models"] == 18
 
 
 def test_parts_of_a_text_share_no_paragraph(tmp_path):

@@ -18,10 +18,7 @@ with job(snakemake.log[0], output.losses):
     paths = Path(folder).glob("[!.]*") if folder else map(Path, snakemake.input)
     files = [path for path in paths if path.is_file()]
     given = {n: texts.parts(source, settings["shares"]) for n, source in settings["texts"].items()}
-    count = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
-    most = adaptation.models_at_once(settings, adapters, params.grids)
-    tokens = len(adapters["learners"]) * (count * settings["tokens"] + most * settings["choosing"])
-    room = {"models": most, "tokens": tokens, "most_hours": settings["most_hours"]}
+    room = adaptation.room(settings, adapters, params.grids)
     language = models.opened(params.config["model"], folder, room)
     losses, norms = adaptation.results(language, given, settings, adapters, params.grids)
     source = collect.collect("orla.language.adaptation", config=params.config, datasets={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import load_arrays, sha256
+from orla.files import load_arrays
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
 from orla.sessions.channels import correspondence
@@ -104,7 +105,7 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
     files = tuple(Path(name).expanduser().resolve() for name in recordings)
     for path in files:
         _require_file(path, source)
-    if all(path.is_file() for path in files) and len({*map(sha256, files)}) == 1:
+    if filecmp.cmp(*files, shallow=False):
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
     names = _names(files)
     return (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import orla
 from orla.command import logger
@@ -81,20 +82,21 @@ class Study:
         Args:
             since: Unix time, in seconds.
         """
-        path = self._answer_file()
+        path = self._answer_file(self.plan().config)
         is_new = path.is_file() and path.stat().st_mtime >= since
         return path.read_text(encoding="utf-8") if is_new else ""
 
     def newer_than_answer(self) -> list[str]:
         """The configs and registrations that were written after the last answer."""
-        folders = self.plan().config["registrations"]["folders"]
+        config = self.plan().config
+        folders = config["registrations"]["folders"]
         registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
         paths = [Path(CONFIG), *self.overlays, *registrations]
-        made = self._answer_file().stat().st_mtime
+        made = self._answer_file(config).stat().st_mtime
         return [os.path.relpath(path) for path in paths if path.stat().st_mtime > made]
 
-    def _answer_file(self) -> Path:
-        return self.folder / self.plan().config["pathvars"]["reports"] / "answer.txt"
+    def _answer_file(self, config: Mapping[str, Any]) -> Path:
+        return self.folder / config["pathvars"]["reports"] / "answer.txt"
 
     def command(self, *arguments: str) -> list[str]:
         """Snakemake's command line; its working directory is to be `folder`.

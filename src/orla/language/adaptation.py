@@ -200,18 +200,23 @@ def _layer(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def models_at_once(
+def room(
     settings: Mapping[str, Any],
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
-) -> int:
-    """The most models of a batch: of all streams and seeds, or of all rates that are tried."""
-    tried = max(
-        sum(len(_rates(grids, name, _cadence(learner))) for name in adapters["optimizers"])
-        for learner in adapters["learners"]
-    )
-    streams = len(settings["streams"]) * settings["seeds"]
-    return max(tried, len(adapters["optimizers"]) * streams)
+) -> dict[str, float]:
+    """What `models.require_room` asks of a job.
+
+    "models" of the largest batch: all streams and seeds, or all rates that are tried; "tokens" that
+    all read together; "most_hours".
+    """
+    learners, names = adapters["learners"], adapters["optimizers"]
+    adapted_models = len(names) * len(settings["streams"]) * settings["seeds"]
+    tried = (sum(len(_rates(grids, n, _cadence(learner))) for n in names) for learner in learners)
+    most = max(adapted_models, *tried)
+    tokens = adapted_models * settings["tokens"] + most * settings["choosing"]
+    hours = settings["most_hours"]
+    return {"models": most, "tokens": len(learners) * tokens, "most_hours": hours}
 
 
 def domain_losses(steps: Steps, text: Sequence[int], rows: int) -> tuple[float, float]:
