@@ -59,11 +59,11 @@ def plain_loop(step, initial, params, X, Y, rate):
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
-def test_two_hundred_steps_of_adam_end_where_a_plain_loop_ends(kind):
+def test_a_hundred_steps_of_adam_end_where_a_plain_loop_ends(kind):
     architecture, step = NETWORKS[kind]
-    X, Y = stream(200)
+    X, Y = stream(100)
     params = networks(architecture, models=1)
-    result = adapt(make_loop("immediate", kind, segment=200), params, RATES[:1], X, Y)
+    result = adapt(make_loop("immediate", kind, segment=50), params, RATES[:1], X, Y)
     own = {name: p[0] for name, p in params.items()}
     final, losses = plain_loop(step, initial(architecture), own, X, Y, float(RATES[0]))
     for name, p in final.items():

@@ -56,9 +56,9 @@ def pairs(turn):
 KERNELS = [(kind, "rtrl", True) for kind in ("rnn", "lstm")]
 
 
-def products(turn, step=2):
+def products(turn):
     """The same, with both of the products."""
-    plain, some = ([(*pair, False) for pair in each] for each in (LEARNED, CARRYING[turn::step]))
+    plain, some = ([(*pair, False) for pair in each] for each in (LEARNED, CARRYING[turn::2]))
     names = ("kind", "name", "kernels")
     return pytest.mark.parametrize(names, in_full([*plain, *KERNELS], [*some, *KERNELS]))
 
@@ -281,7 +281,7 @@ def own_streams(steps=SHORT):
     return X, Y, scored, starts
 
 
-@products(0, 1)
+@products(0)
 def test_a_model_with_a_stream_of_its_own_is_as_it_is_alone(kind, name, kernels, request):
     if kernels:
         request.getfixturevalue("with_kernels")

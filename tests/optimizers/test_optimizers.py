@@ -1,15 +1,8 @@
 """Every optimizer on every problem in every precision, against a reference set to its variant.
 
-The reference is PyTorch's where PyTorch has the optimizer, else optax's. What has to be set:
-
-sgd: torch.optim.SGD without momentum. adam: torch.optim.Adam, amsgrad off; its "beta2 only" is
-beta1 = 0. adafactor: torch.optim.Adafactor with its scale by the parameter's size made constant
-(eps2 above any weight) and the rate so small that its cap of 1/sqrt(t) never binds. lars: the
-formula of You, Gitman and Ginsburg (2017), in plain Python. rmsprop:
-torch.optim.RMSprop, neither centered nor with momentum. muon: torch.optim.Muon without weight
-decay, its conversion to bfloat16 left out, and torch.optim.Adam for vectors. adam-beta1: optax.ema,
-debiased. signsgd, signsgd-momentum, lion: optax.sign_sgd, signum and lion. gradnorm:
-optax.normalize_by_update_norm, whose eps is made too small to count.
+The reference is PyTorch's where PyTorch has the optimizer, else optax's; of LARS, the formula of
+You, Gitman and Ginsburg (2017). The scale of PyTorch's Adafactor by the parameter's size is made
+constant (eps2 above any weight), and the rate so small that its cap of 1/sqrt(t) never binds.
 """
 
 import copy
