@@ -20,7 +20,6 @@ from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.interventions.base import Intervention
 from orla.learners.base import Learner
-from orla.learners.rtrl import RTRL
 from orla.optimizers.adam import Adam
 from orla.probes.base import Probe
 from orla.programs.scan import scan, stack_trees
@@ -500,17 +499,6 @@ def adapted(learner, steps, params=None, model=0, **options):
     """Gradients and parameters of each update of one model, over the tests' own stream."""
     params = networks(learner.architecture) if params is None else params
     return watch(learner, params, *stream(steps), **options).model(model)
-
-
-def from_dense_rtrl(network, block, steps):
-    """Largest distance of exact RTRL's gradients from the dense recursion's while weights move."""
-    found, learner = [], RTRL(network, block=block)
-    watched = watch(learner, networks(network), *stream(steps), rate=0.05)
-    for model in range(2):
-        ours, params = watched.model(model)
-        truth = oracles.dense_rtrl(network.step, initial(network), params, *stream(steps))
-        found.append(distance(ours, truth))
-    return torch.tensor(found).max().item()  # NaN where one is
 
 
 def distance(ours, theirs):

@@ -2,9 +2,7 @@
 
 Nothing here knows the engine. A network is its textbook `step(params, state, x) -> state`, of
 which the linear readout sees the first `hidden` entries; a step that is a method of a network comes
-with that network's readout. The error of a step is `error(params, state, y, outputs)`, the mean
-over the outputs of the squared error unless another is given. All answers are lists over steps of
-{parameter: gradient}.
+with that network's readout. Answers are lists over steps of {parameter: gradient}.
 """
 
 import functools
@@ -110,11 +108,7 @@ def states(step, initial, params_by_step, X):
 
 
 def whole_history(step, initial, params_by_step, X, Y, error=loss):
-    """dL_t/dtheta by autograd through all of the past, each step with weights of its own.
-
-    The gradient at t is the sum over the weights of the steps up to t; with weights that never
-    change this is ordinary backpropagation through time.
-    """
+    """dL_t/dtheta by autograd through all of the past, summed over each step's own weights."""
     used, state, answers, error = [], initial, [], error_of(step, error)
     for params, x, y in zip(params_by_step, X, Y, strict=True):
         used.append(_leaves(params))
@@ -146,12 +140,7 @@ def linearised(step, initial, params_by_step, X, Y, error=loss):
 
 
 def recursion(linear, jacobian=lambda J: J, kept=None):
-    """P <- J P + D with dense Jacobians (Williams and Zipser 1989); gradient (dL/dh_t) P_t.
-
-    Args:
-        jacobian: What stands in the place of J.
-        kept: {parameter: what its P is multiplied with at each step}.
-    """
+    """P <- kept (jacobian(J) P + D), dense (Williams and Zipser 1989); gradient (dL/dh_t) P_t."""
     P, answers = None, []
     for J, D, on_state, direct in linear:
         if P is not None:
@@ -169,10 +158,9 @@ def dense_rtrl(step, initial, params_by_step, X, Y, *, error=loss, **changed):
 def immediate(step, initial, params_by_step, X, Y, error=loss):
     """dL_t/dtheta by autograd with the state before the step detached."""
     before, answers = states(step, initial, params_by_step, X), []
-    error = error_of(step, error)
-    for t, (params, x, y) in enumerate(zip(params_by_step, X, Y, strict=True)):
+    for state, params, x, y in zip(before, params_by_step, X, Y, strict=False):
         leaves = _leaves(params)
-        value = error(leaves, step(leaves, before[t], x), y)
+        value = error_of(step, error)(leaves, step(leaves, state, x), y)
         answers.append(_gradient(value, leaves))
     return answers
 

@@ -1,6 +1,6 @@
-"""Networks against torch.nn's cells and against their own description."""
+"""Networks against the oracles and against what they say of themselves."""
 
-import math
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -22,33 +22,11 @@ from harness import (
 
 from orla import catalogue
 from orla.architectures.base import LinearGates, rows_along_memory
+from orla.architectures.elementwise import ElementWise
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
+from orla.architectures.state_space import LRU
 from orla.errors import OrlaError
-from orla.study.batches import initial_parameters
-
-
-def cell_with(kind, params):
-    cell = kind(N_IN, HIDDEN, dtype=torch.float64)
-    with torch.no_grad():
-        cell.weight_ih.copy_(params["W_ih"])
-        cell.weight_hh.copy_(params["W_hh"])
-        cell.bias_ih.copy_(params["b_h"])
-        cell.bias_hh.zero_()
-    return cell
-
-
-@pytest.mark.parametrize("kind", ["rnn", "lstm"])
-def test_it_is_torchs_cell(kind):
-    network, _ = NETWORKS[kind]
-    params, (X, _) = one(network), stream(10)
-    cell = cell_with({"rnn": torch.nn.RNNCell, "lstm": torch.nn.LSTMCell}[kind], params)
-    theirs = None
-    for x, ours in zip(X, trajectory(network, params, X), strict=True):
-        theirs = cell(x[None], theirs)
-        flat = torch.cat(theirs, -1) if kind == "lstm" else theirs
-        torch.testing.assert_close(ours, flat[0].detach(), rtol=1e-12, atol=1e-14)
-    assert float(ours.abs().max()) > 0.1
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -67,7 +45,6 @@ def test_it_is_the_oracles_network(kind):
 
 def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
     assert RNN(hidden=64, n_in=40, n_out=2).parameter_count() == 6850
-    assert built("low_rank_rnn", rank=5).parameter_count() == 5 * 3 + 2 * 25 + 5 + 12
     assert LSTM(hidden=64, n_in=40, n_out=2).parameter_count() == 4 * (2560 + 4096 + 64) + 130
 
 
@@ -94,41 +71,6 @@ def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
 def test_options_that_cannot_be_are_refused(kind, options, words):
     with pytest.raises(OrlaError, match=words):
         built(kind, **options)
-
-
-# Parameters that every seed starts with the same values of, as their papers say.
-NOT_DRAWN = {
-    "rwkv": {"mu_r", "mu_k", "mu_v", "decay", "bonus"},
-    "s4": {"log_A_real", "A_imag"},
-    "singular_rnn": {"s_hh"},
-    "block_gru": {"b_he", "b_ih", "b_h", "b_g", "b_m.0"}
-    | {"scale_he", "scale_ih", "scale_h", "scale_m.0"},
-    "transformer": {"b_in", "b_qv.0", "b_o.0", "b_1.0", "b_2.0", "scale", "shift"}
-    | {"scale_1.0", "shift_1.0", "scale_2.0", "shift_2.0"},
-}
-
-
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_a_seed_is_the_same_network_in_each_precision_and_company(kind):
-    network, _ = NETWORKS[kind]
-    double = initial_parameters(network, [3], torch.float64)
-    single = initial_parameters(network, [1, 3, 4], torch.float32)
-    assert list(double) == list(network.shapes())
-    for name, shape in network.shapes().items():
-        assert double[name].shape == (1, *shape) and double[name].dtype == torch.float64
-        assert torch.equal(double[name][0].float(), single[name][1])
-        drawn = name not in NOT_DRAWN.get(kind, ())
-        assert torch.equal(single[name][0], single[name][1]) != drawn
-
-
-def test_initial_weights_fill_their_range():
-    network = RNN(hidden=64, n_in=40, n_out=2)
-    params = network.init(torch.Generator().manual_seed(0))
-    for name in ("W_ih", "W_hh"):
-        p = params[name] * math.sqrt(64)
-        assert float(p.abs().max()) <= 1.0
-        assert abs(float(p.mean())) < 0.05
-        assert abs(float(p.var()) - 1 / 3) < 0.02
 
 
 LINEAR = [
@@ -206,3 +148,57 @@ def test_rows_of_every_matrix_are_innermost_in_memory():
     for name, p in laid_out.items():
         assert torch.equal(p, params[name])
         assert (p if name == "b" else p.mT).is_contiguous()
+
+
+ELEMENTWISE = {
+    name: network for name, (network, _) in NETWORKS.items() if isinstance(network, ElementWise)
+}
+
+
+def promises_kept(network):
+    """Whether the next state answers to the past and to parameters as `ElementWise` says."""
+    params, (X, _) = one(network), stream(4)
+    state = trajectory(network, params, X[:3])[-1]
+    by_params, by_state = torch.func.jacrev(network.step, (0, 1))(params, state, X[3])
+    n, unit = network.numbers, torch.arange(network.numbers) // network.per_unit
+    real, imaginary = network.decay(params)
+    block = torch.diag(real), torch.diag(imaginary)
+    top = torch.cat([block[0], -block[1]], 1), torch.cat([block[1], block[0]], 1)
+    expected = torch.zeros_like(by_state)
+    expected[: 2 * n, : 2 * n] = torch.cat(top)
+    if not torch.allclose(by_state, expected, rtol=1e-12, atol=1e-14):
+        return False
+    own = unit.repeat(2)[:, None] == torch.arange(network.hidden)
+    for name in network.recurrent_shapes():
+        by_rows = by_params[name][: 2 * n].reshape(2 * n, network.hidden, -1)
+        if by_rows[~own].any() or not by_rows[own].any():
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Shared(LRU):
+    """One gain for all units, in a row of the first: a wrong promise."""
+
+    def drive(self, params, x):
+        real, imaginary = super().drive(params, x)
+        return real * params["gamma"][0], imaginary
+
+
+@dataclass(frozen=True)
+class Coupled(LRU):
+    """Each number keeps some of its neighbour's: a wrong promise."""
+
+    def step(self, params, state, x):
+        return super().step(params, state, x) + 0.1 * state.roll(1)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_element_wise_networks_keep_their_promises(name):
+    assert promises_kept(ELEMENTWISE[name])
+
+
+@pytest.mark.parametrize("wrong", [Shared, Coupled])
+def test_a_wrong_promise_is_noticed(wrong):
+    assert promises_kept(LRU(HIDDEN, N_IN, N_OUT))
+    assert not promises_kept(wrong(HIDDEN, N_IN, N_OUT))

@@ -1,16 +1,16 @@
-"""Stacks against torch.nn.RNN with several layers, and torch's cells on top of each other."""
+"""Stacks against torch's cells on top of each other."""
 
 from dataclasses import dataclass, replace
 
 import pytest
 import torch
+from architectures import by_hand
 from harness import N_IN, N_OUT, built, one, stream, trajectory
 
 from orla import catalogue
 from orla.architectures.rnn import RNN
 from orla.architectures.stack import Stack
 from orla.errors import OrlaError
-from orla.probes.base import Update
 from orla.programs import packages
 from orla.reports.words import PartNames
 
@@ -22,65 +22,17 @@ def stack(layers, **options):
     return built("stack", **{"hidden": HIDDEN, "layers": layers} | options)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_layers_of_one_kind_are_torchs(depth):
-    made, X = stack(["rnn"] * depth), stream(40)[0]
-    params = one(made, 1)
-    theirs = torch.nn.RNN(N_IN, HIDDEN, num_layers=depth, dtype=torch.float64)
-    with torch.no_grad():
-        for k in range(depth):
-            getattr(theirs, f"weight_ih_l{k}").copy_(params[f"W_ih.{k}"])
-            getattr(theirs, f"weight_hh_l{k}").copy_(params[f"W_hh.{k}"])
-            getattr(theirs, f"bias_ih_l{k}").copy_(params[f"b_h.{k}"])
-            getattr(theirs, f"bias_hh_l{k}").zero_()
-        top, last = theirs(X)
-    ours = trajectory(made, params, X)
-    torch.testing.assert_close(ours[:, :HIDDEN], top, rtol=1e-12, atol=1e-14)
-    # The top layer's state comes first.
-    torch.testing.assert_close(ours[-1].view(depth, HIDDEN).flip(0), last)
-    assert made.state_size == depth * HIDDEN and float(top.abs().max()) > 0.1
-    readout = params["W_out"] @ top[-1] + params["b_out"]
-    torch.testing.assert_close(made.readout(params, ours[-1]), readout)
-
-
-class Cells(torch.nn.Module):
-    """An RNN, an LSTM and a GRU of torch's, one on top of the other, with our weights."""
-
-    def __init__(self, params):
-        super().__init__()
-        sizes = ((N_IN, HIDDEN), (HIDDEN, 3), (3, HIDDEN))
-        kinds = (torch.nn.RNNCell, torch.nn.LSTMCell, torch.nn.GRUCell)
-        self.cells = torch.nn.ModuleList(
-            kind(*size, dtype=torch.float64) for kind, size in zip(kinds, sizes, strict=True)
-        )
-        with torch.no_grad():
-            for k, cell in enumerate(self.cells):
-                cell.weight_ih.copy_(params[f"W_ih.{k}"])
-                cell.weight_hh.copy_(params[f"W_hh.{k}"])
-                cell.bias_ih.copy_(params[f"b_h.{k}"])
-                cell.bias_hh.zero_()
-            self.cells[2].bias_hh[2 * HIDDEN :] = params["b_n.2"]
-
-    def start(self):
-        return [torch.zeros(1, n, dtype=torch.float64) for n in (HIDDEN, 3, 3, HIDDEN)]
-
-    def forward(self, state, x):
-        rnn, h, c, gru = state
-        rnn = self.cells[0](x[None], rnn)
-        h, c = self.cells[1](rnn, (h, c))
-        return [rnn, h, c, self.cells[2](h, gru)]
-
-
 def test_mixed_layers_are_torchs_cells_on_top_of_each_other():
     made, X = stack(MIXED), stream(40)[0]
     params = one(made, 1)
-    cells = Cells(params)
-    state, ours = cells.start(), trajectory(made, params, X)
-    for x, found in zip(X, ours, strict=True):
-        state = [h.detach() for h in cells(state, x)]
-        rnn, h, c, gru = state
-        theirs = torch.cat([gru, h, c, rnn], -1)[0]
-        torch.testing.assert_close(found, theirs, rtol=1e-12, atol=1e-14)
+    x, states = X, []
+    for k, layer in enumerate(made.layers):
+        own = made.by_layer(params)[k]
+        states.append(trajectory(layer, own | {"W_out": params["W_out"]}, x))
+        x = by_hand.torch_cell(layer, own, x)
+        torch.testing.assert_close(states[-1][:, : layer.hidden], x, rtol=1e-12, atol=1e-14)
+    found = trajectory(made, params, X)
+    torch.testing.assert_close(found, torch.cat(states[::-1], 1), rtol=1e-12, atol=1e-14)
     assert made.layers == (
         RNN(HIDDEN, N_IN, N_OUT),
         catalogue.make("architecture", {"kind": "lstm", "hidden": 3}, n_in=HIDDEN, n_out=N_OUT),
@@ -172,15 +124,3 @@ def test_it_is_described_by_its_layers():
     told = "stack RNN + LSTM (hidden 3) + GRU, hidden 4"
     assert PartNames(instances=named).called("architecture", "deep") == told
     assert PartNames().called("architecture", "stack") == "stack"
-
-
-def test_the_update_ratio_is_over_the_recurrent_weights_of_all_layers():
-    updates = {
-        "W_hh.0": torch.tensor([[3.0]]),
-        "W_hh.1.0": torch.tensor([[0.0, 4.0]]),
-        "W_hhh.0": torch.tensor([[9.0]]),
-        "W_out": torch.tensor([[2.0]]),
-    }
-    probe = catalogue.make("probe", "update_ratio")
-    _, measured = probe.measure({}, Update({}, {}, {}, {}, updates, None, {}, None, {}))
-    assert float(measured["update_ratio"]) == 2.5

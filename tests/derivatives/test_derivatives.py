@@ -1,5 +1,6 @@
 """Derivatives of a step and of readouts against automatic ones."""
 
+import functools
 from dataclasses import dataclass
 
 import pytest
@@ -9,22 +10,24 @@ from harness import (
     N_IN,
     N_OUT,
     NETWORKS,
-    SQUARED_ERROR,
     distance,
     make_learner,
     networks,
+    one,
     stream,
     watch,
 )
-from learners.others import Meeting
 
 from orla.architectures.lstm import LSTM
+from orla.architectures.retnet import RetNet
 from orla.architectures.rnn import RNN
+from orla.architectures.stack import Stack
 from orla.derivatives import derivatives
-from orla.derivatives.automatic import AutomaticDerivatives
+from orla.derivatives.automatic import AutomaticDerivatives, RetentionDerivatives
+from orla.derivatives.stacked import StackedDerivatives
 from orla.learners.base import Learner
 
-STEPS = 24
+STEPS = 16
 
 
 @pytest.fixture
@@ -34,11 +37,6 @@ def automatic(monkeypatch):
         monkeypatch.setattr(Learner, "derivatives", automatic)
 
     return switch
-
-
-def test_an_architecture_without_structure_gets_automatic_derivatives():
-    architecture, _ = NETWORKS["another"]
-    assert isinstance(derivatives(architecture), AutomaticDerivatives)
 
 
 def by_autograd(learner, params, X, Y):
@@ -74,64 +72,47 @@ def test_a_readout_of_ones_own_is_differentiated(base, name, automatic):
     assert distance(structured[:1], truth) < 1e-10
 
 
-PUSHED = {kind: network for kind, (network, _) in NETWORKS.items()}
-PUSHED["meeting"] = Meeting(HIDDEN, N_IN, N_OUT)
+def stack(*layers):
+    return Stack(hidden=4, n_in=N_IN, n_out=N_OUT, layers=layers)
 
 
-@pytest.mark.parametrize("starts", [False, True])
-@pytest.mark.parametrize("kind", PUSHED)
-def test_pushing_forward_is_the_jacobian_times_a_tangent(kind, starts):
-    network, draw = PUSHED[kind], torch.Generator().manual_seed(2)
-    d, params, (X, _) = derivatives(network), networks(network), stream(3)
-    state = torch.zeros(2, network.state_size, dtype=torch.float64)
-    for x in X:
-        before = state
-        state, tape = d.forward(params, before, {"x": x})
-    if starts:  # of the second model a trial begins
-        tape = tape | {"keep": torch.tensor([1.0, 0.0], dtype=torch.float64)}
-    rows = torch.randn(2, 4, network.state_size, generator=draw, dtype=torch.float64)
-    moved = d.push(params, tape, before, rows)
-    # A row alone is multiplied by a sum, rows together by a matmul: equal to rounding.
-    alone = d.push(params, tape, before, rows[:, 0])
-    torch.testing.assert_close(moved[:, 0], alone, rtol=1e-12, atol=1e-14)
-    for model in range(2):
-        one = {n: p[model] for n, p in params.items()}
-        J = torch.func.jacrev(lambda s, p=one: network.step(p, s, X[-1]))(before[model])
-        theirs = 0 * moved[0] if starts and model else rows[model] @ J.T
-        torch.testing.assert_close(moved[model], theirs, rtol=1e-10, atol=1e-13)
-        assert not torch.allclose(moved[model], rows[model] @ J, rtol=1e-3)
-    # Pushing forward and pulling back are one matrix and its transpose.
-    cotangent = torch.randn(2, network.state_size, generator=draw, dtype=torch.float64)
-    pulled, local = d.pull(params, tape, cotangent)
-    torch.testing.assert_close((pulled * rows[:, 0]).sum(1), (cotangent * moved[:, 0]).sum(1))
-
-    window = [{n: t[None] for n, t in part.items()} for part in (tape, local)]
-    gathered = [g.flatten(1) for g in d.gather(*window).values()]
-    squares = torch.cat(gathered, 1).square().sum(1)
-    torch.testing.assert_close(d.gradient_square(*window), squares, rtol=1e-12, atol=0.0)
-    assert (squares > 1e-3).all()
+@pytest.mark.parametrize(
+    ("network", "kind"),
+    [
+        (NETWORKS["another"][0], AutomaticDerivatives),
+        (stack("rnn", "gru"), AutomaticDerivatives),
+        (stack("gru", "rnn"), AutomaticDerivatives),
+        (stack("lstm", "rnn"), StackedDerivatives),
+        (RetNet(6, N_IN, N_OUT), RetentionDerivatives),
+        (RetNet(6, N_IN, N_OUT, rotation=True), AutomaticDerivatives),  # whose memories turn
+    ],
+)
+def test_derivatives_are_structured_where_the_network_is(network, kind):
+    assert type(derivatives(network)) is kind
 
 
-@pytest.mark.parametrize("scored", [None, True, False])
-@pytest.mark.parametrize("kind", ["rnn", "lstm", "lru"])
-def test_the_readouts_gradient_is_autograds(kind, scored):
-    architecture, _ = NETWORKS[kind]
-    params, drawn = networks(architecture), torch.Generator().manual_seed(3)
-    state = torch.randn(2, architecture.state_size, generator=drawn, dtype=torch.float64)
-    moment = {"x": torch.zeros(N_IN, dtype=torch.float64), "y": torch.ones(N_OUT).double()}
-    if scored is not None:
-        moment["scored"] = torch.tensor(scored)
-    error, on_outputs, pull = derivatives(architecture).outputs(
-        SQUARED_ERROR, params, state, moment
+@pytest.mark.parametrize("name", ["tbptt-8-8", "uoro", "rtrl"])
+def test_a_stacks_are_those_of_automatic_differentiation_over_starts_of_trials(name, automatic):
+    network = stack({"kind": "rnn", "hidden": 3}, {"kind": "lstm", "hidden": 2}, "ctrnn")
+    learner, starts = make_learner(name, network), torch.arange(STEPS) % 5 == 3
+    run = functools.partial(watch, learner, networks(network), *stream(STEPS), rate=0.05)
+    ours, through = (run(starts=masks).model(1)[0] for masks in (starts, ~starts))
+    automatic()
+    assert distance(ours, run(starts=starts).model(1)[0]) < 1e-10
+    assert distance(ours, through) > 1e-3
+
+
+@pytest.mark.parametrize("options", [{"heads": 2}, {"heads": 3, "keys": 3}, {"keys": 4}])
+def test_the_previous_state_of_a_retnet_enters_as_gamma_times_its_memories_alone(options):
+    network = RetNet(6, N_IN, N_OUT, **options)
+    generator = torch.Generator().manual_seed(1)
+    state = torch.randn(network.state_size, generator=generator, dtype=torch.float64)
+    by_params, by_state = torch.func.jacrev(network.step, (0, 1))(
+        one(network), state, stream(1)[0][0]
     )
-    on_state, gradient = pull(on_outputs)
-    for i in range(2):
-        leaves = {name: p[i].clone().requires_grad_() for name, p in params.items()}
-        h = state[i].clone().requires_grad_()
-        loss = ((architecture.readout(leaves, h) - moment["y"]) ** 2).mean()
-        loss = loss * (1.0 if scored is None else float(scored))
-        loss.backward()
-        assert torch.allclose(error[i], loss.detach(), rtol=1e-12, atol=0)
-        assert torch.allclose(on_state[i], h.grad, rtol=1e-12, atol=1e-15)
-        for name, g in gradient.items():
-            assert torch.allclose(g[i], leaves[name].grad, rtol=1e-12, atol=1e-15), name
+    memories = slice(network.hidden, None)
+    gamma = network.gamma(state).repeat_interleave(network.value_size * network.key_size)
+    assert not by_state[memories, : network.hidden].any()
+    torch.testing.assert_close(by_state[memories, memories], torch.diag(gamma))
+    entering = {name for name, j in by_params.items() if j[memories].any()}
+    assert entering == {"W_in", "b_in", "W_k", "W_v"}

@@ -3,13 +3,13 @@
 import oracles
 import pytest
 import torch
-from harness import NETWORKS, PLAIN, in_full, linear_readout, networks, stream
+from harness import NETWORKS, in_full, linear_readout, networks, stream
 
 from orla.engine import forward
 
 
 @pytest.mark.parametrize(
-    ("kind", "steps"), [*((kind, 23) for kind in NETWORKS), *(("rnn", n) for n in (3, 200, 411))]
+    ("kind", "steps"), [*((kind, 23) for kind in NETWORKS), *(("rnn", n) for n in (200, 211))]
 )
 def test_a_frozen_run_is_the_networks_forward_pass(kind, steps):
     architecture, step = NETWORKS[kind]
@@ -29,7 +29,7 @@ def test_a_frozen_run_is_the_networks_forward_pass(kind, steps):
 
 def test_a_run_goes_on_from_a_state():
     architecture, step = NETWORKS["lstm"]
-    params, (X, _) = networks(architecture, models=1), stream(450)
+    params, (X, _) = networks(architecture, models=1), stream(230)
     whole = forward.outputs_of(architecture, params, None, {"x": X})
     own = {name: p[0] for name, p in params.items()}
     start = torch.zeros(architecture.state_size, dtype=torch.float64)
@@ -40,7 +40,7 @@ def test_a_run_goes_on_from_a_state():
     assert not torch.allclose(again[:, 0], second[:, 0])
 
 
-@pytest.mark.parametrize("kind", in_full([(k,) for k in NETWORKS], [(k,) for k in PLAIN]))
+@pytest.mark.parametrize("kind", in_full([(k,) for k in NETWORKS], [("lstm",)]))
 def test_trials_start_afresh_and_models_may_have_streams_of_their_own(kind):
     architecture, _ = NETWORKS[kind]
     params = networks(architecture)

@@ -1,6 +1,7 @@
 """The loop: against a plain PyTorch loop, alone and in company, frozen, cut and diverging."""
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from unittest.mock import Mock
 
@@ -9,16 +10,14 @@ import oracles
 import pytest
 import torch
 from harness import (
-    CARRYING,
-    LEARNED,
     LEARNERS,
     NETWORKS,
     RATES,
     SEGMENT,
+    SQUARED_ERROR,
     STEPS,
     adapt,
     everything,
-    in_full,
     initial,
     make_learner,
     make_loop,
@@ -27,21 +26,22 @@ from harness import (
     ran,
     same,
     stream,
-    taking,
     watch,
 )
 
 from orla import catalogue
 from orla.engine import forward
+from orla.engine.loop import Loop
+from orla.engine.windows import Windows
 from orla.errors import OrlaError
+from orla.interventions.base import Intervention
+from orla.interventions.match_norm import MatchNorm
 from orla.optimizers.sgd import SGD
 from orla.probes.base import Probe
+from orla.probes.cosine import PastGradient
 from orla.programs import compiling
-from orla.study.batches import batches, models_at
 
-
-def of(params, model):
-    return {name: p[model] for name, p in params.items()}
+RNN = NETWORKS["rnn"][0]
 
 
 def plain_loop(step, initial, params, X, Y, rate):
@@ -59,43 +59,18 @@ def plain_loop(step, initial, params, X, Y, rate):
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
-def test_six_hundred_steps_of_adam_end_where_a_plain_loop_ends(kind):
+def test_a_hundred_steps_of_adam_end_where_a_plain_loop_ends(kind):
     architecture, step = NETWORKS[kind]
-    X, Y = stream(600)
+    X, Y = stream(100)
     params = networks(architecture, models=1)
-    result = adapt(make_loop("immediate", kind, segment=200), params, RATES[:1], X, Y)
-    own = of(params, 0)
+    result = adapt(make_loop("immediate", kind, segment=50), params, RATES[:1], X, Y)
+    own = {name: p[0] for name, p in params.items()}
     final, losses = plain_loop(step, initial(architecture), own, X, Y, float(RATES[0]))
     for name, p in final.items():
         difference = (result.state.params[name][0] - p).norm() / p.norm()
         assert float(difference) < 1e-9
         assert float((p - own[name]).norm() / p.norm()) > 0.05
     np.testing.assert_allclose(result.errors[0], losses, rtol=1e-7)
-
-
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED, CARRYING))
-def test_a_model_does_not_depend_on_its_company(kind, name):
-    """In a batch of one size its bits are its own, whatever fills the other places.
-
-    Elsewhere to rounding: PyTorch's own sums add in an order that depends on a tensor's place in
-    memory. In the compiled loops a model's place changes no bit (test_compiling.py).
-    """
-    together, params = ran(kind, name), networks(NETWORKS[kind][0], models=3)
-
-    def some(*models):
-        index = torch.tensor(models)
-        chosen_ones = models_at(params, index)
-        return adapt(make_loop(name, kind), chosen_ones, RATES[index], *stream(STEPS), seeds=models)
-
-    filled, alone = some(0, 2, 2), some(1)
-    final = together.state.params
-    for model in (0, 2):
-        assert same(of(filled.state.params, model), of(final, model))
-    for other, place, model in ((filled, 1, 2), (alone, 0, 1)):
-        for n, p in other.state.params.items():
-            torch.testing.assert_close(p[place], final[n][model], rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(other.errors[place], together.errors[model], rtol=1e-9)
-        assert not same(of(other.state.params, place), of(final, 0))
 
 
 @pytest.mark.parametrize("name", ["immediate", "tbptt-8-8", "rtrl"])
@@ -111,11 +86,11 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
     monkeypatch.setattr(compiling.programs, "path", lambda *described: None)
     monkeypatch.setattr(compiling.programs, "make", made)
     forward._forward.cache_clear()
-    params, (X, Y) = networks(NETWORKS["rnn"][0]), stream(STEPS)
+    params, (X, Y) = networks(RNN), stream(STEPS)
     used = make_loop(name, "rnn")
     for given in (params, dict(reversed(params.items()))):
         found.append(adapt(used, given, RATES[:2], X, Y))
-        found.append(forward.outputs_of(NETWORKS["rnn"][0], given, None, {"x": X}))
+        found.append(forward.outputs_of(RNN, given, None, {"x": X}))
     assert set(asked) == {0, 1}
     np.testing.assert_array_equal(found[0].errors, found[2].errors)
     assert torch.equal(found[1], found[3])
@@ -125,7 +100,7 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
 @pytest.mark.parametrize(("passes", "compiled"), [(16, 0), (17, 12)])
 def test_updates_are_compiled_where_two_hundred_are_planned(passes, compiled):
     """A run of 48 steps makes 12 updates."""
-    params, (X, Y) = networks(NETWORKS["rnn"][0], models=3), stream(STEPS)
+    params, (X, Y) = networks(RNN, models=3), stream(STEPS)
     used = dataclasses.replace(make_loop("tbptt-6-4", "rnn"), passes=passes)
     update = Mock(wraps=used.update)
     used.driver.__dict__["update_program"] = update
@@ -133,55 +108,20 @@ def test_updates_are_compiled_where_two_hundred_are_planned(passes, compiled):
     assert update.call_count == compiled
 
 
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED, CARRYING))
-def test_a_snapshot_has_the_bits_of_a_shorter_run_and_the_start_stays_as_it_was(kind, name):
-    whole, (X, Y) = ran(kind, name), (m[:SEGMENT] for m in stream(STEPS))
-    assert list(whole.snapshots) == [SEGMENT, STEPS]
-    kept, network = whole.snapshots[SEGMENT]
-    params = networks(NETWORKS[kind][0], models=3)
-    before = {n: p.clone() for n, p in params.items()}
-    short = adapt(make_loop(name, kind), params, RATES, X, Y)
-    assert same(short.state.params, kept) and torch.equal(short.state.network, network)
-    assert np.array_equal(short.errors, whole.errors[:, :SEGMENT])
-    assert same(params, before)
-    assert same(whole.state.params, whole.snapshots[STEPS][0])
-    assert not same(whole.state.params, kept)
-    other = adapt(make_loop(name, kind), params, RATES, X + 1e-9, Y)
-    assert not same(other.state.params, kept)
-
-
-@pytest.mark.parametrize("name", catalogue.parts("optimizer"))
-def test_batches_of_two_compute_the_bits_of_one_of_three(name):
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS["rnn"][0], models=3)
-    own = make_loop("immediate", "rnn", make_optimizer(name))
-    together = adapt(own, params, RATES, X, Y).state
-    for index, count in batches(3, 2):
-        index = torch.as_tensor(index)
-        some = adapt(own, models_at(params, index), RATES[index], X, Y).state
-        for place in range(count):
-            assert same(of(some.params, place), of(together.params, int(index[place])))
-
-
 @pytest.mark.parametrize("name", catalogue.parts("optimizer"))
 @pytest.mark.parametrize("learner", ["immediate", "immediate-8"])
 def test_updates_are_those_of_the_optimizer_by_itself(name, learner):
     """Given the gradients that it was given, each model by itself."""
-    architecture, _ = NETWORKS["rnn"]
-    X, Y = stream(STEPS)
-    rule, rate = make_optimizer(name), 0.03
-    watched = watch(
-        make_learner(learner, architecture), networks(architecture), X, Y, rate=rate, optimizer=rule
-    )
+    rule, rate = make_optimizer(name), torch.tensor(0.03, dtype=torch.float64)
+    given = {"rate": float(rate), "optimizer": rule}
+    watched = watch(make_learner(learner, RNN), networks(RNN), *stream(24), **given)
     for model in range(2):
         gradients, seen = watched.model(model)
         params, state = seen[0], rule.init(seen[0])
         for update, gradient in enumerate(gradients):
             for n, p in params.items():
                 torch.testing.assert_close(seen[update][n], p, rtol=1e-9, atol=1e-12)
-            moved, state = rule.update(
-                gradient, state, params, torch.tensor(rate, dtype=torch.float64)
-            )
+            moved, state = rule.update(gradient, state, params, rate)
             params = {n: p + moved[n] for n, p in params.items()}
         for n, p in params.items():
             final = watched.result.state.params[n][model]
@@ -216,7 +156,7 @@ class CutOut(Probe):
 def test_a_probe_sees_parameters_before_the_update_and_may_keep_a_number_of_one(
     name, models, compiled
 ):
-    params = networks(NETWORKS["rnn"][0], models)
+    params = networks(RNN, models)
     compiling.configure(compile=compiled)
     try:
         own = make_loop(name, "rnn", SGD(), 3, probes=[Bias(), CutOut()])
@@ -229,36 +169,10 @@ def test_a_probe_sees_parameters_before_the_update_and_may_keep_a_number_of_one(
     assert np.array_equal(seen["steps"], np.tile(np.arange(1.0, 7.0), (models, 1)))
 
 
-@pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
-def test_single_precision_through_the_same_code(kind, name):
-    X, Y = stream(SEGMENT)
-    params = networks(NETWORKS[kind][0], models=3, dtype=torch.float32)
-    own = make_loop(name, kind, SGD())
-    single = adapt(own, params, RATES.float(), X.float(), Y.float())
-    double = adapt(own, {n: p.double() for n, p in params.items()}, RATES, X, Y)
-    assert single.errors.dtype == np.float32
-    assert not torch.equal(single.state.params["W_out"].double(), double.state.params["W_out"])
-    for n, p in single.state.params.items():
-        assert p.dtype == torch.float32
-        torch.testing.assert_close(p.double(), double.state.params[n], rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("name", taking("rnn"))
-def test_a_diverging_model_neither_stops_nor_touches_its_neighbours(name):
-    calm, wild = ran("rnn", name), RATES.clone()
-    wild[1] = 1e200
-    params = networks(NETWORKS["rnn"][0], models=3)
-    result = adapt(make_loop(name, "rnn"), params, wild, *stream(STEPS))
-    assert not np.isfinite(result.errors[1]).all()
-    for model in (0, 2):
-        assert same(of(result.state.params, model), of(calm.state.params, model))
-        assert np.array_equal(result.errors[model], calm.errors[model])
-
-
 @pytest.mark.parametrize("name", [n for n in LEARNERS if n.endswith("-8")])
 def test_steps_that_fill_no_update_are_passed_over_and_counted(name):
     X, Y = stream(STEPS + 5)
-    params, done = networks(NETWORKS["rnn"][0], models=3), []
+    params, done = networks(RNN, models=3), []
     own = make_loop(name, "rnn")
     longer = adapt(own, params, RATES, X, Y, on_segment=done.append)
     assert done == [24, 24]
@@ -267,20 +181,78 @@ def test_steps_that_fill_no_update_are_passed_over_and_counted(name):
     assert same(everything(longer.state), everything(shorter.state))
 
 
-def test_what_does_not_fit_is_refused():
-    X, Y = stream(STEPS)
-    params = networks(NETWORKS["rnn"][0], models=3)
-    with pytest.raises(OrlaError, match="one every 8 steps"):
-        make_loop("tbptt-8-8", "rnn", segment=20)
-    own = make_loop("tbptt-8-8", "rnn")
-    with pytest.raises(OrlaError, match="shorter than one update"):
-        adapt(own, params, RATES, X[:7], Y[:7])
-    for step in (0, 8, 72):
-        with pytest.raises(OrlaError, match="choose a multiple of 24"):
-            adapt(own, params, RATES, X, Y, snapshots=[step])
-    first = adapt(own, params, RATES, X[:24], Y[:24]).state
+@dataclass(frozen=True)
+class Plus(Intervention):
+    """Adds to every entry of a gradient."""
+
+    added: float
+
+    def update(self, gradients, state, params):
+        return {name: g + self.added for name, g in gradients.own.items()}, state
+
+
+def test_an_intervention_drives_and_is_given_what_the_one_before_it_answered():
+    learner, params = make_learner("immediate", RNN), networks(RNN)
+    run = functools.partial(watch, learner, params, *stream(SEGMENT), rate=0.001)
+    watched = run(interventions=[Plus(1.0), Plus(10.0), Plus(100.0)])
+    for given, learned in zip(watched.gradients, watched.series("learned"), strict=True):
+        for name, g in given.items():
+            torch.testing.assert_close(g, learned[name] + 111.0)
+    assert not same(run().result.state.params, watched.result.state.params)
+
+
+@pytest.mark.parametrize(("observer", "apart"), [("tbptt-6-1", True), ("rtrl", False)])
+def test_gradient_and_update_are_compiled_apart_where_any_learner_loops(observer, apart):
+    driver = make_loop("immediate", "rnn", observers={"full": make_learner(observer, RNN)}).driver
+    assert isinstance(driver, Windows) is apart
+
+
+STEP, WINDOW, FOUR = (make_learner(n, RNN) for n in ("immediate", "tbptt-8-8", "tbptt-6-4"))
+MATCH, PAST = {"interventions": [MatchNorm("full")]}, {"probes": [PastGradient(full="rtrl")]}
+REFUSED = [
+    ("segment of 20 .* one every 8 steps", WINDOW, {"segment": 20}),
+    ("observer a answers every 4", WINDOW, {"observers": {"a": FOUR}}),
+    ("observer a answers every 8", STEP, {"observers": {"a": WINDOW}}),
+    (
+        "match-norm reads the observer 'full', which is not",
+        STEP,
+        MATCH | {"observers": {"f": STEP}},
+    ),
+    ("past_gradient reads the observer 'rtrl'", STEP, PAST),
+]
+
+
+@pytest.mark.parametrize(("words", "learner", "parts"), REFUSED)
+def test_parts_that_do_not_fit_are_refused(words, learner, parts):
+    with pytest.raises(OrlaError, match=words) as refusal:
+        Loop(learner, SGD(), SQUARED_ERROR, **{"segment": 24} | parts)
+    assert "\n" not in str(refusal.value)
+    Loop(STEP, SGD(), SQUARED_ERROR, **PAST, observers={"rtrl": STEP})
+    Loop(WINDOW, SGD(), SQUARED_ERROR, observers={"a": WINDOW, "b": STEP}, segment=24)
+
+
+@pytest.mark.parametrize(
+    ("words", "steps", "snapshots"),
+    [
+        ("shorter than one update", 7, []),
+        *(("choose a multiple of 24", 48, [k]) for k in (0, 8, 72)),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused(words, steps, snapshots):
+    own, params, (X, Y) = make_loop("tbptt-8-8", "rnn"), networks(RNN, 3), stream(STEPS)
+    with pytest.raises(OrlaError, match=words):
+        adapt(own, params, RATES, X[:steps], Y[:steps], snapshots=snapshots)
+
+
+def test_snapshots_and_steps_count_from_the_beginning_of_the_stream():
+    own, params, (X, Y) = make_loop("immediate", "rnn"), networks(RNN, 3), stream(STEPS)
+    first = adapt(own, params, RATES, X[:30], Y[:30]).state
+    assert first.step == 30
     with pytest.raises(OrlaError, match="after 24 of 48 steps"):
-        adapt(own, params, RATES, X[24:], Y[24:], snapshots=[24], state=first)
+        adapt(own, params, RATES, X[30:], Y[30:], snapshots=[24], state=first.copy())
+    rest = adapt(own, params, RATES, X[30:], Y[30:], snapshots=[STEPS], state=first)
+    whole = ran("rnn", "immediate")
+    assert rest.state.step == STEPS and same(rest.snapshots[STEPS], whole.snapshots[STEPS])
 
 
 def test_an_optimizer_may_be_carried_over_to_another_run():

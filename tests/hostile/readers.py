@@ -25,7 +25,7 @@ from running import ROOT, merged
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.gradients import files as gradient_files
+from orla.gradients import frozen as gradient_files
 from orla.gradients.frozen import gradients
 from orla.prereg import documents, lock
 from orla.prereg import reader as registrations

@@ -2,18 +2,15 @@
 
 import itertools
 
-import oracles
 import pytest
 import torch
-from harness import NETWORKS, Normalised, distance, in_full, networks, stream, watch
-from learners.others import Meeting
+from harness import NETWORKS, distance, in_full, networks, stream, watch
 from torch.utils import _pytree as pytree
 
 from orla.architectures.lstm import LSTM
-from orla.architectures.retention import Retention
+from orla.architectures.retnet import RetNet
 from orla.architectures.rnn import RNN
 from orla.derivatives import derivatives
-from orla.derivatives.automatic import AutomaticDerivatives
 from orla.learners.blocks import KernelBlocks, PulledBlocks, RetentionBlocks, blocks_for
 from orla.learners.rtrl import RTRL
 from orla.programs import kernels
@@ -93,32 +90,11 @@ def test_what_is_not_a_number_stays_so(with_kernels):
     assert watched.gradients[-1]["W_hh"][0].isfinite().all()
 
 
-def test_networks_whose_units_meet_elsewhere_do_without_kernels(with_kernels):
-    X, Y = stream(STEPS)
-    params = networks(Meeting(5, 3, 2))
-
-    def last(architecture):
-        return watch(RTRL(architecture, block=5), params, X, Y).model(0)[0][-1:]
-
-    generic = AutomaticDerivatives(Meeting(5, 3, 2))
-    assert type(blocks_for(generic, params)) is PulledBlocks
-    right = oracles.whole_history(
-        Meeting(5, 3, 2).step,
-        torch.zeros(5, dtype=torch.float64),
-        [{n: p[0] for n, p in params.items()}] * STEPS,
-        X,
-        Y,
-    )[-1:]
-    assert distance(last(Meeting(5, 3, 2)), right) < 1e-10
-    # The negative control: the same network with a wrong yes.
-    assert distance(last(Normalised(5, 3, 2)), right) > 1e-2
-
-
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
     architecture, _ = NETWORKS[kind]
     params = networks(architecture)
-    usual = RetentionBlocks if isinstance(architecture, Retention) else PulledBlocks
+    usual = RetentionBlocks if isinstance(architecture, RetNet) else PulledBlocks
     assert type(blocks_for(derivatives(architecture), params)) is usual
     monkeypatch.setattr("orla.programs.compiling.enabled", lambda: True)
     alone = getattr(architecture, "units_independent", False)

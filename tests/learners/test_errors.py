@@ -9,7 +9,7 @@ from orla import catalogue
 from orla.engine.state import noise
 from orla.errors import OrlaError
 
-STEPS, WINDOW, EXACT = 24, 8, 1e-10
+STEPS, WINDOW, EXACT = 18, 6, 1e-10
 KINDS = {
     "tbptt": {"kind": "tbptt", "window": WINDOW, "update_every": WINDOW},
     "longer": {"kind": "tbptt", "window": 2 * WINDOW, "update_every": WINDOW},
@@ -69,11 +69,10 @@ def truth(kind, seen, model, name, errors):
 @pytest.mark.parametrize("kind", PLAIN)
 def test_each_window_is_autograds_of_these_errors(kind, name, errors):
     seen = watched(kind, name, errors)
-    for model in range(2):
-        ours, _ = seen.model(model)
-        assert distance(ours, truth(kind, seen, model, name, errors)) < EXACT
-        for other in {"all", "last", "shuffled"} - {errors}:
-            assert distance(ours, truth(kind, seen, model, name, other)) > 1e-3
+    ours, _ = seen.model(1)
+    for other in ("all", "last", "shuffled"):
+        away = distance(ours, truth(kind, seen, 1, name, other))
+        assert away < EXACT if other == errors else away > 1e-3
 
 
 def test_the_order_is_another_for_each_model_and_window_and_the_same_for_both_learners():

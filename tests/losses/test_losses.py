@@ -1,9 +1,10 @@
 """What holds for every loss, plug-ins included."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
-from scipy import optimize
 from torch.func import vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -121,25 +122,92 @@ def targets(loss, steps=60):
     return torch.rand(steps, N_OUT, generator=generator, dtype=torch.float64) ** 4 * 5
 
 
-def test_no_constant_is_better_than_the_constant_error(loss):
-    Y = targets(loss)
-    best = loss.constant_error(Y, N_OUT)
-    assert isinstance(best, float)
-    found = optimize.minimize(
-        lambda c: float(loss.errors(torch.as_tensor(c).expand(1, len(Y), N_OUT), Y).mean()),
-        np.zeros(N_OUT),
-        method="Powell",
-        options={"xtol": 1e-10, "ftol": 1e-14, "maxiter": 10_000},
-    )
-    assert best == pytest.approx(found.fun, rel=1e-7)
-    assert best < float(loss.errors(torch.zeros(1, len(Y), N_OUT, dtype=torch.float64), Y).mean())
-
-
 def test_the_constant_error_that_is_searched_for_is_that_of_the_formula(loss):
     Y = targets(loss)
     assert Loss.constant_error(loss, Y, N_OUT) == pytest.approx(
         loss.constant_error(Y, N_OUT), rel=1e-9
     )
+
+
+# A loss, outputs, target, error, and its derivative by the outputs.
+THIRDS = [math.log(k / 6) for k in (1, 2, 3)]  # probabilities 1/6, 2/6, 3/6
+WORKED = [
+    ("squared_error", [1.0, 5.0], [2.0, 2.0], 5.0, [-1.0, 3.0]),
+    ("cross_entropy", THIRDS, 1, math.log(3), [1 / 6, 2 / 6 - 1, 3 / 6]),
+    ("cross_entropy", [1000.0, 0.0, -1000.0], 0, 0.0, [0.0, 0.0, 0.0]),
+    ("cross_entropy", [1000.0, 0.0, -1000.0], 2, 2000.0, [1.0, 0.0, -1.0]),
+]
+
+
+@pytest.mark.parametrize(("name", "outputs", "y", "error", "cotangent"), WORKED)
+def test_error_and_cotangent_of_a_worked_example(name, outputs, y, error, cotangent):
+    outputs = torch.tensor(outputs, dtype=torch.float64)
+    found = catalogue.make("loss", name).with_cotangent(outputs, torch.tensor(y))
+    assert float(found[0]) == pytest.approx(error, rel=1e-14)
+    assert found[1].tolist() == pytest.approx(cotangent, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "Y", "outputs", "expected"),
+    [
+        ("cross_entropy", [0, 0, 1, 3], 5, 1.5 * math.log(2)),  # two of five never come
+        ("cross_entropy", [0, 1, 2, 3, 4, 5, 6, 7], 8, math.log(8)),
+        ("cross_entropy", [2] * 7, 5, 0.0),
+        ("squared_error", [[7.0, 1.0], [9.0, 5.0]], 2, (1 + 4) / 2),
+        ("squared_error", [[1.0, 1.0]] * 9, 2, 0.0),
+    ],
+)
+def test_constant_errors_are_the_entropy_and_the_variance(name, Y, outputs, expected):
+    found = catalogue.make("loss", name).constant_error(torch.tensor(Y), outputs)
+    assert found == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_batch_of_squared_errors_has_the_bits_of_the_sums_written_out(dtype):
+    loss = catalogue.make("loss", "squared_error")
+    outputs, Y = outputs_and_targets(loss, own=False, dtype=dtype)
+    difference = outputs[:, 0] - Y[0]
+    error, cotangent = vmap(loss.with_cotangent, in_dims=(0, None))(outputs[:, 0], Y[0])
+    assert torch.equal(error, (difference * difference).mean(1))
+    assert torch.equal(cotangent, (2.0 / N_OUT) * difference)
+    half = torch.arange(STEPS) < 25
+    for scored, steps in ((None, STEPS), (half, 25)):
+        expected = ((outputs - Y)[:, :steps].double() ** 2).mean((1, 2))
+        found = loss.mean(outputs, Y, scored)
+        assert found.tolist() == pytest.approx(expected.tolist(), rel=1e-5)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_r2_is_that_of_the_formula(own):
+    loss = catalogue.make("loss", "squared_error")
+    outputs, Y = outputs_and_targets(loss, own)
+    scores = loss.scores(outputs, Y, None)
+    for model in range(MODELS):
+        y = (Y[model] if own else Y).numpy()
+        residual = ((y - outputs[model].numpy()) ** 2).sum(0)
+        total = ((y - y.mean(0)) ** 2).sum(0)
+        each = 1 - residual / total
+        expected = [each[0], each[-1], each.mean(), 1 - residual.sum() / total.sum()]
+        names = ["r2_x", "r2_y", "r2_mean", "r2_weighted"]
+        assert [scores[n][model] for n in names] == pytest.approx(expected, rel=1e-12)
+    if not own:
+        best = loss.scores(torch.stack([Y, Y.mean(0).expand_as(Y)]), Y, None)
+        assert all(best[n] == pytest.approx([1, 0], abs=1e-15) for n in best)
+
+
+def test_scores_of_categories():
+    loss, Y = catalogue.make("loss", "cross_entropy"), torch.arange(40) % 6
+    for n in (6, 97):
+        bits = loss.scores(torch.full((1, 40, n), 0.7).double(), Y, None)["bits_per_symbol"]
+        assert bits == pytest.approx([math.log2(n)], rel=1e-14)
+    right = torch.nn.functional.one_hot(Y, 6).double()
+    half = torch.where((torch.arange(40) < 20)[:, None], right, right.roll(1, -1))
+    outputs = torch.stack([right, half, right.roll(1, -1), right * torch.nan])
+    scores = loss.scores(outputs, Y, None)
+    assert scores["accuracy"][:3].tolist() == [1, 0.5, 0]
+    assert all(np.isnan(column).tolist() == [False] * 3 + [True] for column in scores.values())
+    theirs = torch.nn.functional.cross_entropy(outputs[1], Y, reduction="none")
+    torch.testing.assert_close(loss.errors(outputs[1:2], Y)[0], theirs)
 
 
 def test_mean_scored_of_a_worked_example():

@@ -1,15 +1,8 @@
 """Every optimizer on every problem in every precision, against a reference set to its variant.
 
-The reference is PyTorch's where PyTorch has the optimizer, else optax's. What has to be set:
-
-sgd: torch.optim.SGD without momentum. adam: torch.optim.Adam, amsgrad off; its "beta2 only" is
-beta1 = 0. adafactor: torch.optim.Adafactor with its scale by the parameter's size made constant
-(eps2 above any weight) and the rate so small that its cap of 1/sqrt(t) never binds. lars: the
-formula of You, Gitman and Ginsburg (2017), in plain Python. rmsprop:
-torch.optim.RMSprop, neither centered nor with momentum. muon: torch.optim.Muon without weight
-decay, its conversion to bfloat16 left out, and torch.optim.Adam for vectors. adam-beta1: optax.ema,
-debiased. signsgd, signsgd-momentum, lion: optax.sign_sgd, signum and lion. gradnorm:
-optax.normalize_by_update_norm, whose eps is made too small to count.
+The reference is PyTorch's where PyTorch has the optimizer, else optax's; of LARS, the formula of
+You, Gitman and Ginsburg (2017). The scale of PyTorch's Adafactor by the parameter's size is made
+constant (eps2 above any weight), and the rate so small that its cap of 1/sqrt(t) never binds.
 """
 
 import copy
@@ -28,7 +21,7 @@ from orla.study.rates import index_of
 
 OPTIMIZERS = list(catalogue.parts("optimizer"))
 
-STEPS = 40
+STEPS = 21
 RATE = 0.02
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5}
 
@@ -39,19 +32,17 @@ def double_precision_in_jax():
         yield
 
 
-class TextbookLARS(torch.optim.Optimizer):
+class TextbookLARS:
     """w <- w - lr ||w||/||g|| g for each tensor; lr g where a norm is zero."""
 
     def __init__(self, params, lr):
-        super().__init__(params, {"lr": lr})
+        self.params, self.lr = params, lr
 
     @torch.no_grad()
     def step(self):
-        for group in self.param_groups:
-            for p in group["params"]:
-                w, g = math.hypot(*p.flatten().tolist()), math.hypot(*p.grad.flatten().tolist())
-                trust = w / g if w > 0 and g > 0 else 1.0
-                p -= group["lr"] * trust * p.grad
+        for p in self.params:
+            w, g = math.hypot(*p.flatten().tolist()), math.hypot(*p.grad.flatten().tolist())
+            p -= self.lr * (w / g if w > 0 and g > 0 else 1.0) * p.grad
 
 
 class TorchMuon:
@@ -86,17 +77,6 @@ class Optax:
         updates, self.state = self.update(gradients, self.state, self.arrays(self.params))
         for p, update in zip(self.params, updates, strict=True):
             p += torch.tensor(jax.device_get(update))
-
-
-class Apart:
-    """An optimizer for each parameter by itself."""
-
-    def __init__(self, params, make):
-        self.each = [make([p]) for p in params]
-
-    def step(self):
-        for one in self.each:
-            one.step()
 
 
 @cache
@@ -166,35 +146,16 @@ INSTANCES = {
 
 # Other variants, and the optimizers that they are not.
 OTHERS = {
-    "another alpha": ("rmsprop", torchs(torch.optim.RMSprop, alpha=0.98)),
-    "centered": ("rmsprop", torchs(torch.optim.RMSprop, centered=True)),
-    "with momentum": ("rmsprop", torchs(torch.optim.RMSprop, momentum=0.1)),
     "eps in the root": ("rmsprop", by_optax(eps_in_the_root)),
     "bias corrected": ("rmsprop", torchs(torch.optim.Adam, betas=(0.0, 0.99))),
     "beta1 too": ("adam, beta2 only", torchs(torch.optim.Adam, betas=(0.1, 0.999))),
     "not corrected": ("adam-beta1", by_optax(mean_gradient, 0.9, False)),
-    "another decay": ("adam-beta1", by_optax(mean_gradient, 0.8)),
-    "scaled": ("adam-beta1", torchs(torch.optim.Adam, betas=(0.9, 0.0))),
-    "each tensor": ("gradnorm", lambda p, lr: Apart(p, lambda q: by_optax(normalised)(q, lr))),
     "as it is": ("signsgd", torchs(torch.optim.SGD)),
-    "another beta": ("signsgd-momentum", by_optax(optax.signum, 0.8)),
     "momentum of signs": ("signsgd-momentum", by_optax(momentum_of_signs)),
-    "without momentum": ("signsgd-momentum", by_optax(optax.sign_sgd)),
     "betas exchanged": ("lion", by_optax(optax.lion, 0.99, 0.9, None, 0.0)),
-    "mean first": ("lion", by_optax(optax.signum, 0.99)),
-    "with weight decay": ("lion", by_optax(optax.lion, 0.9, 0.99, None, 1e-3)),
     "not Nesterov's": ("muon", torchs(TorchMuon, nesterov=False)),
-    "a step less": ("muon", torchs(TorchMuon, ns_steps=4)),
-    "another momentum": ("muon", torchs(TorchMuon, momentum=0.9)),
     "another scale": ("muon", torchs(TorchMuon, adjust_lr_fn="match_rms_adamw")),
-    "in bfloat16": ("muon", lambda p, lr: Apart(p, lambda q: in_bfloat16(q, lr))),
 }
-
-
-def in_bfloat16(params, lr):
-    if params[0].dim() == 2:
-        return torch.optim.Muon(params, lr=lr, weight_decay=0.0)
-    return torch.optim.Adam(params, lr=lr)
 
 
 def made(name):
@@ -235,7 +196,16 @@ def one_row(params, step):
     return gradients
 
 
-PROBLEMS = {f.__name__: f for f in (quadratic, noise, sometimes_zero, one_row)}
+def huge(params, step):
+    """Gradients whose squares are the largest numbers that there are, but for a few decades."""
+    return {n: 1e150 * 10.0 ** (3 - step % 7) * g for n, g in noise(params, step).items()}
+
+
+PROBLEMS = {f.__name__: f for f in (quadratic, noise, sometimes_zero, one_row, huge)}
+
+
+def zeros(params):
+    return {n: torch.zeros_like(p) for n, p in params.items()}
 
 
 def run(name, problem, params, rate=RATE, steps=STEPS):
@@ -274,37 +244,27 @@ def test_every_optimizer_has_a_reference():
     assert set(OPTIMIZERS) | set(INSTANCES) == set(REFERENCES)
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize(
+    ("problem", "dtype", "begin"),
+    [
+        *((problem, torch.float64, start) for problem in PROBLEMS),
+        ("noise", torch.float64, lambda dtype: zeros(start(dtype))),
+        ("quadratic", torch.float32, start),
+        ("sometimes_zero", torch.float32, start),
+    ],
+)
 @pytest.mark.parametrize("name", REFERENCES)
-def test_it_is_the_reference(name, problem, dtype):
-    first = start(dtype)
+def test_it_is_the_reference(name, problem, dtype, begin):
+    # PyTorch's Adafactor multiplies mean squares of rows by those of columns, 1e600 here.
+    if (name, problem) == ("adafactor", "huge"):
+        return
+    first = begin(dtype)
     ours = run(name, PROBLEMS[problem], first)
     theirs = run_reference(REFERENCES[name], PROBLEMS[problem], first)
     assert ours[0]["W"].dtype == dtype
     assert_equal(ours, theirs, TOLERANCE[dtype])
-    assert all(float((ours[-1][n] - first[n]).abs().max()) > 1e-2 for n in first)
-
-
-@pytest.mark.parametrize("name", REFERENCES)
-def test_it_is_the_reference_from_weights_of_zero(name):
-    zero = {n: torch.zeros_like(p) for n, p in start(torch.float64).items()}
-    theirs = run_reference(REFERENCES[name], noise, zero)
-    assert_equal(run(name, noise, zero), theirs, 1e-12)
-
-
-def huge(params, step):
-    """Gradients whose squares are the largest numbers that there are, but for a few decades."""
-    return {n: 1e150 * 10.0 ** (3 - step % 7) * g for n, g in noise(params, step).items()}
-
-
-# PyTorch's Adafactor multiplies mean squares of rows by those of columns, 1e600 here.
-@pytest.mark.parametrize("name", sorted(REFERENCES.keys() - {"adafactor"}))
-def test_huge_gradients_are_the_references_too(name):
-    first = start(torch.float64)
-    ours = run(name, huge, first)
-    assert_equal(ours, run_reference(REFERENCES[name], huge, first), 1e-12)
-    assert all(torch.isfinite(p).all() and (p != first[n]).any() for n, p in ours[-1].items())
+    for n, p in ours[-1].items():
+        assert torch.isfinite(p).all() and float((p - first[n]).abs().max()) > 1e-6
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -317,21 +277,13 @@ def test_another_variant_is_noticed(other):
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_no_gradient_no_movement(name, dtype):
+def test_without_a_gradient_nothing_moves_and_weights_of_zero_learn(name, dtype):
     first = start(dtype)
-    zero = {n: torch.zeros_like(p) for n, p in first.items()}
-    last = run(name, lambda *_: zero, first)[-1]
+    last = run(name, lambda params, _: zeros(params), first)[-1]
     assert all(torch.equal(last[n], first[n]) for n in first)
-
-
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_weights_that_start_at_zero_learn(name, dtype):
-    zero = {n: torch.zeros_like(p) for n, p in start(dtype).items()}
-    history = run(name, quadratic, zero)
-    for n in zero:
-        assert torch.isfinite(history[-1][n]).all()
-        assert float(history[0][n].abs().max()) > 0.0
+    assert all(
+        p.any() and p.isfinite().all() for p in run(name, quadratic, zeros(first))[0].values()
+    )
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -360,7 +312,7 @@ def test_each_model_of_a_batch_has_its_own_rate(name):
     assert not updates["W"][1].any() and updates["W"][0].any()
 
 
-@pytest.mark.parametrize("size", [1.0, -1.0, 1e200, 1e-200, -1e-200])
+@pytest.mark.parametrize("size", [-1.0, 1e200, 1e-200])
 def test_gradnorm_by_hand(size):
     """3, 4 and 12 have the norm 13, over both parameters; 0 moves nothing."""
     g = {
@@ -378,23 +330,13 @@ def test_gradnorm_by_hand(size):
     assert alone["b"].tolist() == pytest.approx([1.3 * down], rel=1e-15)
 
 
-MATRICES = {
-    "tall": (7, 3),
-    "wide": (3, 7),
-    "square": (6, 6),
-    "row": (1, 4),
-    "column": (4, 1),
-    "one number": (1, 1),
-}
-
-
 def muons_first_update(g):
     rule, lr = make_optimizer("muon"), torch.tensor(0.1, dtype=torch.float64)
     return rule.update({"W": g}, rule.init({"W": g}), {"W": g}, lr)[0]["W"]
 
 
 @pytest.mark.parametrize("rank", [1, 7])
-@pytest.mark.parametrize("shape", MATRICES.values(), ids=MATRICES)
+@pytest.mark.parametrize("shape", [(7, 3), (3, 7), (6, 6), (1, 4), (1, 1)])
 def test_muon_brings_singular_values_near_one(shape, rank):
     """Singular vectors stay; singular values, of norm 1, pass a s + b s^3 + c s^5 five times.
 
@@ -421,8 +363,8 @@ def test_declared_rates_are_three_half_decades_that_rise(name):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_init_and_update_are_pure(name):
-    """They change nothing that they are given and answer the same again, from any state."""
+def test_it_is_pure_and_is_what_it_declares(name):
+    """It changes nothing that it is given and answers the same again; elementwise, scale free."""
     params, rule, lr = start(torch.float64), make_optimizer(name), torch.tensor(RATE)
     state = rule.init(params)
     assert same(rule.init(params), state)
@@ -435,47 +377,17 @@ def test_init_and_update_are_pure(name):
         assert set(first[1]) == set(state)
         params, state = {n: p + first[0][n] for n, p in params.items()}, first[1]
 
-
-def test_a_rule_that_remembers_by_itself_is_not_pure():
-    """The negative control of the test above."""
-
-    class Counting(type(make_optimizer("sgd"))):
-        calls = 0
-
-        def update(self, gradients, state, params, lr):
-            self.calls += 1
-            updates, state = super().update(gradients, state, params, lr)
-            return {n: u * self.calls for n, u in updates.items()}, state
-
-    params, rule = start(torch.float64), Counting()
-    first, again = (rule.update(noise(params, 0), {}, params, torch.tensor(RATE)) for _ in "ab")
-    assert not same(first, again)
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_an_elementwise_optimizer_is_one(name):
-    rule = make_optimizer(name)
     params = {"w": torch.arange(1.0, 7.0).view(2, 3)}
     one, other = torch.ones(2, 3), torch.ones(2, 3)
     other[0, 1] = 5.0
-    rate, start = torch.tensor(0.1), rule.init(params)
-    updates = [rule.update({"w": g}, start, params, rate)[0]["w"] for g in (one, other)]
-    elsewhere = torch.ones(2, 3, dtype=torch.bool)
-    elsewhere[0, 1] = False
-    assert torch.equal(*(u[elsewhere] for u in updates)) == rule.elementwise
+    updates = [rule.update({"w": g}, rule.init(params), params, lr)[0]["w"] for g in (one, other)]
+    assert torch.equal(*(u[other == 1] for u in updates)) == rule.elementwise
 
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_scale_free_optimizer_is_one(name):
-    """Each gradient times a positive number of its update changes nothing, or it is not said to."""
-    rule = make_optimizer(name)
-    params, rate = start(torch.float64), torch.tensor(0.1, dtype=torch.float64)
     moves = []
     for factors in ((1, 1, 1, 1), (7, 0.2, 30, 0.01)):
-        state, moved = rule.init(params), []
-        for at, factor in enumerate(factors):
-            given = {n: factor * g for n, g in noise(params, at).items()}
-            updates, state = rule.update(given, state, params, rate)
-            moved.append(torch.cat([u.flatten() for u in updates.values()]))
-        moves.append(torch.stack(moved))
+
+        def scaled(params, step, factors=factors):
+            return {n: factors[step] * g for n, g in noise(params, step).items()}
+
+        moves.append(run(name, scaled, start(torch.float64), steps=4)[-1]["W"])
     assert torch.allclose(*moves, rtol=1e-9, atol=1e-12) == rule.part.more["scale_free"]

@@ -11,8 +11,8 @@ import yaml
 from made_claims import BINDS, document, gaps, tables, verdicts
 
 from orla.__main__ import main
-from orla.learners.immediate import Immediate
 from orla.learners.rtrl import RTRL
+from orla.learners.tbptt import Immediate
 from orla.optimizers.adam import Adam
 from orla.prereg import (
     asked,

@@ -137,7 +137,7 @@ def test_a_network_that_would_take_long_is_not_tried(folder, monkeypatch):
 
 
 PROBE = '''
-from orla.probes.update_ratio import UpdateRatio
+from orla.probes.ratios import UpdateRatio
 
 
 class Watching(UpdateRatio, name="watching"):

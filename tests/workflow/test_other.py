@@ -19,11 +19,10 @@ from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
 from orla.engine.loop import Loop
 from orla.interventions.match_norm import MatchNorm
-from orla.learners.immediate import Immediate
 from orla.learners.last_layer import LastLayer
 from orla.learners.rtrl import RTRL
-from orla.learners.tbptt import TBPTT
-from orla.learners.trace import Trace
+from orla.learners.sensitivity import Trace
+from orla.learners.tbptt import TBPTT, Immediate
 from orla.losses.cross_entropy import CrossEntropy
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.adafactor import Adafactor
@@ -32,8 +31,8 @@ from orla.optimizers.lars import LARS
 from orla.optimizers.sgd import SGD
 from orla.prereg import lock
 from orla.prereg.reader import read
-from orla.probes.past_gradient import PastGradient
-from orla.probes.update_ratio import UpdateRatio
+from orla.probes.cosine import PastGradient
+from orla.probes.ratios import UpdateRatio
 from orla.programs import compiling
 from orla.provenance import networks
 from orla.provenance.arrays import read_arrays

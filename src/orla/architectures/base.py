@@ -1,7 +1,5 @@
 """The base classes of recurrent networks: pure functions of one model's parameters."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -30,21 +28,15 @@ class Pattern:
 
 
 def matvec(matrix: Tensor, vector: Tensor) -> Tensor:
-    """matrix @ vector, (rows, columns) x (columns,) -> (rows,).
-
-    Written as a sum, which the compiler can fuse, and whose rounding does not depend on the number
-    of models in a batch; that of a BLAS call may.
-    """
+    """matrix @ vector, as a sum: the compiler fuses it, and its rounding depends on no batch."""
     return (matrix * vector).sum(-1)
 
 
 def rows_along_memory(params: Parameters) -> Parameters:
     """The same parameters (models, ...), each matrix with the axis of rows innermost in memory.
 
-    `matvec` then computes several rows at once in a vector register. With columns innermost it
-    would have to add the numbers within a register, which is several times slower in float64.
-
-    They come in the order of their names, because a compiled program serves one order alone.
+    `matvec` is then several times as fast in float64. They come in the order of their names,
+    because a compiled program serves one order alone.
     """
     return {
         name: p.transpose(-1, -2).contiguous().transpose(-1, -2) if p.dim() > 2 else p
@@ -92,10 +84,7 @@ class Architecture(Part, ABC):
         return sum(math.prod(shape) for shape in self.shapes().values())
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
-        """Fresh parameters: weights and biases uniform in +-1/sqrt(hidden), as torch.nn.RNN.
-
-        Drawn in float64 and converted, so that a seed gives the same network in each precision.
-        """
+        """Fresh parameters: weights and biases uniform in +-1/sqrt(hidden), as torch.nn.RNN."""
         bound = 1.0 / math.sqrt(self.hidden)
         return {
             name: (
@@ -129,12 +118,11 @@ class LinearGates(Architecture):
     Learners use them instead of automatic differentiation of `step`.
 
     units_independent: Whether `activate` computes each unit from its own pre-activations and state
-        alone, so that units interact through W_hh only. Exact RTRL is then several times faster. A
-        wrong True gives wrong gradients; a test checks every architecture that declares True.
+        alone, so that units interact through W_hh only. A wrong True gives wrong gradients; a test
+        checks every architecture that declares True.
     unit_pattern: Where units are independent and the state has several blocks of `hidden` numbers:
-        for each block of the state, which blocks of the pre-activations and which blocks of the
-        previous state it depends on, the latter by other ways than the pre-activations; 1 where it
-        does. A state of one block depends on all blocks of pre-activations and needs none.
+        which blocks of the pre-activations, and which of the previous state by other ways than
+        these, each block depends on; 1 where it does.
     """
 
     units_independent: ClassVar[bool] = False
@@ -147,26 +135,21 @@ class LinearGates(Architecture):
 
     @abstractmethod
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """(next state, cache) from pre-activations (gates,) and the previous state (state_size,).
-
-        The cache is a flat vector of what `pull` needs.
-        """
+        """(next state, cache for `pull`, flat) from pre-activations (gates,) and previous state."""
 
     @abstractmethod
     def pull(self, cache: Tensor, cotangent: Tensor) -> tuple[Tensor, Tensor]:
-        """Pull a cotangent on the next state back through `activate`.
+        """A cotangent on the next state (..., state_size) pulled back through `activate`.
 
-        Takes the cache of `activate` and cotangent (..., state_size); returns the cotangent on the
-        pre-activations (..., gates), and the one on the previous state that does not pass through
-        the pre-activations (..., state_size), zeros where there is no such path.
+        To the pre-activations (..., gates), and to the previous state (..., state_size) by other
+        ways than these, zeros where there are none.
         """
 
     def unit_jacobian(self, cache: Tensor) -> tuple[Tensor, Tensor]:
-        """The non-zero derivatives of a step, where units are independent.
+        """The next state's derivatives, by unit, where units are independent.
 
-        From the cache of `activate`: derivatives of the next state by the pre-activations (blocks,
-        gates) and by the previous state (blocks, state_size). The state and the gates are blocks
-        of `hidden` numbers; number u of a block depends on number u of the other blocks alone.
+        By the pre-activations (blocks, gates) and by the previous state (blocks, state_size); the
+        state and the gates are blocks of `hidden` numbers, of which number u is unit u's.
         """
         blocks = torch.eye(self.state_size // self.hidden, dtype=cache.dtype, device=cache.device)
         return self.pull(cache, blocks.repeat_interleave(self.hidden, 1))

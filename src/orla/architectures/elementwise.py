@@ -1,9 +1,8 @@
 """The base class of networks whose recurrence is element-wise: h_t = lambda h_{t-1} + u_t."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -40,32 +39,20 @@ class ElementWise(Architecture):
     The state is (real parts of h, imaginary parts of h, now), `now` being numbers that depend on
     the present input alone, for the readout.
 
-    What a learner may take for granted:
-
-    - The Jacobian of h_t by h_{t-1} is diagonal, of `decay`: lambda depends on parameters alone.
-      No number of the next state depends on the previous `now`.
-    - Each recurrent parameter has `hidden` rows (first axis), and row u enters lambda and u(x) of
-      unit u's numbers alone. So dh_t/dtheta is zero but for a unit's numbers by its own rows, and
-      real-time recurrent learning that keeps these, e_t = lambda e_{t-1} + D_t, is exact (Zucchet
-      et al. 2023).
-
-    A test checks both for every architecture of this kind.
+    Learners take for granted that lambda depends on parameters alone and nothing on the previous
+    `now`; and that each recurrent parameter has `hidden` rows, of which row u enters lambda and
+    u(x) of unit u's numbers alone. RTRL that keeps these, e_t = lambda e_{t-1} + D_t, is then exact
+    (Zucchet et al. 2023). A test checks it for every architecture of this kind.
     """
 
-    @property
-    def per_unit(self) -> int:
-        """Complex numbers a unit."""
-        return 1
+    # Complex numbers a unit, and the length of `now`.
+    per_unit: ClassVar[int] = 1
+    now_size: ClassVar[int] = 0
 
     @property
     def numbers(self) -> int:
         """n, complex numbers of all units."""
         return self.hidden * self.per_unit
-
-    @property
-    def now_size(self) -> int:
-        """Length of `now`."""
-        return 0
 
     @property
     def state_size(self) -> int:
@@ -102,11 +89,7 @@ class ElementWise(Architecture):
         return {**glu, **super().readout_shapes()}
 
     def readout(self, params: Parameters, state: Tensor) -> Tensor:
-        """Output (n_out,) = W_out z + b_out, z = a sigmoid(b), (a, b) = W_glu GELU(y) + b_glu.
-
-        GELU (Hendrycks and Gimpel 2016) and the gated linear unit (Dauphin et al. 2017) stand
-        behind the recurrence of S4 and of the LRU alike.
-        """
+        """Output (n_out,) = W_out z + b_out, z = a sigmoid(b), (a, b) = W_glu GELU(y) + b_glu."""
         y = torch.nn.functional.gelu(self.outputs(params, state))
         a, b = (matvec(params["W_glu"], y) + params["b_glu"]).chunk(2)
         return matvec(params["W_out"], a * torch.sigmoid(b)) + params["b_out"]

@@ -1,7 +1,5 @@
 """Time mixing of RWKV-4."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

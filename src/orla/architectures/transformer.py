@@ -1,7 +1,5 @@
 """A small causal transformer over the last inputs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -67,10 +65,7 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
         return shapes | {"scale": (n,), "shift": (n,)}
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
-        """Fresh parameters: matrices uniform in +-1/sqrt(columns); biases and shifts 0, scales 1.
-
-        The readout's are drawn as in every network here.
-        """
+        """Matrices uniform in +-1/sqrt(columns), biases and shifts 0, scales 1."""
         params = super().init(generator, torch.float64)
         for name, shape in self.recurrent_shapes().items():
             if len(shape) == 2:
@@ -125,11 +120,7 @@ _BLOCK = (
 
 
 def _linear(W: Tensor, tokens: Tensor) -> Tensor:
-    """W times each token: (rows, columns) x (tokens, columns) -> (tokens, rows).
-
-    A matrix product, which keeps tiles in the cache. Each model of a batch has one of its own, so
-    that its rounding does not depend on the batch.
-    """
+    """W times each token (tokens, columns); each model has a product and a rounding of its own."""
     return tokens @ W.T
 
 

@@ -13,7 +13,7 @@ def read_entry(what: str) -> Any:
     """One entry of the file, not to be changed: "parts", "memory" or "fits".
 
     "parts" is the answer of `study.declarations.describe`; "memory" that of
-    `engine.memory_table.memory_of_parts`; and "fits" names the questions of this repository's
+    `engine.memory.memory_of_parts`; and "fits" names the questions of this repository's
     configs to which `study.fitting` found no refusal.
     """
     return json.loads(FILE.read_text(encoding="utf-8"))[what]

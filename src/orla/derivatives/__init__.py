@@ -1,11 +1,10 @@
 """Forward and backward through one step of a network."""
 
 from orla.architectures.base import Architecture, LinearGates
-from orla.architectures.retention import Retention
+from orla.architectures.retnet import RetNet
 from orla.architectures.stack import Stack
-from orla.derivatives.automatic import AutomaticDerivatives
+from orla.derivatives.automatic import AutomaticDerivatives, RetentionDerivatives
 from orla.derivatives.base import Derivatives
-from orla.derivatives.retention import RetentionDerivatives
 from orla.derivatives.stacked import StackedDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 
@@ -16,6 +15,6 @@ def derivatives(architecture: Architecture) -> Derivatives:
         return StructuredDerivatives(architecture)
     if isinstance(architecture, Stack) and architecture.linear_gates:
         return StackedDerivatives(architecture)
-    if isinstance(architecture, Retention) and architecture.only_fades:
+    if isinstance(architecture, RetNet) and not architecture.rotation:
         return RetentionDerivatives(architecture)
     return AutomaticDerivatives(architecture)

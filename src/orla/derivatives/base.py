@@ -1,9 +1,4 @@
-"""Forward and backward through one step of a network, for a batch of models (first axis).
-
-With them stand the layout of exact RTRL's sensitivities P = dstate/dtheta, and the products with P.
-"""
-
-from __future__ import annotations
+"""Forward and backward through one step of a network, and exact RTRL's P, for many models."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -44,11 +39,7 @@ class Derivatives(ABC):
     outer_products: ClassVar[bool] = False
 
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        """The next state (models, state_size) and the step's tape.
-
-        Where a trial starts, the step starts from the initial state and the tape's "keep" is 0, so
-        that no cotangent is pulled back past it.
-        """
+        """The next state (models, state_size), and the tape; "keep" is 0 where trials start."""
         after, tape = self.step(params, self.before(params, state, moment), moment)
         if "starts" in moment:
             tape = tape | {"keep": (~moment["starts"].expand(len(state))).to(state.dtype)}
@@ -63,15 +54,10 @@ class Derivatives(ABC):
         return torch.where(starts[:, None], initial, state)
 
     def pull(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        """A cotangent on the new state, pulled back through the step.
+        """A cotangent, or rows of them, on the new state, pulled back through the step.
 
-        Args:
-            params: Only the parameters of `history` are read.
-            tape: Of the step.
-            cotangent: (models, state_size), or rows of them (models, rows, state_size).
-
-        Returns:
-            The cotangent on the previous state, of the same shape, and the local term.
+        (models, state_size) or (models, rows, state_size). Answers the cotangent on the previous
+        state, and the local term. Of `params` only those of `history` are read.
         """
         before, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
@@ -79,17 +65,7 @@ class Derivatives(ABC):
         return before, local
 
     def push(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
-        """A tangent on the previous state, pushed forward through the step: J times the tangent.
-
-        Args:
-            params: Of the step.
-            tape: Of the step.
-            before: The state that the step started from (models, state_size).
-            tangent: (models, state_size), or rows of them (models, rows, state_size).
-
-        Returns:
-            The tangent on the new state, of the same shape.
-        """
+        """J times a tangent on the previous state `before`, or rows of them, as in `pull`."""
         after = self.push_step(params, tape, before, tangent)
         if "keep" in tape:
             after = after * tape["keep"].reshape(-1, *[1] * (after.dim() - 1))
@@ -203,21 +179,12 @@ class Derivatives(ABC):
 
     @abstractmethod
     def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
-        """Gradient of the recurrent parameters at a step within a block.
-
-        Args:
-            P: At the block's start.
-            on_start: Cotangent (models, state_size) pulled back to the block's start.
-            terms: Those of the block's own steps, from `with_terms`.
-        """
+        """Gradient of the recurrent parameters at a step within a block."""
 
     @abstractmethod
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
         """Compute P at the end of a block from P at its start, in place.
 
-        Args:
-            P: At the block's start.
-            rows: Unit vectors pulled back to the block's start (models, state_size, state_size).
-            tapes: The block's tapes, steps on the first axis.
-            locals_: The unit vectors' local terms, steps on the first axis.
+        From `rows`, unit vectors pulled back to the start (models, state_size, state_size), and
+        the steps' tapes and local terms of these.
         """

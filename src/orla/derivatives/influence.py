@@ -1,15 +1,8 @@
 """Four operations from which learners with sensitivities are built, for one model.
 
-A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. The operations of a step
-are the direct derivative D_t (`direct`), the Jacobian J_t = dh_t/dh_{t-1} (`jacobian`), the product
-J_t e (`transport`), and the gradient (dL/dh_t) e (`contract`). Exact RTRL is
+A sensitivity e is dstate/dtheta, or the part of it that a learner keeps. Exact RTRL is
 e = transport(jacobian(), e) + direct(); a trace is e = decay e + direct().
-
-Approximations keep less of J_t: `within` is each unit's Jacobian by itself, and `transport_within`
-its product with e.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -35,6 +28,9 @@ class Words(ABC):
     state: Tensor
     x: Tensor
     tape: Tape
+
+    def _recurrent(self) -> Parameters:
+        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
 
     @abstractmethod
     def zeros(self) -> Influence:
@@ -71,9 +67,6 @@ class Words(ABC):
 @dataclass(frozen=True)
 class DenseWords(Words):
     """For any network; e is {parameter: (state_size, *shape)}, nothing left out."""
-
-    def _recurrent(self) -> Parameters:
-        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
 
     def zeros(self) -> Influence:
         size = self.architecture.state_size
@@ -176,9 +169,6 @@ class ElementWords(Words):
     """
 
     architecture: ElementWise
-
-    def _recurrent(self) -> Parameters:
-        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
 
     def _by_unit(self, numbers: Tensor) -> Tensor:
         """(..., 2 n), in the order of a state, as (..., 2, per_unit, hidden)."""

@@ -1,7 +1,5 @@
 """Derivatives of networks on top of each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -31,7 +29,6 @@ class StackedDerivatives(Derivatives):
 
     @property
     def _layers(self) -> tuple[StructuredDerivatives, ...]:
-        """Of each layer, the bottom one first."""
         return tuple(StructuredDerivatives(layer) for layer in self.architecture.layers)
 
     @property

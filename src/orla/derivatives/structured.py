@@ -1,7 +1,5 @@
 """Derivatives of networks whose parameters enter through linear pre-activations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

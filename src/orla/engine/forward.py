@@ -1,7 +1,5 @@
 """Runs of frozen networks over a stream."""
 
-from __future__ import annotations
-
 import functools
 
 import torch
@@ -24,12 +22,9 @@ def outputs_of(
 ) -> Tensor:
     """Outputs (models, steps, n_out) of frozen networks over a stream.
 
-    Args:
-        architecture: The networks' architecture.
-        params: Each (models, ...).
-        state: Starting state (models, state_size); None for the initial one.
-        moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and
-            "starts" where trials begin; other entries are ignored.
+    state: Starting state (models, state_size); None for the initial one.
+    moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and "starts"
+        where trials begin; other entries are ignored.
     """
     forward = _forward(architecture)
     steps = len(moments["x"]) * len(next(iter(params.values())))

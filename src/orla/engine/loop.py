@@ -1,7 +1,5 @@
 """The loop: a stream, a network, a learner and an optimizer, over a batch of models."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,9 +32,7 @@ class Adaptation:
     """The result of a run, models on the first axis.
 
     errors: (models, steps) of each step, before its update; 0 where a step is not scored.
-    state: After the last step.
-    series: What the probes measured, (models, updates, ...) each; of looks, (models, looks, ...);
-        of states that are kept, (models, times kept, ...).
+    series: What the probes measured, (models, updates, looks or times kept, ...) each.
     snapshots: {step: (params, network state)} after that many steps of the stream.
     """
 
@@ -50,9 +46,8 @@ class Adaptation:
 class Loop(Parts):
     """Adapts batches of models; compiled once for each shape.
 
-    Fields, beside those of `Parts`:
-        segment: Steps that are processed in one piece, a multiple of the learner's stride.
-        passes: Runs that are planned with this loop, about; many are worth more compilation.
+    segment: Steps that are processed in one piece, a multiple of the learner's stride.
+    passes: Runs that are planned with this loop, about; many are worth more compilation.
     """
 
     segment: int = 200
@@ -98,12 +93,10 @@ class Loop(Parts):
         seeds: Sequence[int] | None = None,
         optimizer: dict[str, Tensor] | None = None,
     ) -> State:
-        """The state before the first step.
+        """The state before the first step, from `params` (models, ...), which stay as they are.
 
-        Args:
-            params: Starting point, each (models, ...); left as it is.
-            seeds: Names of the models' random numbers; 0, 1, ... by default.
-            optimizer: State of the optimizer; a fresh one by default.
+        seeds: Names of the models' random numbers; 0, 1, ... by default.
+        optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
             params = _copies(rows_along_memory(params))
@@ -134,18 +127,12 @@ class Loop(Parts):
     ) -> Adaptation:
         """Go through `moments` from `state`, which is changed in place.
 
-        Args:
-            state: From `start`, or as an earlier run left it.
-            rates: Learning rates (models,).
-            moments: The next steps of the stream, in the precision of the parameters. Steps that
-                do not fill a last update are passed over.
-            snapshots: Steps of the stream after which parameters and network state are kept,
-                multiples of `segment`.
-            on_segment: Called with the number of steps done since the last call.
-
-        Raises:
-            OrlaError: Too few steps for one update; a snapshot is no multiple of `segment` or is
-                not reached.
+        rates: Learning rates (models,).
+        moments: The next steps of the stream, in the precision of the parameters. Steps that do not
+            fill a last update are passed over.
+        snapshots: Steps of the stream after which parameters and network state are kept, multiples
+            of `segment`; others are an OrlaError, as are too few steps for one update.
+        on_segment: Called with the number of steps done since the last call.
         """
         length = len(moments["x"])
         steps = length - length % self.learner.stride
@@ -171,16 +158,9 @@ class Loop(Parts):
                 if on_segment:
                     on_segment(stop - at)
                 at = stop
-        return Adaptation(
-            errors=torch.cat(errors).T.cpu().numpy(),
-            state=state,
-            series={
-                k: torch.cat([s[k] for s in series]).transpose(0, 1).cpu().numpy()
-                for k in series[0]
-            }
-            | self._seldom(seldom, state),
-            snapshots=networks,
-        )
+        joined = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
+        values = {k: v.cpu().numpy() for k, v in joined.items()} | self._seldom(seldom, state)
+        return Adaptation(torch.cat(errors).T.cpu().numpy(), state, values, networks)
 
     def _check(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
         if steps == 0:
@@ -242,23 +222,19 @@ class Loop(Parts):
 def loop_of(
     job: Mapping[str, Any], n_in: int, n_out: int, loss: Loss, segment: int | None = None
 ) -> Loop:
-    """The loop of a job.
+    """The loop of a job; `segment` is by default one update.
 
-    Args:
-        job: "network", "learner" and "optimizer" as short forms or as mappings of ``kind`` and
-            options; where there are any, lists "interventions" and "probes" of such ones and
-            "observers", {name: such a one}.
-        n_in, n_out: Inputs and outputs of the network.
-        loss: The loss.
-        segment: Steps of a segment; by default one update.
-
-    Raises:
-        OrlaError: A part or an option is unknown, or the parts do not fit together.
+    job: "network", "learner" and "optimizer" as short forms or as mappings of ``kind`` and options;
+        where there are any, lists "interventions" and "probes" of such ones and "observers", {name:
+        such a one}. An OrlaError says what of them is unknown or does not fit.
     """
     network = network_of(job["network"], n_in, n_out)
 
     def learner_of(spec: str | Mapping[str, Any]) -> Learner:
         return catalogue.make("learner", spec, architecture=network)
+
+    def parts(kind: str) -> list[Any]:
+        return [catalogue.make(kind, spec) for spec in job.get(f"{kind}s", [])]
 
     learner = learner_of(job["learner"])
     return Loop(
@@ -266,10 +242,8 @@ def loop_of(
         catalogue.make("optimizer", job["optimizer"]),
         loss,
         observers={name: learner_of(spec) for name, spec in job.get("observers", {}).items()},
-        interventions=[
-            catalogue.make("intervention", spec) for spec in job.get("interventions", [])
-        ],
-        probes=[catalogue.make("probe", spec) for spec in job.get("probes", [])],
+        interventions=parts("intervention"),
+        probes=parts("probe"),
         segment=segment or learner.stride,
     )
 

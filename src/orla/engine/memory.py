@@ -1,7 +1,6 @@
 """Bytes that one model takes, counted from the objects that the engine makes."""
 
-from __future__ import annotations
-
+import dataclasses
 import math
 from typing import Any
 
@@ -9,9 +8,13 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Parameters
+from orla import catalogue
+from orla.architectures.base import Architecture, Parameters
+from orla.catalogue.options import options_of
 from orla.engine.loop import Loop
+from orla.engine.memory_request import COPIES, SIZES, WIDTH, WINDOW
 from orla.engine.steps import Steps
+from orla.errors import OrlaError
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer
@@ -28,10 +31,7 @@ _CACHE = 8_000_000
 
 
 def batch_models(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu") -> int:
-    """How many models to compute together: `most`, or on a CPU as many as fit into a cache.
-
-    The parts alone decide it, so that a job's digits depend on no machine and no limit of memory.
-    """
+    """How many models to compute together: `most`, or on a CPU as many as fit into a cache."""
     if device != "cpu":
         return most
     sizes = one_model(loop, dtype)
@@ -40,11 +40,7 @@ def batch_models(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu")
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
-    """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes.
-
-    What it needs only while it computes a gradient is not counted, so that a learner that looks at
-    one step alone holds nothing; nor is the optimizer's state, so that any optimizer will do.
-    """
+    """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes."""
     sizes = one_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
     return sizes["carry"] + sizes["buffers"] + sizes["tapes"]
 
@@ -105,3 +101,38 @@ def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
 def bytes_of(tree: Any) -> int:
     """Bytes of all tensors of a tree."""
     return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
+
+
+def memory_of_parts() -> dict[str, dict[str, list[float]]]:
+    """MB of one model in float64 with Adam, {architecture: {learner: [at each of SIZES]}}.
+
+    Options are at their defaults, windows of WINDOW steps, WIDTH inputs and outputs.
+    """
+    table: dict[str, dict[str, list[float]]] = {}
+    for architecture, part in catalogue.parts("architecture").items():
+        if any(f.default is dataclasses.MISSING for f in options_of(part)):
+            continue
+        specs = [{"kind": architecture, "hidden": size} for size in SIZES]
+        networks = [catalogue.make("architecture", g, n_in=WIDTH, n_out=WIDTH) for g in specs]
+        for name, learner in catalogue.parts("learner").items():
+            forms = (
+                {name: 1, f"{name}-{WINDOW}": WINDOW} if learner.part.more["stride"] else {name: 0}
+            )
+            for form, steps in forms.items():
+                more = dict.fromkeys(learner.part.short, steps) if steps else {}
+                try:
+                    mbs = [_mb(network, {"kind": name, **more}) for network in networks]
+                except OrlaError:
+                    break
+                table.setdefault(architecture, {})[form] = mbs
+    return table
+
+
+def _mb(network: Architecture, spec: dict[str, Any]) -> float:
+    learner = catalogue.make("learner", spec, architecture=network)
+    adam = catalogue.make("optimizer", "adam")
+    loop = Loop(learner, adam, SquaredError(), segment=learner.stride)
+    sizes = one_model(loop, torch.float64)
+    copies = COPIES * sum(sizes[name] for name in ("params", "optimizer", "stepped"))
+    mb = (copies + sum(sizes[name] for name in ("carry", "buffers", "tapes"))) / 1e6
+    return float(f"{mb:.3g}")

@@ -1,11 +1,8 @@
 """Memory to ask for a job of adaptation while the workflow is read; imports no PyTorch.
 
-What one model takes stands in the file of declarations (`engine.memory_table`), for two sizes of
-each network; other sizes follow the power law through both. It need not be near: a job that was
-killed is started again with twice the memory, and computes the same digits.
+What one model takes stands in the file of declarations (`engine.memory`), for two sizes of each
+network; other sizes follow the power law through both.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping
@@ -40,14 +37,10 @@ def job_mb(
     steps: int = LONGEST,
     own_streams: int = 0,
 ) -> int:
-    """Megabytes to ask for, a tenth to spare.
+    """Megabytes to ask for, a tenth to spare, by a job of `study.plan.Plan.job`.
 
-    Args:
-        job: From `study.plan.Plan.job`.
-        n_in, n_out: Inputs and outputs of the network, the most where no episode says them yet.
-        models: Models that are computed together.
-        steps: Steps of the longest stream of the job.
-        own_streams: Seeds that have streams of their own; 0 where all share one.
+    models: That are computed together, over a stream of so many `steps` at most.
+    own_streams: Seeds that have streams of their own; 0 where all share one.
     """
     kinds, network = read_entry("parts"), job["network"]
     default = kinds["architecture"].get(network["kind"], {"defaults": {}})["defaults"]
@@ -72,7 +65,6 @@ def job_mb(
 
 
 def _window(learner: Mapping[str, Any]) -> int:
-    """The most steps that a learner goes back through or sums."""
     declaration = read_entry("parts")["learner"].get(learner["kind"])
     if not declaration or not declaration["more"]["stride"]:
         return 1

@@ -1,7 +1,5 @@
 """A network from its specification, whose step fits its state."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -17,12 +15,7 @@ _MOST_PARAMETERS = 10**6
 
 
 def network_of(spec: str | Mapping[str, Any], n_in: int, n_out: int) -> Architecture:
-    """The architecture of a specification, with these inputs and outputs.
-
-    Raises:
-        OrlaError: It is unknown, an option is out of range, or a step does not lead from a state of
-            `state_size` numbers to another one, or changes the state that it is given.
-    """
+    """The architecture of a specification; an OrlaError where its step does not fit its state."""
     network = catalogue.make("architecture", spec, n_in=n_in, n_out=n_out)
     file = sys.modules[type(network).__module__].__file__
     place, size = f"{file}: architecture {network.part.name}", network.state_size
@@ -60,7 +53,6 @@ def _trial_parameters(network: Architecture) -> Parameters:
 def _state_shapes(
     network: Architecture, params: Parameters, place: str
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shapes of the state before a step and after it."""
     x = next(iter(params.values())).new_zeros(network.n_in)
     with torch.no_grad():
         state = network.initial_state(params)

@@ -30,19 +30,11 @@ DRAWN_TOGETHER = 200
 class State:
     """The state of a batch of models; models on the first axis of every tensor.
 
-    A run that is stopped after any update and continued from a copy of its state gives the same
-    bits as one that is not stopped.
+    A run that goes on from a copy of its state gives the bits of one that is not stopped.
 
-    Attributes:
-        params: the networks' parameters.
-        network: the networks' states (models, state_size).
-        learners: what is carried by the learner, "own", and by each observer, "of NAME".
-        optimizer: the optimizer's state.
-        interventions: the states of the interventions, in order.
-        probes: the states of the probes, in order.
-        buffers: what each learner reads at each step and changes between blocks of steps.
-        seeds: seeds of the models' random numbers.
-        step: steps of the stream so far.
+    learners: What is carried by the learner, "own", and by each observer, "of NAME".
+    buffers: What each learner reads at each step and changes between blocks of steps.
+    seeds, step: Of the models' random numbers; steps of the stream so far.
     """
 
     params: Parameters
@@ -71,11 +63,7 @@ class State:
 
 
 def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:
-    """Random numbers (steps, models, numbers), uniform on [0, 1), for steps from `first` on.
-
-    A model's numbers at a step depend on its seed and the step alone. They are drawn in float64
-    and converted, so that a seed gives the same numbers in each precision.
-    """
+    """Random numbers (steps, models, numbers), uniform on [0, 1), for steps from `first` on."""
     blocks = range(first // DRAWN_TOGETHER, -(-(first + steps) // DRAWN_TOGETHER))
     draws = [[_block(seed, block, numbers) for seed in seeds] for block in blocks]
     by_step = torch.cat([torch.stack(models, 1) for models in draws])
@@ -84,10 +72,7 @@ def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Te
 
 
 def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
-    """Random numbers (models, numbers), standard normal, of which each model has one set for good.
-
-    A model's numbers depend on its seed alone. They are drawn in float64 and converted.
-    """
+    """Standard normal numbers (models, numbers), by the seed alone; drawn in float64."""
     draws = [
         torch.randn(numbers, generator=generator(seed, 3), dtype=torch.float64) for seed in seeds
     ]

@@ -1,7 +1,5 @@
 """Learners that update at each step: step and update compile together, in one loop."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -56,16 +54,9 @@ class Steps:
         start: Tensor,
         stop: Tensor,
     ) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
-        """The steps `start` to `stop` of `moments`.
+        """The steps `start` to `stop` of `moments`; `variables`, of `State`, change in place.
 
-        Args:
-            variables: From `State.variables`; changed in place.
-            buffers: Those of the learners.
-            rates: Learning rates (models,).
-            moments: Steps on the first axis.
-
-        Returns:
-            The position after the last step; errors (steps, models) and the probes' series.
+        Answers the position after the last step; errors (steps, models) and the probes' series.
         """
         parts = self.parts
 

@@ -1,7 +1,5 @@
 """One update: a step forward, gradients, interventions, the optimizer, and probes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,10 +77,7 @@ class Parts:
         step: dict[str, Any],
         moments: Moments,
     ) -> tuple[Carry, Parameters]:
-        """The next carry and the gradient of one of the `learners`.
-
-        `moments` hold the random numbers of `step`, the step or window.
-        """
+        """The next carry and gradient of a learner; `moments` hold the random numbers of `step`."""
         learner = self.learners[name]
         if learner.noise:
             step = step | {"noise": moments[noise_of(learner)]}
@@ -111,18 +106,10 @@ class Parts:
         moment: Moments,
         error: Tensor,
     ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """One update.
+        """What one update changes of `variables`, and the probes' measurements.
 
-        Args:
-            variables: From `State.variables`, before the update.
-            gradients: By learner.
-            rates: Learning rates (models,).
-            network: The networks' states after the step or window.
-            moment: The step, or the window of steps.
-            error: (models,), of a window (steps, models).
-
-        Returns:
-            What of `variables` it changes, and the probes' measurements.
+        network: The networks' states after the step or window, `moment`.
+        error: (models,), of a window (steps, models).
         """
         params, gradient = variables["params"], gradients["own"]
         observers = {name: gradients[f"of {name}"] for name in self.observers}
@@ -134,18 +121,8 @@ class Parts:
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
         moment = without_noise(moment)
         recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
-        learner_gradient = gradients["own"]
-        update = Update(
-            params,
-            gradient,
-            observers,
-            learner_gradient,
-            updates,
-            network,
-            moment,
-            error,
-            recurrent,
-        )
+        seen = params, gradient, observers, gradients["own"], updates, network
+        update = Update(*seen, moment, error, recurrent)
         if reads := any(probe.reads_outputs for probe in self.probes):
             outputs = vmap(self.learner.architecture.readout)(params, network)
             update = update._replace(outputs=outputs)

@@ -1,10 +1,4 @@
-"""Learners that update once a window.
-
-The gradient of a window and the update are compiled separately, so that the first serves all
-optimizers and the second all learners.
-"""
-
-from __future__ import annotations
+"""Learners that update once a window: its gradient and the update are compiled separately."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,10 +28,7 @@ class Windows:
     def advance(
         self, state: State, rates: Tensor, moments: Moments, updates: int
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Errors (steps, models) and series of the next steps; `state` is changed in place.
-
-        `moments` are part of a run of so many `updates`.
-        """
+        """Errors (steps, models) and series of the next steps; `state` is changed in place."""
         parts, errors, series = self.parts, [], []
         often = updates * self.passes >= _WORTH_COMPILING
         update = self.update_program if often else parts.update
@@ -75,9 +66,8 @@ class Windows:
     ) -> tuple[Any, ...]:
         """The gradients of one window (stride, ...) of steps; `carries` are changed in place.
 
-        Returns:
-            The network's state, the gradients by learner, errors (stride, models), and for
-            observers with stride 1 the steps and the readout's gradient.
+        Answers the network's state, the gradients by learner, errors (stride, models), and for
+        observers with stride 1 the steps and the readout's gradient.
         """
         learners = self.parts.learners
         reads_before = any(learner.reads_before for learner in learners.values())

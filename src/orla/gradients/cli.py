@@ -39,15 +39,14 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--architecture", required=True, type=_part, help="one of those listed below"
-    )
-    parser.add_argument(
-        "--learner", required=True, type=_part, help="likewise; capitals are numbers"
-    )
-    parser.add_argument("--weights", required=True, type=Path, metavar="NPZ")
-    parser.add_argument("--stream", required=True, type=Path, metavar="NPZ")
-    parser.add_argument("--out", required=True, type=Path, metavar="NPZ")
+    parts = {
+        "architecture": "one of those listed below",
+        "learner": "likewise; capitals are numbers",
+    }
+    for name, text in parts.items():
+        parser.add_argument(f"--{name}", required=True, type=_part, help=text)
+    for name in ("weights", "stream", "out"):
+        parser.add_argument(f"--{name}", required=True, type=Path, metavar="NPZ")
     parser.add_argument(
         "--precision", default="float64", choices=["float64", "float32"], help="default: float64"
     )
@@ -56,7 +55,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _part(text: str) -> str | dict[str, Any]:
-    """A part by its name, or by a mapping of its kind and options in YAML."""
     if not text.lstrip().startswith("{"):
         return text
     try:
@@ -81,22 +79,16 @@ def _run(arguments: argparse.Namespace) -> None:
     # PyTorch takes seconds to load, and the other commands do without it.
     from orla import progress
     from orla.engine.state import PRECISIONS
-    from orla.gradients import files
-    from orla.gradients.frozen import gradients
+    from orla.gradients import frozen
     from orla.programs.compiling import configure
 
     configure(compile=False)
-    X, Y = files.read_stream(arguments.stream)
-    network, params = files.read_weights(
-        arguments.weights,
-        arguments.architecture,
-        X.shape[1],
-        Y.shape[1],
-        PRECISIONS[arguments.precision],
-    )
+    X, Y = frozen.read_stream(arguments.stream)
+    sizes, dtype = (X.shape[1], Y.shape[1]), PRECISIONS[arguments.precision]
+    network, params = frozen.read_weights(arguments.weights, arguments.architecture, *sizes, dtype)
     rule = catalogue.make("learner", arguments.learner, architecture=network)
     with progress.bar(len(X), f"gradients of {rule.part.name}", "step") as bar:
-        found = gradients(rule, params, X, Y, on_steps=bar.update)
-    files.write_arrays(arguments.out, found)
+        found = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
+    frozen.write_arrays(arguments.out, found)
     if left := len(X) % rule.stride:
         print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)

@@ -1,30 +1,31 @@
-"""The gradients that a learner hands to its optimizer, from one network that never changes."""
-
-from __future__ import annotations
+"""Gradients that a learner hands to its optimizer with frozen weights; the files for them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from orla.architectures.base import Parameters
+from orla import catalogue
+from orla.architectures.base import Architecture, Parameters
 from orla.engine.loop import Loop
+from orla.errors import OrlaError
+from orla.files import atomic, load_arrays
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer, State
 from orla.probes.base import Probe, Update
+from orla.schema import nearest
 
 _SEGMENT_STEPS = 200
 
 
 class _Frozen(Optimizer):
     """Moves nothing, whatever the gradient."""
-
-    def init(self, params: Parameters) -> State:
-        return {}
 
     def update(
         self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
@@ -49,21 +50,11 @@ def gradients(
 ) -> dict[str, np.ndarray]:
     """The gradient of each update with frozen weights, from the network's initial state on.
 
-    Args:
-        learner: With the architecture of `params`.
-        params: One network; its precision is that of the computation.
-        X: Inputs (steps, n_in).
-        Y: Targets (steps, n_out). The loss of a step is the mean over outputs of the squared error.
-        on_steps: Called with the number of steps done since the last call.
-
-    Returns:
-        {parameter: (updates, *shape)}, parameters that the learner leaves alone being absent; and
-        "step" (updates,), the last step of each update, counted from 0. A learner with one update
-        a step has as many updates as steps. A window learner's gradient is that of the window's
-        summed losses, and steps that do not fill a last window are passed over.
-
-    Raises:
-        OrlaError: The stream is shorter than one update.
+    Of one network, in its precision, on X (steps, n_in) and Y (steps, n_out), by the squared error:
+    {parameter: (updates, *shape)}, parameters that the learner leaves alone being absent; and
+    "step" (updates,), the last step of each update, counted from 0. A window learner's gradient is
+    that of the window's summed losses, and steps that do not fill a last window are passed over. An
+    OrlaError where the stream is shorter than one update.
     """
     batch = {name: p[None] for name, p in params.items()}
     rates = params["W_out"].new_zeros(1)
@@ -74,3 +65,70 @@ def gradients(
     result = loop.run(loop.start(batch), rates, moments, on_segment=on_steps)
     series = {name: values[0] for name, values in result.series.items()}
     return series | {"step": np.arange(stride - 1, len(X), stride)}
+
+
+def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """X (steps, n_in) and Y (steps, n_out) of a stream; an OrlaError names what is wrong."""
+    arrays, _ = load_arrays(path)
+    X, Y = (_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out")))
+    if len(X) != len(Y):
+        raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
+    return X, Y
+
+
+def read_weights(
+    path: Path, part: str | Mapping[str, Any], n_in: int, n_out: int, dtype: torch.dtype
+) -> tuple[Architecture, Parameters]:
+    """The network of an architecture (by name, or kind and options) and its weights in `path`."""
+    arrays, _ = load_arrays(path)
+    named = {"kind": part} if isinstance(part, str) else part
+    name = named["kind"]
+    given = {"hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1], **named}
+    network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
+    shapes = network.shapes()
+    for key in arrays:
+        if key not in shapes:
+            raise OrlaError(
+                f"{path}: {key} is no parameter of {name}; {nearest(key, list(shapes))}"
+            )
+    for key, shape in shapes.items():
+        if key not in arrays:
+            raise OrlaError(f"{path}: {key} is missing; {name} needs {', '.join(shapes)}")
+        _check_numbers(path, key, arrays[key])
+        if arrays[key].shape != shape:
+            raise OrlaError(
+                f"{path}: {key} has shape {arrays[key].shape}, not {shape}, which {name} needs with"
+                f" {network.hidden} units (columns of W_out), {n_in} inputs and {n_out} outputs"
+            )
+    return network, {
+        key: torch.as_tensor(arrays[key].astype(np.float64), dtype=dtype) for key in shapes
+    }
+
+
+def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) -> np.ndarray:
+    if name not in arrays:
+        raise OrlaError(f"{path}: {name} is missing; it needs {name} ({axes})")
+    _check_numbers(path, name, array := arrays[name])
+    if array.ndim != 2 or 0 in array.shape:
+        raise OrlaError(
+            f"{path}: {name} has shape {array.shape};"
+            f" give it as ({axes}), with at least one of each"
+        )
+    return array.astype(np.float64)
+
+
+def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:
+    if array.dtype.kind not in "fiu":
+        raise OrlaError(f"{path}: {name} holds {array.dtype}; give real numbers")
+    if not np.isfinite(array).all():
+        first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise OrlaError(f"{path}: {name} is not finite at {first}; give finite numbers")
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an .npz file, whole or not at all. Raises OrlaError where it cannot be written."""
+    try:
+        with atomic(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **arrays)
+    except OSError as error:
+        raise OrlaError(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,7 +1,5 @@
 """The base class of interventions: changes to the gradient between learner and optimizer."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import Part
 
 State = dict[str, Tensor]
+Answer = tuple[Parameters, State]
 
 
 class Gradients(NamedTuple):
@@ -47,9 +46,7 @@ class Intervention(Part, ABC):
         return {}
 
     @abstractmethod
-    def update(
-        self, gradients: Gradients, state: State, params: Parameters
-    ) -> tuple[Parameters, State]:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
         """The gradient that replaces `gradients.own`, and the next state."""
 
 

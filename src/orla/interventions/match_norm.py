@@ -1,14 +1,12 @@
 """Rescale the gradient to an observer's norm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
 
 from orla.architectures.base import Parameters
 from orla.catalogue import option
-from orla.interventions.base import Gradients, Intervention, State, norm
+from orla.interventions.base import Answer, Gradients, Intervention, State, norm
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,7 @@ class MatchNorm(
     def observers(self) -> tuple[str, ...]:
         return (self.observer,)
 
-    def update(
-        self, gradients: Gradients, state: State, params: Parameters
-    ) -> tuple[Parameters, State]:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
         norm_before, norm_after = norm(gradients.own), norm(gradients.observers[self.observer])
         factor = torch.where(
             norm_before > 0, norm_after / torch.where(norm_before > 0, norm_before, 1.0), 1.0

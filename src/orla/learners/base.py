@@ -1,7 +1,5 @@
 """The base class of learners: rules that compute a gradient from a stream."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,9 +23,8 @@ Step = dict[str, Any]
 class Learner(Part, ABC):
     """A pure pair `init(params) -> carry`, `gradient(carry, params, step) -> (carry, gradient)`.
 
-    The loop runs the network forward and computes dL/dh_t and the readout's exact gradient. The
-    learner computes the gradient of the recurrent parameters alone, so that several learners can
-    observe one trajectory. All tensors have the models on their first axis.
+    The loop runs the network forward and computes dL/dh_t and the readout's gradient; the learner
+    computes that of the recurrent parameters alone. Models are the first axis of all tensors.
 
     Class statement:
         stride: Name of the option with the steps between two updates; "" for an update each step.
@@ -45,6 +42,17 @@ class Learner(Part, ABC):
         "memory": "",
     }
 
+    # Steps after which `end_block` is called; 0 for never. `stride` is 1 where it is not 0.
+    block_length: ClassVar[int] = 0
+    # Whether `gradient` reads "on_outputs".
+    reads_outputs: ClassVar[bool] = False
+    # Whether the gradient of a window, the readout's too, is that of its last error alone.
+    last_alone: ClassVar[bool] = False
+    # Random numbers, uniform on [0, 1), that each model gets at each step.
+    noise: ClassVar[int] = 0
+    # Standard normal numbers that each model gets once, as "fixed_noise" in `buffers`.
+    fixed_noise: ClassVar[int] = 0
+
     architecture: Architecture
 
     @property
@@ -59,44 +67,13 @@ class Learner(Part, ABC):
 
     @property
     def loops(self) -> bool:
-        """Whether `gradient` loops over steps.
-
-        True: it is compiled separately. False: step and update compile together.
-        """
+        """Whether `gradient` loops over steps; it is then compiled apart from the update."""
         return self.stride > 1
-
-    @property
-    def block_length(self) -> int:
-        """Steps after which `end_block` is called; 0 for never. `stride` is 1 where it is not 0."""
-        return 0
 
     @property
     def reads_before(self) -> bool:
         """Whether `gradient` reads "before"; for a window of steps it is kept only then."""
         return self.stride == 1
-
-    @property
-    def reads_outputs(self) -> bool:
-        """Whether `gradient` reads "on_outputs"."""
-        return False
-
-    @property
-    def last_alone(self) -> bool:
-        """Whether the gradient of a window, the readout's too, is that of its last error alone."""
-        return False
-
-    @property
-    def noise(self) -> int:
-        """Random numbers, uniform on [0, 1), that each model gets at each step."""
-        return 0
-
-    @property
-    def fixed_noise(self) -> int:
-        """Random numbers, standard normal, that each model gets once, before the first step.
-
-        The loop adds them to the `buffers`, as "fixed_noise" (models, numbers).
-        """
-        return 0
 
     @property
     def derivatives(self) -> Derivatives:
@@ -108,43 +85,29 @@ class Learner(Part, ABC):
         return {}
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
-        """What `gradient` reads and `end_block` alone changes, before the first step.
-
-        The loop adds it to the carry that `gradient` gets.
-        """
+        """What `gradient` reads and `end_block` alone changes; the loop adds it to the carry."""
         return {}
 
     @abstractmethod
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        """The gradient of the recurrent parameters.
+        """The next carry, without the buffers, and the gradient of the summed errors.
 
-        Args:
-            carry: From `init` or the previous step, joined with the `buffers`.
-            params: Parameters, each (models, ...).
-            step: The step, or where `stride` is more than 1 the window of `stride` steps.
-
-        Returns:
-            The next carry (without the buffers), and the gradient of the summed errors; parameters
-            that the learner does not change are absent.
+        `step` is a window of `stride` steps where that is more than 1. Parameters that the learner
+        does not change are absent from the gradient.
         """
 
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
         """Called after every `block_length` steps; changes `buffers` in place."""
 
     def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
-        """What `end_block` takes of one model beside the carry and the buffers.
-
-        Args:
-            params: The model's.
-            buffers_bytes: Bytes of its buffers.
-            local_bytes: Bytes of the local terms of one step, pulled back from one cotangent.
-        """
+        """What `end_block` takes of one model beside the carry and the buffers."""
         return 0
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
-        """dh/dtheta of the present h by the recurrent parameters, (models, hidden, *shape) each.
-
-        h: the first `hidden` numbers of the state. `carry` is joined with the buffers, as that of
-        `gradient`. {} of a learner that does not carry it.
-        """
+        """dh/dtheta of the present h, (models, hidden, *shape) each; {} where it is not carried."""
         return {}
+
+
+def name_of(architecture: Architecture) -> str:
+    """What a message calls a network."""
+    return architecture.part.name if architecture.part else type(architecture).__name__

@@ -1,13 +1,6 @@
-"""A block of steps of exact RTRL: what is stored of each step, and the two products with P.
-
-`PulledBlocks` work for every architecture. `KernelBlocks` compute the same numbers, to rounding, on
-a CPU for networks whose units interact through W_hh only.
-"""
-
-from __future__ import annotations
+"""A block of steps of exact RTRL: what is stored of each step, and the two products with P."""
 
 import functools
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +10,8 @@ from torch.func import vmap
 from torch.utils import _pytree as pytree
 
 from orla.architectures.base import LinearGates, Parameters
+from orla.derivatives.automatic import RetentionDerivatives
 from orla.derivatives.base import Derivatives, Tape
-from orla.derivatives.retention import RetentionDerivatives
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -38,38 +31,13 @@ def length_of(slots: Slots) -> int:
 
 
 @dataclass(frozen=True)
-class Blocks(ABC):
-    """The stored steps since P was last rebuilt, and the products with P."""
+class PulledBlocks:
+    """The stored steps since P was last rebuilt, for any derivatives, on any device."""
 
     derivatives: Derivatives
 
-    @abstractmethod
     def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         """What is stored of a step that was computed with `params`."""
-
-    @abstractmethod
-    def gradient(
-        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
-    ) -> Parameters:
-        """Gradient of the recurrent parameters: the cotangent (models, state) times the present P.
-
-        Args:
-            sensitivity: P before the stored steps.
-            slots: The last `stored` of them are filled.
-            stored: Number of stored steps.
-            cotangent: On the newest state.
-        """
-
-    @abstractmethod
-    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
-        """Compute P after a full block from P before it, in place."""
-
-
-@dataclass(frozen=True)
-class PulledBlocks(Blocks):
-    """For any derivatives, on any device."""
-
-    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         weights = {name: params[name] for name in self.derivatives.history()}
         ones = torch.ones_like(next(iter(tape.values()))[:, 0])
         return {"tape": {"keep": ones} | tape, "weights": weights}
@@ -77,6 +45,10 @@ class PulledBlocks(Blocks):
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
+        """The cotangent on the newest state (models, state) times the present P.
+
+        `sensitivity` is P before the steps; the last `stored` of the slots are filled.
+        """
         none = self.derivatives.no_terms({name: w[0] for name, w in slots["weights"].items()})
         on_start, terms = self._pull(slots, stored, cotangent, none)
         return self.derivatives.with_sensitivity(sensitivity, on_start, terms)
@@ -118,16 +90,12 @@ class PulledBlocks(Blocks):
         return cotangent, self.derivatives.with_terms(terms, slots["tape"], stack_trees(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+        """Compute P after a full block from P before it, in place."""
         on_start, locals_ = _pull_units(self)(slots)
         self.derivatives.rebuild(sensitivity, on_start, slots["tape"], locals_)
 
     def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
-        """Every unit vector of the state, pulled back through a full block: P's rows.
-
-        Returns:
-            The cotangents at the block's start (models, state, state), and the local terms, steps
-            on the first axis.
-        """
+        """Every unit vector of the state pulled back to the block's start, and the local terms."""
         example = slots["tape"]["x"]
         size = self.derivatives.architecture.state_size
         rows = torch.eye(size, dtype=example.dtype, device=example.device)
@@ -146,8 +114,8 @@ def _pull_units(blocks: PulledBlocks) -> Compiled:
 
 
 @dataclass(frozen=True)
-class KernelBlocks(Blocks):
-    """For networks whose units interact through W_hh only, by kernels in C++."""
+class KernelBlocks:
+    """`PulledBlocks` by kernels in C++, for networks whose units interact through W_hh only."""
 
     derivatives: StructuredDerivatives
 
@@ -195,7 +163,7 @@ class RetentionBlocks(PulledBlocks):
         self.derivatives.fade(sensitivity, share, slots["weights"], slots["tape"])
 
     def _share(self, slots: Slots, newest: Tensor) -> Tensor:
-        """By how much S has faded since each step from slot `newest` on, and since the block began.
+        """By how much S has faded since each step from `newest` on, and since the block began.
 
         (steps + 1, models, heads). 0 for slots before `newest`, and for steps before the start of
         a trial that came later.
@@ -208,6 +176,9 @@ class RetentionBlocks(PulledBlocks):
         valid = (age >= 0)[:, None] & (starts == 0)
         gamma = self.derivatives.architecture.gamma(keep)
         return valid[..., None] * gamma ** age.clamp(min=0)[:, None, None]
+
+
+Blocks = PulledBlocks | KernelBlocks
 
 
 def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:

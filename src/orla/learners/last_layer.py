@@ -1,7 +1,5 @@
 """The readout alone learns: what can be recovered without learning recurrent weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from orla.architectures.base import Parameters

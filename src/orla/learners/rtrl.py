@@ -1,7 +1,5 @@
 """Exact real-time recurrent learning, in blocks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,26 +1,33 @@
-"""Learners that carry a sensitivity from step to step."""
-
-from __future__ import annotations
+"""Learners that carry a sensitivity from step to step, and what each of them keeps of it."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Parameters
+from orla.architectures.elementwise import ElementWise
+from orla.catalogue import Mark, option
 from orla.derivatives.base import axis_of_models
-from orla.derivatives.influence import DenseWords, Influence, OwnUnitWords, Words, own_units
-from orla.learners.base import Carry, Learner, Step
+from orla.derivatives.influence import (
+    DenseWords,
+    ElementWords,
+    Influence,
+    OwnUnitWords,
+    Words,
+    own_units,
+)
+from orla.errors import OrlaError
+from orla.learners.base import Carry, Learner, Step, name_of
 from orla.programs.scan import in_layout_of, materialize
 
 
 @dataclass(frozen=True)
 class SensitivityLearner(Learner):
     """One update a step; the gradient is (dL/dh_t) e_t, with e_t from `advance`.
-
-    A learner may put another signal in the place of dL/dh_t: `signal`.
 
     dense: True: e holds the derivative of every number of the state by every parameter. False:
         where the units of a network are independent, only that of a unit by its own parameters.
@@ -76,6 +83,166 @@ class SensitivityLearner(Learner):
 
 def _rows_innermost(e: Tensor) -> Tensor:
     """`e`, of a matrix with the axis of rows innermost in memory, as the parameters have it."""
-    if e.dim() < 4:
-        return e.clone()
-    return e.transpose(-1, -2).contiguous().transpose(-1, -2)
+    return e.mT.contiguous().mT if e.dim() >= 4 else e.clone()
+
+
+@dataclass(frozen=True)
+class Trace(
+    SensitivityLearner,
+    name="trace",
+    label="trace",
+    order=50,
+    source="docs/protocol.md, trace(decay); Murray 2019 and Bellec et al. 2020 for the family",
+    time="O(n^2); O(n^3) where units are not independent",
+    memory="O(n^2); O(n^3) where units are not independent",
+):
+    """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate."""
+
+    decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
+
+    def advance(self, words: Words, influence: Influence) -> Influence:
+        direct = words.direct()
+        return {name: self.decay * e + direct[name] for name, e in influence.items()}
+
+
+@dataclass(frozen=True)
+class DRTRL(
+    SensitivityLearner,
+    name="d_rtrl",
+    label="D-RTRL",
+    order=47,
+    mark=Mark("#c2185b", "h", (0, (6, 1.5))),
+    source="Wang et al. 2026, Nature Communications, doi 10.1038/s41467-026-68453-w",
+    time="O(n^2), O(n^3) where units are not independent",
+    memory="O(n^2), O(n^3) where units are not independent",
+):
+    """e_t = diag(J_t) e_{t-1} + D_t, gradient (dL/dh_t) e_t, for any network (Wang et al. 2026).
+
+    diag(J_t) holds the derivatives of each unit's state by its own previous one, its weight on
+    itself included; where a unit has several numbers of state, such as the h and c of an LSTM, they
+    are the block of these. Where the state is blocks of `hidden` numbers, number u of each block is
+    unit u's; in any other state each number is a unit.
+
+    In the authors' package braintrace this is D_RTRL with recurrence_scope "coupled". Its default
+    scope, "diagonal", leaves out W_hh altogether, which is e-prop with exact feedback here.
+    """
+
+    @property
+    def _words(self) -> type[Words]:
+        return ElementWords if isinstance(self.architecture, ElementWise) else super()._words
+
+    def advance(self, words: Words, influence: Influence) -> Influence:
+        past, direct = words.transport_within(words.within(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}
+
+
+@dataclass(frozen=True)
+class Diagonal(
+    SensitivityLearner,
+    name="diagonal",
+    label="element-wise RTRL",
+    order=22,
+    mark=Mark("#7a2048", "*", "-"),
+    exactness="exact",
+    source="Zucchet et al. 2023, Online learning of long-range dependencies, NeurIPS",
+    time="O(k p), p parameters, k complex numbers a unit",
+    memory="O(k p), p parameters, k complex numbers a unit",
+):
+    """Exact RTRL at the cost of the parameters (Zucchet et al. 2023), one update a step.
+
+    For h_t = lambda h_{t-1} + u(x_t), element by element and complex, the sensitivity of a number
+    by the parameters of its own unit is e_t = lambda e_{t-1} + D_t: for lambda itself
+    e_t = lambda e_{t-1} + h_{t-1}, for B in u = B x it is e_t = lambda e_{t-1} + x_t. No number
+    depends on the past of another one, so that nothing is left out. The gradient is (dL/dh_t) e_t,
+    with what `now`, which has no past, adds.
+    """
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.architecture, ElementWise):
+            raise OrlaError(
+                f"{self.part.name}: the recurrence of the network {name_of(self.architecture)} is"
+                " not element-wise (its class is no ElementWise), so that this would not be exact;"
+                " take rtrl, which is exact for every network"
+            )
+
+    @property
+    def _words(self) -> type[Words]:
+        return ElementWords
+
+    def advance(self, words: Words, influence: Influence) -> Influence:
+        past, direct = words.transport(words.jacobian(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}
+
+
+@dataclass(frozen=True)
+class SnAp(
+    SensitivityLearner,
+    name="snap",
+    label="SnAp-{steps}",
+    order=45,
+    mark=Mark("#6a4c93", "P", (0, (1, 1))),
+    short=("steps",),
+    source="Menick et al. 2021, section 3",
+    time="steps 1: O(n^2), or O(n^4) where units are not independent; more: O(n^4)",
+    memory="steps 1: O(n^2), or O(n^3) where units are not independent; more: O(n^3)",
+):
+    """SnAp-n: e_t = M (J_t e_{t-1} + D_t), where M keeps what is reached within n = `steps` steps.
+
+    M is 1 at (number i of the state, parameter j) where the parameter reaches that number within n
+    steps: M_1 is the pattern of D, and M_n that of J M_{n-1} + D (Menick et al. 2021). The gradient
+    is (dL/dh_t) e_t. The patterns are those that the architecture declares.
+
+    With one step and independent units, e is as large as the parameters. Else it is dense, zeros
+    included: as large as exact RTRL's, and each step takes a product of J with all of it. Where a
+    dense W_hh joins all units, as in the RNN and the LSTM, two steps reach everything: SnAp-2 is
+    exact RTRL there, and `rtrl` computes the same faster.
+    """
+
+    steps: int = option(1, "Steps within which a parameter reaches what is kept.", least=1)
+
+    def __post_init__(self) -> None:
+        if self.architecture.pattern() is None:
+            raise OrlaError(
+                f"snap-{self.steps}: {type(self.architecture).__name__} does not say which numbers"
+                " of its state depend on which; declare its `pattern` (of LinearGates with"
+                " independent units its `unit_pattern`), or take another learner"
+            )
+
+    @property
+    def dense(self) -> bool:
+        """Whether e has an entry for every number of the state and every parameter."""
+        return self.steps > 1 or not own_units(self.architecture)
+
+    def mask(self) -> Influence:
+        """M, of a shape that broadcasts to e of one model; True where it is 1."""
+        pattern = self.architecture.pattern()
+        if not self.dense:
+            hidden = self.architecture.hidden
+            by_unit = pattern.by_parameter["b_h"].unflatten(1, (-1, hidden))
+            diagonal = torch.diagonal(by_unit.unflatten(0, (-1, hidden)), dim1=1, dim2=3)
+            return {"e": diagonal.flatten(1)[:, :, None]}
+        by_state, masks = pattern.by_state.double(), pattern.by_parameter
+        for _ in range(self.steps - 1):
+            masks = {name: mask | _reach(by_state, masks[name]) for name, mask in masks.items()}
+        return masks
+
+    def buffers(self, params: Parameters) -> dict[str, Any]:
+        masks = self.mask()
+        if all(mask.all() for mask in masks.values()):
+            return {}
+        device = next(iter(params.values())).device
+        return {"kept": {name: mask.to(device) for name, mask in masks.items()}}
+
+    def advance(self, words: Words, influence: Influence) -> Influence:
+        past, direct = words.transport(words.jacobian(), influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}
+
+    def apply_mask(self, influence: Influence, carry: Carry) -> Influence:
+        if "kept" not in carry:  # everything is
+            return influence
+        return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in influence.items()}
+
+
+def _reach(by_state: Tensor, mask: Tensor) -> Tensor:
+    """Where J times what `mask` keeps is not zero."""
+    return torch.tensordot(by_state, mask.double(), 1) > 0

@@ -1,6 +1,4 @@
-"""Truncated backpropagation through time."""
-
-from __future__ import annotations
+"""Learners of a window's errors: truncated backpropagation, and immediate derivatives alone."""
 
 from dataclasses import dataclass
 
@@ -10,10 +8,88 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
+from orla.derivatives.base import Local
 from orla.errors import OrlaError
-from orla.learners.base import Carry, Step
-from orla.learners.errors import OfErrors
+from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import scan
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfErrors(Learner):
+    """A learner of windows whose gradient may be of other errors than all of the window's.
+
+    last: the last step's alone, and so the readout's gradient. shuffled: dL/dh_t of all steps, in a
+    random order that each model's seed and the window draw, the same for every such learner; the
+    readout's gradient stays that of all errors.
+    """
+
+    errors: str = option(
+        "all", "Errors of an update's steps that count.", choices=("all", "last", "shuffled")
+    )
+
+    def __post_init__(self) -> None:
+        if self.errors != "all" and self.stride == 1:
+            raise OrlaError(
+                f'{self.part.name}: "errors" is {self.errors} and an update has one step; give it '
+                "several, or leave errors at all"
+            )
+
+    @property
+    def last_alone(self) -> bool:
+        return self.errors == "last"
+
+    @property
+    def noise(self) -> int:
+        return int(self.errors == "shuffled")
+
+    def select_errors(self, step: Step) -> Step:
+        """The window of steps with the "cotangent" (steps, models, state_size) that counts."""
+        cotangent = step["cotangent"]
+        if self.errors == "last":
+            last = torch.arange(len(cotangent), device=cotangent.device) == len(cotangent) - 1
+            cotangent = torch.where(last[:, None, None], cotangent, torch.zeros_like(cotangent))
+        if self.errors == "shuffled":
+            order = step["noise"].argsort(0).expand_as(cotangent)
+            cotangent = cotangent.gather(0, order)
+        return step | {"cotangent": cotangent}
+
+
+@dataclass(frozen=True)
+class Immediate(
+    OfErrors,
+    name="immediate",
+    label="immediate",
+    order=10,
+    mark=Mark("#0b2a5b", "o", "-"),
+    short=("window",),
+    stride="window",
+    source="the paper's d=0",
+    time="O(n^2)",
+    memory="O(1); O(window n) where an update sums several steps",
+):
+    """Gradient (dL/dh_t) dh_t/dtheta with h_{t-1} held fixed (the paper's d=0).
+
+    `window` of these gradients are summed for an update; 1 is an update at each step.
+    """
+
+    window: int = option(1, "Steps between two updates.", least=1)
+
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
+        derivatives = self.derivatives
+        if self.window == 1:
+            _, local = derivatives.pull(params, step["tape"], step["cotangent"])
+            window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
+            return carry, derivatives.gather(*window)
+
+        step = self.select_errors(step)
+
+        def pull(last: Tensor, entry: tuple, params: Parameters) -> tuple[Tensor, Local]:
+            # PyTorch 2.13 compiles no scan without a carry, and a wrong program for vmap here.
+            return last, derivatives.pull(params, *entry)[1]
+
+        entries = derivatives.tape_for_pull(step["tape"]), step["cotangent"]
+        _, locals_ = scan(pull, step["cotangent"][0], entries, constants=(params,))
+        return carry, derivatives.gather(step["tape"], locals_)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The base class of losses: the error of one step of one model, and further scores."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -45,15 +43,10 @@ class Loss(Part, ABC):
         return mean_scored(self.errors(outputs, Y), scored)
 
     def constant_error(self, Y: Tensor, n_out: int) -> float:
-        """Mean error of the best outputs that are the same at each step.
+        """Mean error of the best outputs that are the same at each step; Y of the scored steps.
 
-        By default they are searched for, from the targets' mean or the logarithm of the categories'
-        shares, by a quasi-Newton method (torch.optim.LBFGS): exact where `errors` is convex in the
-        outputs. Override it where a formula is known.
-
-        Args:
-            Y: Targets of the scored steps, float64 (steps, n_out), or categories (steps,).
-            n_out: Outputs of a network.
+        By default they are searched for by a quasi-Newton method (torch.optim.LBFGS): exact where
+        `errors` is convex in the outputs. Override it where a formula is known.
         """
         if self.part.more["targets"] == "categories":
             shares = torch.bincount(Y, minlength=n_out).double() / len(Y)
@@ -61,13 +54,8 @@ class Loss(Part, ABC):
         else:
             outputs = Y.mean(0)
         outputs = outputs.requires_grad_()
-        search = torch.optim.LBFGS(
-            [outputs],
-            max_iter=200,
-            tolerance_grad=1e-12,
-            tolerance_change=1e-15,
-            line_search_fn="strong_wolfe",
-        )
+        limits = {"max_iter": 200, "tolerance_grad": 1e-12, "tolerance_change": 1e-15}
+        search = torch.optim.LBFGS([outputs], **limits, line_search_fn="strong_wolfe")
 
         def mean() -> Tensor:
             search.zero_grad()

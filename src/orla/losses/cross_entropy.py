@@ -1,7 +1,5 @@
 """Softmax cross-entropy over categories."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

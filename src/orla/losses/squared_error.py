@@ -1,7 +1,5 @@
 """Mean squared error over the outputs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adafactor with a constant learning rate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +7,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
-from orla.optimizers.base import Optimizer, State
+from orla.optimizers.base import Answer, Optimizer, State
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,7 @@ class Adafactor(
                 state[f"v.{name}"] = torch.zeros_like(p)
         return state
 
-    def update(
-        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
-    ) -> tuple[Parameters, State]:
+    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
         after, updates = dict(state), {}
         for name, g in gradients.items():
             direction = g / self._root_second_moment(name, g * g + self.eps, state, after)

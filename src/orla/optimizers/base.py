@@ -1,17 +1,18 @@
 """The base class of optimizers, written for one model."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Part
 
 State = dict[str, Tensor]
+Answer = tuple[Parameters, State]
 
 
 class Optimizer(Part, ABC):
@@ -37,11 +38,27 @@ class Optimizer(Part, ABC):
         return {}
 
     @abstractmethod
-    def update(
-        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
-    ) -> tuple[Parameters, State]:
-        """Updates (one tensor a gradient, to be added) and the next state.
+    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+        """Updates, to be added, of the parameters that have gradients, and the next state."""
 
-        `gradients` may lack parameters; these get no update. `lr` is the model's learning rate, a
-        scalar tensor.
-        """
+
+@dataclass(frozen=True)
+class OneMoment(Optimizer):
+    """Carries one number for each of the parameters', 0 in the beginning."""
+
+    elementwise: ClassVar[bool] = True
+    moment: ClassVar[str] = "m"
+
+    def init(self, params: Parameters) -> State:
+        return {f"{self.moment}.{name}": torch.zeros_like(p) for name, p in params.items()}
+
+    @abstractmethod
+    def move(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
+        """A parameter's update by its gradient and moment, and the next moment."""
+
+    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+        after, updates = dict(state), {}
+        for name, g in gradients.items():
+            key = f"{self.moment}.{name}"
+            updates[name], after[key] = self.move(g, state[key], lr)
+        return updates, after

@@ -1,7 +1,5 @@
 """The base class of probes: measurements at each update that change nothing."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,6 +62,8 @@ class Probe(Part, ABC):
 
     kind: ClassVar[str] = "probe"
     reads_outputs: ClassVar[bool] = False
+    # The gradient that `by_observer` compares the others with: an observer's name, or own.
+    reference: ClassVar[str] = ""
     declares: ClassVar[Mapping[str, Any]] = {
         "columns": {},
         "observed": {},
@@ -79,20 +79,12 @@ class Probe(Part, ABC):
 
     @property
     def kept_every(self) -> int:
-        """Steps after which its state is kept and begun anew; 0 for a probe whose state goes on.
-
-        The series have the names of the state's entries, (models, times kept, ...) each.
-        """
+        """Steps after which its state is kept and begun anew; 0 for a probe whose state goes on."""
         return self._steps("kept")
 
     def _steps(self, keyword: str) -> int:
         option = self.part.more[keyword] if self.part else ""
         return getattr(self, option) if option else 0
-
-    @property
-    def reference(self) -> str:
-        """The gradient that `by_observer` compares the others with: an observer's name, or own."""
-        return ""
 
     def observers(self) -> tuple[str, ...]:
         """Names of the observers that it reads; a study without them is refused."""
@@ -120,21 +112,14 @@ class Probe(Part, ABC):
         the first step apart. It is not compiled, so it may take long. A run that is too short for a
         look has an empty series of each of the probe's `columns`.
 
-        Args:
-            architecture: The network.
-            params: Before the step.
-            state: The state (state_size,) that the step starts from.
-            x: The step's input (n_in,).
-            sensitivity: dh/dtheta of that state's h, all steps before counted, that the learner
-                carries (`Learner.sensitivity`), (hidden, *shape) each; {} where it carries none.
+        state, x: The state (state_size,) that the step starts from, and its input (n_in,).
+        sensitivity: dh/dtheta of that state's h, all steps before counted, that the learner carries
+            (`Learner.sensitivity`), (hidden, *shape) each; {} where it carries none.
         """
         return {}
 
     def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
-        """Its `observed` columns (models,) by observer, from series (models, updates, ...).
-
-        The driver's own gradient, called own, stands among them.
-        """
+        """Its `observed` columns (models,) by observer, from series (models, updates, ...)."""
         return {}
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -144,3 +129,15 @@ class Probe(Part, ABC):
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Its `columns` (models,), from series (models, updates, ...): means over updates."""
         return {name: series[name].mean(1) for name in self.part.more["columns"]}
+
+
+def apart(values: Parameters, recurrent: Parameters) -> tuple[Parameters, Parameters]:
+    """The values of the recurrent parameters, and those of the readout's."""
+    inner = {name: v for name, v in values.items() if name in recurrent}
+    return inner, {name: v for name, v in values.items() if name not in recurrent}
+
+
+def medians(values: np.ndarray) -> np.ndarray:
+    """Medians (models,) over the updates (models, updates) that are not NaN; NaN where none is."""
+    finite = (row[~np.isnan(row)] for row in values)
+    return np.array([float(np.median(row)) if row.size else np.nan for row in finite])

@@ -1,7 +1,5 @@
 """Condition number of the recurrent parameters' Jacobian."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass

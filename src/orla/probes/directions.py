@@ -1,7 +1,5 @@
 """Directions and sizes of a model's gradients, one row a window."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +13,9 @@ PAST, NOW, UPDATE = "window's g_past of ", "window's g_imm of ", "window's updat
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The gradients of one model.
+    """One model's g_past and g_imm, and its summed updates, (windows, numbers) each.
 
-    Attributes:
-        past, now: g_past and g_imm, (windows, numbers) each.
-        update: the sum of the updates, likewise.
-        places: of each parameter, the numbers that are its own, bool (numbers,).
+    places: Of each parameter, the numbers that are its own, bool (numbers,).
     """
 
     past: np.ndarray

@@ -1,7 +1,5 @@
 """Structure of the past gradient over windows: its directions, and its size by coordinate."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -145,10 +143,7 @@ class PastStructure(
 
 
 def _along(past: np.ndarray, update: np.ndarray) -> float:
-    """Mean cosine of a window's g_past and its update reversed, where there is a g_past.
-
-    The readout, whose g_past is 0, would only lengthen the update.
-    """
+    """Mean cosine of a window's g_past and its update reversed, where there is a g_past."""
     some = past.any(0)
     return directions.nan_safe(directions.cosines(past[:, some], -update[:, some]))
 

@@ -1,7 +1,5 @@
 """Accuracy of each step, tested before it is learned."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -74,13 +74,13 @@ def _provenance(arguments: argparse.Namespace) -> None:
 
 
 def _schema(arguments: argparse.Namespace) -> None:
-    from orla.engine import memory_table
+    from orla.engine import memory
 
     parts = describe()
     schema = json.loads(json.dumps(config_schema(parts)))  # without anchors for what is shared
     text = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=100)
     _write(arguments.file, _HEAD + text)
-    entries = {"parts": parts, "memory": memory_table.memory_of_parts(), "fits": []}
+    entries = {"parts": parts, "memory": memory.memory_of_parts(), "fits": []}
     _write(arguments.declarations, _lines(entries))
     read_entry.cache_clear()  # the plans are made with what has just been written
     _write(arguments.declarations, _lines(entries | {"fits": _fits()}))

@@ -1,14 +1,12 @@
-"""The gradient's norm is the observer's, its direction its own."""
+"""Norms that are matched, weights that are held, and what no intervention takes."""
 
 import pytest
 import torch
 from harness import (
-    LEARNED,
     NETWORKS,
-    REMEMBERING,
-    in_full,
     make_learner,
     networks,
+    one,
     stream,
     watch,
 )
@@ -16,8 +14,10 @@ from harness import (
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.interventions.base import Gradients
+from orla.interventions.hold import Hold
 from orla.interventions.match_norm import MatchNorm
-from orla.learners.snap import SnAp
+from orla.learners.sensitivity import SnAp
+from orla.starts.base import WithoutRecurrence
 
 STEPS = 16
 
@@ -34,12 +34,14 @@ def exact(learner):
 
 
 # Learners that are exact and that are not, of steps and of the readout alone.
-SOME = [("rnn", n) for n in ("immediate", "trace", "snap-2", "last-layer", "tbptt-4-1")]
-SOME += [("another", "rtrl"), ("turning", "diagonal"), ("lstm", "uoro")]
-
-
 @pytest.mark.parametrize(
-    ("kind", "name"), in_full([pair for pair in LEARNED if pair[0] in REMEMBERING], SOME)
+    ("kind", "name"),
+    [
+        *(("rnn", name) for name in ("immediate", "snap-2", "last-layer", "tbptt-4-1")),
+        ("another", "rtrl"),
+        ("turning", "diagonal"),
+        ("lstm", "uoro"),
+    ],
 )
 def test_the_norm_is_the_observers_and_the_direction_stays(kind, name):
     architecture, _ = NETWORKS[kind]
@@ -82,7 +84,43 @@ def test_by_hand_and_without_a_gradient():
     assert not any(g.any() for g in given.values())
 
 
-def test_an_observer_must_be_named():
-    assert catalogue.make("intervention", {"kind": "match-norm", "observer": "x"}) == MatchNorm("x")
-    with pytest.raises(OrlaError, match='"observer" is missing; add it'):
-        catalogue.make("intervention", "match-norm")
+def parted(**options):
+    return {"kind": "project-past", **options}, {"kind": "route", **options}
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("match-norm", '"observer" is missing; add it'),
+        *((spec, '"immediate" is missing; add it') for spec in parted()),
+        *((s, '"immediate" and "full" are both "own"') for s in parted(immediate="own")),
+        (parted(immediate="imm", windows=0)[0], '"windows" must be at least 1'),
+        (parted(immediate="imm", quantile=1.5)[1], '"quantile" must be at most 1'),
+        (parted(immediate="imm", above=1.5)[1], '"above" must be at most 1'),
+    ],
+)
+def test_options_that_cannot_be_are_refused(spec, words):
+    with pytest.raises(OrlaError, match=words):
+        catalogue.make("intervention", spec)
+    for made in parted(immediate="imm"):
+        assert catalogue.make("intervention", made).observers() == ("imm",)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "signsgd-momentum"])
+def test_a_network_without_recurrence_stays_so_where_it_is_held(optimizer):
+    architecture, _ = NETWORKS["rnn"]
+    plain, learner = one(architecture), make_learner("immediate", architecture)
+    started = WithoutRecurrence().apply(architecture, plain, torch.Generator())
+    assert not started["W_hh"].any()
+    assert all(torch.equal(p, plain[name]) for name, p in started.items() if name != "W_hh")
+    params = {name: torch.stack([p, p]) for name, p in started.items()}
+    given = {"rate": 0.01, "optimizer": catalogue.make("optimizer", optimizer)}
+    held, free = (
+        watch(learner, params, *stream(12), interventions=chain, **given).result.state.params
+        for chain in ([Hold()], [])
+    )
+    assert not held["W_hh"].any() and free["W_hh"].any()
+    assert not any(torch.equal(held[n], p) for n, p in params.items() if n != "W_hh")
+    with pytest.raises(OrlaError, match="no W_hh is learned"):
+        last = make_learner("last-layer", architecture)
+        watch(last, params, *stream(2), interventions=[Hold()])
