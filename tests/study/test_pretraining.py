@@ -159,12 +159,6 @@ def steps(params, h, X, Y):
     return h, errors
 
 
-@pytest.fixture(scope="module")
-def both(noisy):
-    """The two networks, pretrained together."""
-    return pretrain(noisy, NOISY_SEEDS, STOPPING)
-
-
 def stopped(errors, patience):
     """The best epoch, and how many were gone through."""
     best = 0
@@ -176,8 +170,8 @@ def stopped(errors, patience):
     return best, len(errors)
 
 
-def test_early_stopping_is_that_of_plain_training_loops(noisy, both):
-    params, curve = both
+def test_early_stopping_is_that_of_plain_training_loops_of_each_network_alone(noisy):
+    params, curve = pretrain(noisy, NOISY_SEEDS, STOPPING)
     lasted = []
     for place, seed in enumerate(NOISY_SEEDS):
         weights, training, errors = zip(*by_hand(noisy, seed, STOPPING.max_epochs), strict=True)
@@ -194,14 +188,6 @@ def test_early_stopping_is_that_of_plain_training_loops(noisy, both):
     # One stops while the other goes on, and would have got better had it not.
     (longer, _), (shorter, would_improve) = lasted
     assert shorter < longer and would_improve
-
-
-def test_when_another_network_stops_changes_nothing(noisy, both):
-    params, curve = both
-    alone, own = pretrain(noisy, NOISY_SEEDS[:1], STOPPING)
-    curve = curve[curve.seed == NOISY_SEEDS[0]].reset_index(drop=True)
-    assert curve[["epoch", "best"]].equals(own[["epoch", "best"]])
-    assert_close(params, slice(0, 1), alone)
 
 
 @pytest.mark.parametrize("name", catalogue.parts("loss"))

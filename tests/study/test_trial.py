@@ -57,7 +57,7 @@ def test_one_that_works_is_taken(folder, key):
     [
         ("networks", 'params["W_hh"]', 'params["W"]', "KeyError: 'W', in line"),
         ("networks", "    @property\n", "", "write @property above it"),
-        ("networks", "self.hidden\n\n", "self.hidden + 1\n\n", "state_size is 5; make them agree"),
+        ("networks", "(1.0 - f) * state + f * n", "torch.cat([f, n])", "is 4; make them agree"),
         ("networks", "+ f * n", "+ f * n, n", "step answers tuple; answer"),
         (
             "networks",

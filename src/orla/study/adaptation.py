@@ -177,10 +177,7 @@ def adapt(
 def conditions(
     table: pd.DataFrame, arrays: Mapping[str, np.ndarray], expected: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[pd.DataFrame, dict[str, np.ndarray]]]:
-    """The long table and the traces of each condition of what `adapt` wrote.
-
-    Conditions of other keys than those `expected`, in their order, are refused.
-    """
+    """Long table and traces of each condition of what `adapt` wrote; other keys are refused."""
     groups = dict(iter(table.groupby(list(KEYS), sort=False, observed=True)))
     of_expected = (tuple(keys.values()) for keys in expected)
     for i, (keys, keys_expected) in enumerate(zip_longest(groups, of_expected)):
@@ -215,10 +212,7 @@ def _kept(
     inputs: Sequence[str],
     verb: str,
 ) -> T | None:
-    """What `read` finds in a kept file beside its provenance.
-
-    None where the file is absent, damaged or made of something else than is asked.
-    """
+    """What `read` finds in a kept file; None if it is absent, damaged or of something else."""
     if not Path(path).exists():
         return None
     try:

@@ -59,10 +59,7 @@ def chain(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Part:
-    """The conditions that one job adapts: of one chapter, stream, network, precision and split.
-
-    `path` is that of their result below the results folder, without a suffix.
-    """
+    """Conditions that one job adapts; `path` is that of their result, without a suffix."""
 
     chapter: str
     path: str

@@ -32,11 +32,7 @@ _NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
 
 
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
-    """The plan of what config.yaml and its overlays hold together, which is left as it is.
-
-    The plan's `config` is the normal form (`normal_form`) with all defaults. OrlaError on the first
-    mistake: its key, and what to write.
-    """
+    """The plan of a config in its normal form, with all defaults; `raw` is left as it is."""
     _require_texts(raw)
     config = normal_form(raw)
     plugins = config.get("plugins", [])
@@ -69,10 +65,7 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
 
 
 def _require_texts(values: Any, place: str = "") -> None:
-    """Refuse a key that YAML took for a number, a date or a truth, such as 20160630_01 or off.
-
-    And what no setting is: a number that is not finite or beyond 64 bits, text with a character 0.
-    """
+    """Refuse keys that YAML took for a number, a date or a truth, and what no setting is."""
     at = f'"{place.lstrip(".")}"'
     if isinstance(values, list):
         for i, value in enumerate(values):
@@ -173,10 +166,7 @@ def _check_scales(plan: Plan) -> None:
 
 
 def _check_parts(plan: Plan) -> None:
-    """Refuse synthetic tasks and made-up studies whose parts are no whole windows, or no studies.
-
-    A made-up study is judged by a registration, whose alpha is bounded.
-    """
+    """Refuse parts that are no whole windows, and an alpha that no registration may have."""
     truth, alpha = plan.config["truth"], plan.config["statistics"]["alpha"]
     if truth["studies"] and alpha > HIGHEST_ALPHA:
         raise OrlaError(

@@ -45,10 +45,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class DecoderOutputs:
-    """Outputs (steps, outputs) of a decoder on the scored steps of a part, against its targets.
-
-    Categories are one column of ones each.
-    """
+    """Outputs and targets (steps, outputs) on a part; categories are a column of ones each."""
 
     outputs: np.ndarray
     targets: np.ndarray
@@ -165,11 +162,7 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Sco
 
 
 def component_drift(task: Recordings, path_a: str | Path, split: str) -> Score:
-    """The score that components of its own cost a session that has not drifted.
-
-    That of a decoder from half to half of session A with shared components, less that with
-    components of each half's own.
-    """
+    """The score that components of each half's own cost a decoder from half to half of A."""
     outputs = []
     for separate in (False, True):
         streams = pair_facts.halves(task, path_a, separate)

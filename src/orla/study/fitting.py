@@ -24,11 +24,7 @@ Refusal = tuple[str, str, str]
 
 
 def check_fit(plan: Plan) -> None:
-    """Refuse a condition of which a part does not take another one, or its own options.
-
-    A parameter that pretraining is to leave as it is, and that a network has not, is refused too.
-    OrlaError has the first such part's place in the config, and what it says.
-    """
+    """Refuse a part that does not take another one or its options, by its place in the config."""
     fits = set(read_entry("fits"))
     to_ask = {q: c for q, c in questions(plan).items() if digest(q) not in fits}
     if not to_ask:

@@ -44,10 +44,7 @@ _EXACT_COST = 20
 def specification(
     declarations: Declarations, kind: str, name: str, instances: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a name stands for, one of `instances` or a short form, as {kind, options}.
-
-    OrlaError names the nearest name, or an option that has no default.
-    """
+    """What a name stands for, one of `instances` or a short form, as {kind, options}."""
     if name in instances:
         return dict(instances[name])
     parts = declarations[kind]
@@ -266,11 +263,7 @@ class Plan:
         return settings | settings.pop("of", {}).get(network, {})
 
     def pretrained_by(self, network: str) -> list[tuple[str, str]]:
-        """(kind, name or short form) of the parts that a network's pretraining depends on.
-
-        They are the network's, and those of an optimizer that the config names; the module of
-        pretraining imports the one that it takes by default.
-        """
+        """(kind, name or short form) of a network's parts, and of the optimizer that is named."""
         specs = [("architecture", self.spec("architecture", network))]
         if optimizer := self.pretraining(network).get("optimizer"):
             specs.append(("optimizer", optimizer))

@@ -140,10 +140,7 @@ def _train_batch(
     validation: Moments,
     bar: Any,
 ) -> tuple[Parameters, pd.DataFrame]:
-    """The best weights and the curve of one batch; each network stops early.
-
-    The curve's seed is the place in the batch.
-    """
+    """The best weights and the curve, by place in the batch; each network stops early."""
     best = {name: p.clone() for name, p in params.items()}
     rates = params["W_out"].new_full((len(params["W_out"]),), settings.learning_rate)
     lowest, stale = np.full(len(rates), np.inf), np.zeros(len(rates), dtype=int)

@@ -21,10 +21,7 @@ _PROFILE = "profile"
 
 
 def measures(batch: Batch) -> Measures:
-    """The `columns`, `observed` and `profiles` that the probes of a condition declare.
-
-    A model that diverged has none of the columns.
-    """
+    """The `columns`, `observed` and `profiles` that the probes of a condition declare."""
     by_key: Measures = {}
     for probe, more in _probes_with_columns(batch.run):
         series = batch.result.series
@@ -41,10 +38,7 @@ def measures(batch: Batch) -> Measures:
 
 
 def rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
-    """Rows of observers, and of profiles at the selected rate; null of a model that diverged.
-
-    Those of observers also say whether the model diverged and its rate is selected.
-    """
+    """Rows of observers; of profiles at the selected rate. Null of a model that diverged."""
     seed, learner, optimizer = np.arange(run.seeds), run.keys["learner"], run.loop.optimizer
     sizes = {n: carried_bytes(x, optimizer, run.dtype) for n, x in _gradients(run).items()}
     if learner in run.loop.observers:

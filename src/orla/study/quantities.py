@@ -21,10 +21,7 @@ SCORES = (
 
 @dataclass(frozen=True)
 class Term:
-    """A column of one condition's models, or its absolute value, times a number.
-
-    `where` gives the value of each of `KEYS` but the pair.
-    """
+    """A column of one condition's models, or its absolute value, times a number."""
 
     column: str
     times: float

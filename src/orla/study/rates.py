@@ -36,10 +36,7 @@ def grid(rates: Sequence[float]) -> list[int]:
 
 
 def best(scores: Mapping[int, np.ndarray]) -> int:
-    """The rate with the lowest mean error over seeds; a diverged seed's error counts as infinite.
-
-    Of rates with equal means (all infinite) the smallest is taken.
-    """
+    """The smallest rate of the lowest mean error, which is infinite where a seed diverged."""
     return min(sorted(scores), key=lambda i: _infinite_where_diverged(scores[i]).mean())
 
 
@@ -69,10 +66,7 @@ def on_edge(scores: Mapping[int, np.ndarray]) -> bool:
 
 
 def dominated_rates(scores: Mapping[int, np.ndarray]) -> set[int]:
-    """The rates that another one beats in every seed: no resample of the seeds chooses them.
-
-    By more than means round; a diverged seed's error counts as infinite.
-    """
+    """The rates that another one beats in every seed, by more than means round."""
     errors = {i: _infinite_where_diverged(s) for i, s in scores.items()}
     return {
         i

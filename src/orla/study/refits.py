@@ -103,10 +103,7 @@ class Kalman:
 
     @classmethod
     def fit(cls, X: np.ndarray, Y: np.ndarray, follows: np.ndarray) -> Kalman:
-        """From inputs X (steps, n_in) and targets Y (steps, n_out).
-
-        follows: bool (steps,), whether a step comes right after the one before it.
-        """
+        """From inputs, targets (steps, ...) and whether each step follows on the one before."""
         before, after = Y[:-1][follows[1:]], Y[1:][follows[1:]]
         A = np.linalg.lstsq(before, after, rcond=None)[0].T
         W = np.atleast_2d(np.cov((after - before @ A.T).T))
@@ -155,10 +152,7 @@ def columns(decoder: str) -> tuple[str, str]:
 def heldout_outputs(
     episode: Episode, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
-    """Outputs (seeds, steps, n_out) on the held-out part, of each of `DECODERS`.
-
-    `networks` (seeds, ...) do not adapt; the targets of `episode` are values.
-    """
+    """Outputs (seeds, steps, n_out) of each of `DECODERS`, beside networks that do not adapt."""
     whole, seeds = episode.whole, len(next(iter(networks.values())))
     fits = [_Fits(stream, episode) for stream in _streams(whole)]
     by_seed = []

@@ -99,10 +99,7 @@ def parts(episode: Episode, steps: int) -> list[slice]:
 
 
 def errors(batch: Batch, steps: int) -> np.ndarray:
-    """The error (models,) of adaptation to the first `steps` steps; NaN of a diverged model.
-
-    The mean over origins of weights frozen there, scored on the next windows.
-    """
+    """Mean error (models,) over origins within the first `steps`; NaN of a diverged model."""
     frozen = [batch.frozen_scores(part.start, part)[0] for part in parts(batch.run.episode, steps)]
     fine = (batch.result.errors[:, :steps] <= scores.DIVERGED_ABOVE).all(1)
     fine &= (np.stack(frozen) <= scores.DIVERGED_ABOVE).all(0)

@@ -101,10 +101,7 @@ class ConditionRun:
         return self.episode.whole
 
     def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
-        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state.
-
-        Smaller batches are filled up with copies, so that one compiled program serves all.
-        """
+        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state."""
         models = len(next(iter(params.values())))
         if compiling.enabled() and models < FORWARD_MODELS:
             index = torch.arange(FORWARD_MODELS, device=self.device).clamp(max=models - 1)

@@ -32,10 +32,7 @@ def mean_scores(loss: Loss, outputs: Tensor, moments: Moments, part: slice = sli
 
 
 def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
-    """Mean error of the best constant outputs on a stream's scored steps, in float64.
-
-    Of shape (1,), or (seeds,) where each has a stream of its own.
-    """
+    """Mean error of the best constant outputs, (1,), or (seeds,) of streams of their own."""
     lead = () if stream.per_seed else (None,)
     Y = stream.Y[lead]
     masks = np.ones(Y.shape[:2], bool) if stream.scored is None else stream.scored[lead]

@@ -11,10 +11,7 @@ from orla.errors import OrlaError
 
 
 def from_locks(tasks: Mapping[str, Any]) -> dict[str, Any]:
-    """The tasks of a config, pairs with `seed_from` given the seed that follows from it.
-
-    A pair whose file is not locked yet has no seed, and cannot be simulated.
-    """
+    """The tasks of a config, with the seeds of pairs with `seed_from` whose file is locked."""
     with_seeds = {}
     for task, spec in tasks.items():
         pairs = {name: _with_seed(task, name, pair) for name, pair in spec.get("pairs", {}).items()}

@@ -115,11 +115,7 @@ def try_loop(loop: Loop) -> None:
 
 
 def try_optimizer(optimizer: Optimizer) -> None:
-    """Make an update of all parameters of two networks, and one of the readout alone.
-
-    OrlaError where a value of the state is no tensor, the updates are not those of the gradients,
-    or the next state has not the keys and shapes of the one before.
-    """
+    """Make an update of all parameters of two networks, and one of the readout alone."""
     place = f"optimizer {optimizer.part.name if optimizer.part else type(optimizer).__name__}"
 
     def init(params: Parameters) -> State:

@@ -30,19 +30,13 @@ def provenance_of(path: Path) -> dict[str, Any]:
 
 
 def sealed_files(results: Path) -> list[Path]:
-    """Every result below a folder that holds a digest; none of studies that lie in it.
-
-    None of a language model either, which transformers writes: what adapts it holds its digests.
-    """
+    """Every result of a study that holds a digest; no files that transformers writes."""
     paths = (path for path in results_in(results) if path.suffix in SEALED)
     return [path for path in paths if not path.relative_to(results).match(_OF_OTHERS)]
 
 
 def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
-    """One line for each result that is damaged, of another study, seed or setting, or outdated.
-
-    `left_over` looks at results that the config does not ask for, too.
-    """
+    """One line for each result that is damaged or not what is asked; `left_over`: others too."""
     expected = {results / name: entries for name, entries in _expected_entries(plan).items()}
     for path in sealed_files(results):
         if not left_over and path not in expected:

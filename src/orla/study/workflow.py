@@ -34,10 +34,7 @@ def require_place(folder: str | Path) -> None:
 
 
 def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Path below the results, without its ending -> language model, and what it is adapted by.
-
-    The latter are "model" (its entry of the config), "adapters" and "settings".
-    """
+    """Path of each result, without its ending -> language model, and what it is adapted by."""
     language = config.get("language", {})
     for domains in language.get("streams", ()):
         _check_stream(language, domains)
