@@ -117,6 +117,7 @@ pretraining: text -> "~" must be a mapping, not "text"
 grids.adem: {step: [0.1]} -> "grids": optimizer "adem" is unknown; the nearest is "adam"
 grids.adam: {step: [0.001]} -> "~" has no rates for an update each window
 horizons.tasks: [record] -> "~" cannot be "record"; the nearest
+horizons.steps: [5000, 5100] -> "~" has 5100; give multiples of the window of recordings (200)
 horizons.steps: [200, 400] -> "~" has 200; give multiples of the window of recordings (200), two win
 horizons.split: 80/20 -> "~" cannot be "80/20"; the nearest is "80-20"
 horizons.learners: [immediat] -> "~" cannot ... on recordings, 80-20; ... "immediate"

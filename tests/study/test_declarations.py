@@ -1,10 +1,10 @@
-"""Declarations as plain data: what they hold, and that their file is up to date."""
+"""Declarations as plain data: what they hold."""
 
 import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study.declarations import declarations, describe
+from orla.study.declarations import declarations
 
 PART = '''"""An optimizer of one's own."""
 from dataclasses import dataclass
@@ -30,10 +30,7 @@ def without_plugins():
 
 def test_they_are_what_the_parts_say_of_themselves():
     found = declarations()
-    assert found == describe(), "declarations.json is out of date; run: make reference"
     assert list(found) == list(catalogue.ROOMS)
-    for kind in found:
-        assert list(found[kind]) == list(catalogue.parts(kind))
     tbptt = found["learner"]["tbptt"]
     assert tbptt["forms"] == catalogue.forms(catalogue.part("learner", "tbptt"))
     assert tbptt["defaults"] == {"errors": "all", "window": 200, "update_every": 200}

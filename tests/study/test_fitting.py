@@ -8,10 +8,7 @@ import pytest
 from one_task import CONFIG, config, refusal
 
 from orla import catalogue
-from orla.catalogue.entries import read_entry
 from orla.errors import OrlaError
-from orla.prereg.binding import plan_of
-from orla.study import fitting
 from orla.study.config import plan_from_config
 
 ROOT = Path(__file__).parents[2]
@@ -24,16 +21,12 @@ def cache(tmp_path, monkeypatch):
     catalogue.use_plugins([])
 
 
-def every(kind, **context):
-    """Each part of a kind that a bare name stands for."""
-    for name, part in catalogue.parts(kind).items():
-        if all(f.default is not f.default_factory for f in catalogue.options.options_of(part)):
-            yield name, catalogue.make(kind, name, **context)
-
-
-NETWORKS = dict(every("architecture", n_in=2, n_out=1))
-
-
+# Those that a bare name stands for.
+NETWORKS = {
+    name: catalogue.make("architecture", name, n_in=2, n_out=1)
+    for name, part in catalogue.parts("architecture").items()
+    if all(f.default is not f.default_factory for f in catalogue.options.options_of(part))
+}
 # The tasks, with a window that every learner's updates divide.
 WINDOWED = CONFIG["tasks"] | {"wave": {"kind": "sine", "window": 200}}
 
@@ -163,13 +156,6 @@ def test_the_configs_of_this_repository_are_read_without_torch_and_without_a_cac
     run = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert not cache.exists()
-
-
-def test_what_the_file_says_fits_does():
-    plans = [plan_of([]), plan_of([ROOT / "config/synthetic.yaml"])]
-    asked = [question for plan in plans for question in fitting.questions(plan)]
-    assert {fitting.digest(question) for question in asked} <= set(read_entry("fits"))
-    assert {*fitting.answers(asked[::4])} == {None}
 
 
 def test_another_question_is_asked_once(cache):
