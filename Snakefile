@@ -4,7 +4,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from orla.errors import one_line
-from orla.study.place import require_place
+from orla.study.workflow import require_place
 
 min_version("9.27")
 

@@ -11,7 +11,7 @@ from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
-WINDOW, STEPS, ADAPT, SELECTION, SEEDS = 20, 400, 200, 160, 2
+WINDOW, STEPS, ADAPT, SELECTION, SEEDS = 20, 280, 200, 160, 2
 HELDOUT, SELECTING = slice(ADAPT, STEPS), slice(SELECTION, ADAPT)
 NETWORK = make_network("rnn", hidden=6)
 GRID = [0.01, 0.03, 0.1]
@@ -44,6 +44,11 @@ def make_episode(stream, adapt=ADAPT, **options):
     )
 
 
+def on(study, stream, **options):
+    """The study on another session B."""
+    return dataclasses.replace(study, episode=make_episode(stream, **options))
+
+
 def changed(study, part, size=3.0):
     """The study with session B's targets moved in one part."""
     whole = study.episode.whole
@@ -64,17 +69,17 @@ def learning(study, name):
 
 
 def by_hand(study, seed, rate, stop, stream=None):
-    """Plain SGD with a detached state on B's first `stop` steps, weights frozen after: outputs.
+    """Plain SGD with a detached state on the first `stop` steps, weights frozen after: outputs.
 
     A step that is not scored teaches nothing; where a trial starts, the state is zero.
     """
     stream = stream or study.episode.whole
     X, Y = (torch.as_tensor(a) for a in (stream.X, stream.Y))
-    scored = np.ones(STEPS, bool) if stream.scored is None else stream.scored
-    starts = np.zeros(STEPS, bool) if stream.starts is None else stream.starts
+    scored = np.ones(len(X), bool) if stream.scored is None else stream.scored
+    starts = np.zeros(len(X), bool) if stream.starts is None else stream.starts
     params = {n: p[seed].clone().requires_grad_() for n, p in study.networks.items()}
     h, outputs = torch.zeros(6, dtype=torch.float64), []
-    for t in range(STEPS):
+    for t in range(len(X)):
         h = h.detach() * (not starts[t])
         h = torch.tanh(params["W_ih"] @ X[t] + params["W_hh"] @ h + params["b_h"])
         output = params["W_out"] @ h + params["b_out"]
@@ -101,6 +106,6 @@ def mse(outputs, Y, part):
     return ((outputs[part] - Y[part]) ** 2).mean()
 
 
-def table(name, study, rates, growth=0, **options):
+def table(name, study, rates, growth=0, stable_windows=1, **options):
     """A wide table of a sweep."""
-    return sweep(study, rates, growth, **options).frames[name]
+    return sweep(study, rates, growth, stable_windows=stable_windows, **options).frames[name]

@@ -18,8 +18,8 @@ from orla.study import efficiency, refits
 from orla.study.config_schema import config_schema
 from orla.study.declarations import declarations
 from orla.study.keys import KEYS
-from orla.study.measurement import UNADAPTED
 from orla.study.plan import SECTIONS
+from orla.study.rolling import UNADAPTED
 from orla.study.stable import PREFIX
 from orla.study.tidy import LONG
 from orla.truth import verdicts as truth

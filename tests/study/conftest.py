@@ -11,13 +11,15 @@ from orla.study import sweep
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import ConditionRun
 
+HORIZONS = [40, 100, 120, 200]
+
 
 @pytest.fixture(scope="package")
 def sessions():
     rng = np.random.default_rng(2)
     readout = 0.5 * rng.normal(size=(3, 2))
     turned = readout[:, ::-1] * [1.0, -1.0]
-    return session(rng, 600, readout), session(rng, STEPS, turned)
+    return session(rng, 600, readout), session(rng, 400, turned).part(slice(0, STEPS))
 
 
 @pytest.fixture(scope="package")
@@ -36,9 +38,10 @@ def study(sessions):
             probes=[catalogue.make("probe", "update_ratio")],
             segment=WINDOW,
         ),
+        refitted=False,
     )
 
 
 @pytest.fixture(scope="package")
 def swept(study):
-    return sweep.sweep(study, GRID, growth=1)
+    return sweep.sweep(study, GRID, growth=1, horizons=HORIZONS, stable_windows=3)

@@ -35,12 +35,9 @@ def streams(order=None, **how):
 
 
 def task(**source):
-    pairs, parts = (
-        {"one": {"a": "a", "b": "b"}},
-        {"cut": 20, "tail_steps": 0.3, "tail_stream_steps": 0.5},
-    )
-
-    return catalogue.make("task", {"kind": "recordings", "pairs": pairs, "parts": parts, **source})
+    pairs, parts = {"one": {"a": "a", "b": "b"}}, {"cut": 20, "tail_steps": 0.3}
+    spec = {"kind": "recordings", "pairs": pairs, "parts": parts | {"tail_stream_steps": 0.5}}
+    return catalogue.make("task", spec | source)
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["values", "categories"])
@@ -48,7 +45,8 @@ def reports(request):
     """The report without drift, and with the inputs in the reverse order: {measure, at: row}."""
     made = {}
     for name, order in (("same", None), ("reversed", np.arange(INPUTS)[::-1])):
-        frame = drift.table(task(), streams(order, categories=request.param), "80-20")
+        study = {"strides": {"x": 1, "y": 20}, "registrations": {"claim": "too few"}}
+        frame = drift.table(task(), streams(order, categories=request.param), "80-20", study=study)
         made[name] = {(r["measure"], r["at"]): r for r in frame.to_dict("records")}
     return made
 
@@ -59,12 +57,13 @@ def test_a_drift_that_was_made_is_seen_and_none_where_there_is_none(reports):
     assert same["a_to_b", "5"]["value"] > other["a_to_b", "5"]["value"] + 0.2
     assert same["tuning", ""]["value"] > 0.9 > other["tuning", ""]["value"]
     # Reordered inputs are as good to a decoder that is fitted on them.
-    assert other["within_b", "5"]["value"] == pytest.approx(
-        same["within_b", "5"]["value"], abs=0.02
-    )
+    fitted = same["within_b", "5"]["value"]
+    assert other["within_b", "5"]["value"] == pytest.approx(fitted, abs=0.02)
     for report in reports.values():
         assert report["within_a", "5"]["value"] > report["within_a", "1"]["value"]
         assert report["chance", ""]["value"] < report["within_b", "5"]["value"] - 0.2
+        assert [report["updates", learner]["value"] for learner in "xy"] == [1200, 60]
+        assert report["registration", "claim"]["words"] == "too few"
     assert 60 < other["ceiling", ""]["value"] < 140
 
 
@@ -112,17 +111,8 @@ def test_what_files_say_of_themselves_is_told(tmp_path):
     np.savez(tmp_path / "a.npz", counts=np.ones((3, 2)), bin_s=0.1, date="2015-07-21")
     np.savez(tmp_path / "b.npz", counts=np.ones((3, 2)), bin_s=0.1)
     files = [tmp_path / "a.npz", tmp_path / "b.npz"]
-    rows = [*pair_facts.session_facts(streams(), ("first", "second"), files)]
-    assert ("about", "a", "date 2015-07-21") in [(m, at, words) for m, at, _, words in rows]
-    assert [at for m, at, *_ in rows if m == "session"] == ["a", "b"]
-    assert ("correspondence", "", "same inputs in both: made so") in [
-        (m, at, words) for m, at, _, words in rows
-    ]
-
-
-def test_updates_and_registrations_are_the_studys():
-    study = {"session": "AB", "strides": {"x": 1, "y": 20}, "registrations": {"claim": "too few"}}
-    frame = drift.table(task(), streams(), "80-20", study=study)
-    updates = frame[frame["measure"] == "updates"].set_index("at")["value"].to_dict()
-    assert updates == {"x": 1200, "y": 60}
-    assert frame[frame["measure"] == "registration"]["words"].tolist() == ["too few"]
+    facts = pair_facts.session_facts(streams(), ("first", "second"), files)
+    words = {(measure, at): words for measure, at, _, words in facts}
+    assert words["about", "a"] == "date 2015-07-21" and words["about", "b"] == ""
+    assert [words["session", side] for side in "ab"] == ["first", "second"]
+    assert words["correspondence", ""] == "same inputs in both: made so"

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from harness import NETWORKS
+from harness import NETWORKS, make_network
 
-from orla import catalogue
 from orla.study.batches import initial_parameters
 from orla.study.efficiency import MEASURES, measure
 from orla.tasks.stream import Stream
@@ -16,9 +15,7 @@ GATED = {"rnn": (1, 0), "gru": (3, 3), "lstm": (4, 3)}
 
 
 def measures(kind, change=lambda params: None, X=None, dtype=torch.float64):
-    network = catalogue.make(
-        "architecture", {"kind": kind, "hidden": HIDDEN}, n_in=N_IN, n_out=N_OUT
-    )
+    network = make_network(kind, HIDDEN, N_IN, N_OUT)
     params = network.init(torch.Generator().manual_seed(0), dtype)
     change(params)
     X = np.random.default_rng(0).standard_normal((STEPS, N_IN)) if X is None else X

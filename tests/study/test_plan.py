@@ -76,8 +76,10 @@ def test_what_is_not_the_default_stands_at_the_end_of_a_path():
         "days/sweeps/small/slow/adam/50-50/float32/fresh",
         "days/sweeps/small/slow/adam/50-50/float32/matched+matched/fresh",
     ]
-    [_, chained, _, _] = plan(block).conditions
+    [_, chained, single, _] = plan(block).conditions
     assert chained.interventions == ("matched", "matched")
+    assert chained.networks == "days/pretraining/small/float64"
+    assert single.networks == "days/pretraining/small/float32"
 
 
 def test_two_pairs_have_a_folder_each_and_one_has_none():
@@ -105,14 +107,6 @@ def test_overlapping_blocks_merge_to_the_larger_number_of_seeds(reverse):
     assert (other.seeds, other.observers, other.probes) == (5, (), ("update_ratio",))
 
 
-def test_conditions_share_the_networks_of_their_domain_size_and_precision():
-    blocks = [BLOCK, BLOCK | {"networks": ["wide"], "precisions": ["float32"]}]
-    assert {c.networks for c in plan(*blocks).conditions} == {
-        "days/pretraining/small/float64",
-        "days/pretraining/wide/float32",
-    }
-
-
 def test_a_name_is_an_instance_a_part_or_a_short_form():
     known = plan()
     assert known.spec("learner", "slow") == {"kind": "trace", "decay": 0.5}
@@ -122,54 +116,45 @@ def test_a_name_is_an_instance_a_part_or_a_short_form():
     assert known.declaration("architecture", "wide")["name"] == "rnn"
 
 
-@pytest.mark.parametrize(
-    ("learner", "stride"),
-    [("immediate", 1), ("rtrl", 1), ("last-layer", 1), ("slow", 1), ("tbptt-4-1", 1)]
-    + [("immediate-200", 200), ("tbptt-200-50", 50), ("far", 7), ("tbptt", 200)],
-)
-def test_cadence_follows_from_the_stride_that_a_learner_declares(learner, stride):
-    assert plan().stride(learner) == stride
-    assert plan().cadence(learner) == ("step" if stride == 1 else "window")
+def test_cadence_follows_from_the_stride_that_a_learner_declares():
+    one = dict.fromkeys(("immediate", "rtrl", "last-layer", "slow", "tbptt-4-1"), 1)
+    strides = one | {"immediate-200": 200, "tbptt-200-50": 50, "far": 7, "tbptt": 200}
+    study = plan()
+    assert {learner: study.stride(learner) for learner in strides} == strides
+    cadences = {learner: study.cadence(learner) for learner in strides}
+    assert cadences == dict.fromkeys(strides, "window") | dict.fromkeys(one, "step")
 
 
-def test_grids_are_those_of_the_cadence_and_an_optimizer_has_its_own():
+def test_grids_are_those_of_the_cadence_and_an_optimizer_has_its_own(monkeypatch):
     block = BLOCK | {"learners": ["rtrl", "far"], "splits": ["50-50"]}
     study = plan(block)
     assert [study.grid(c) for c in study.conditions] == [[0.001], [0.003]]
     own = plan(block, grids={})
-    declared_grid = declarations()["optimizer"]["adam"]["more"]["grid"]
-    assert [own.grid(c) for c in own.conditions] == [declared_grid["step"], declared_grid["window"]]
+    declared = own.declared["optimizer"]["adam"]["more"]
+    steps_and_windows = [declared["grid"][cadence] for cadence in ("step", "window")]
+    assert [own.grid(c) for c in own.conditions] == steps_and_windows
     lacking = plan(block, grids={"adam": {"step": [0.001]}})
     with pytest.raises(OrlaError, match=r'"grids.adam" has no rates .* each window; add "window"$'):
-        [lacking.grid(c) for c in lacking.conditions]
-
-
-def test_an_optimizer_without_rates_may_declare_them(monkeypatch):
-    study = plan(BLOCK, grids={})
-    monkeypatch.setitem(study.declared["optimizer"]["adam"]["more"], "grid", None)
+        lacking.grid(lacking.conditions[1])
+    monkeypatch.setitem(declared, "grid", None)
     with pytest.raises(OrlaError, match=r'; add "step", or declare grid= in the class$'):
-        study.grid(study.conditions[0])
+        own.grid(own.conditions[0])
 
 
-def test_windows_are_the_cut_of_recordings_and_the_window_of_other_tasks():
-    tone = declarations()["task"]["sine"]["defaults"]["window"]
-    assert [plan().window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
-
-
-def test_steps_between_two_looks_are_the_option_of_the_probe_that_takes_some():
-    seldom = {"seldom": {"kind": "condition_number", "stride": 70}}
-    made = plan(probes=CONFIG["probes"] | seldom)
-    found = {n: made.steps("probe", n) for n in ("seldom", "condition_number", "past")}
-    assert found == {"seldom": 70, "condition_number": 1000, "past": 0}
-    assert not any(made.steps("probe", name, "kept") for name in found)
-
-
-def test_states_of_probes_are_kept_where_a_probe_says_so():
-    named = {"far": {"kind": "past_structure", "immediate": "immediate", "window": 400}}
-    watched = BLOCK | {"splits": ["50-50"], "observers": ["immediate"]}
-    for probe, steps in (("far", 400), ("condition_number", 0)):
-        made = plan(watched | {"probes": [probe]}, probes=CONFIG["probes"] | named)
-        assert made.steps("probe", probe, "kept") == steps
+def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
+    probes = {
+        "seldom": {"kind": "condition_number", "stride": 70},
+        "far": {"kind": "past_structure", "immediate": "immediate", "window": 400},
+    }
+    study = plan(probes=CONFIG["probes"] | probes)
+    tone = study.declared["task"]["sine"]["defaults"]["window"]
+    assert [study.window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
+    assert study.variants("days") == ["50-50", "80-20", "stationary"]
+    assert study.variants("wave") == ["shift", "stationary"]
+    looks = {"seldom": 70, "condition_number": 1000, "past": 0}
+    assert {name: study.steps("probe", name) for name in looks} == looks
+    kept = {"seldom": 0, "past": 0, "far": 400}
+    assert {name: study.steps("probe", name, "kept") for name in kept} == kept
 
 
 def test_horizons_concern_one_task_its_split_and_the_named_learners():
@@ -178,11 +163,6 @@ def test_horizons_concern_one_task_its_split_and_the_named_learners():
     assert scored == {"days/sweeps/small/rtrl/adam/80-20"}
     other = plan(*blocks, horizons=CONFIG["horizons"] | {"split": "shift"})
     assert not any(other.horizons(c) for c in other.conditions), "a task that horizons do not name"
-
-
-def test_a_recording_has_its_splits_and_the_stationary_control():
-    assert plan().variants("days") == ["50-50", "80-20", "stationary"]
-    assert plan().variants("wave") == ["shift", "stationary"]
 
 
 def test_a_job_is_all_that_its_result_depends_on():
@@ -229,34 +209,26 @@ def test_a_result_depends_on_each_part_of_a_list_of_parts():
     assert parts_in([short], study.declared) == [short]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"networks": ["ugly"]}, '"conditions[0].networks" cannot be "ugly"; there are "small"'),
+def test_a_name_that_the_study_lacks_is_named_with_the_nearest():
+    for change, message in (
+        ({"networks": ["ugly"]}, r'"conditions\[0\].networks" cannot be "ugly"; there are "small"'),
         ({"interventions": ["matched+matcd"]}, '"matcd" is unknown; the nearest is "matched"'),
         (
             {"tasks": ["days", "wave"], "splits": ["shift"]},
             'be "shift" for days; there are "50-50"',
         ),
-    ],
-)
-def test_a_name_that_the_study_lacks_is_named_with_the_nearest(change, message):
-    with pytest.raises(OrlaError) as raised:
-        _ = plan(BLOCK | change).conditions
-    assert str(raised.value).startswith("config: ") and message in str(raised.value)
+    ):
+        with pytest.raises(OrlaError, match=f"^config: .*{message}"):
+            _ = plan(BLOCK | change).conditions
 
 
-def test_only_starts_that_say_so_take_pretrained_networks():
-    block = BLOCK | {"learners": ["rtrl"], "splits": ["50-50"]}
-    study = plan(block | {"starts": ["pretrained", "fresh"]})
+def test_starts_and_learners_are_what_they_declare_whatever_they_are_called():
+    learners = {"slow": {"kind": "rtrl", "block": 9}, "rtrl-like": {"kind": "trace"}}
+    study = plan(BLOCK | {"starts": ["pretrained", "fresh"]}, learners=learners)
     taking = {c.start: study.takes_pretrained(c) for c in study.conditions}
     assert taking == {"pretrained": True, "fresh": False}
-
-
-def test_a_learner_is_exact_by_its_declaration_whatever_it_is_called():
-    study = plan(learners={"slow": {"kind": "rtrl", "block": 9}, "rtrl-like": {"kind": "trace"}})
-    exact = {n: study.exact(n) for n in ("slow", "rtrl", "rtrl-like", "tbptt-9-9", "immediate")}
-    assert exact == dict.fromkeys(exact, False) | {"slow": True, "rtrl": True}
+    exact = {"slow": True, "rtrl": True, "rtrl-like": False, "tbptt-9-9": False}
+    assert {name: study.exact(name) for name in exact} == exact
 
 
 def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named():
@@ -270,9 +242,10 @@ def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named()
 
 
 def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split():
-    more = BLOCK | {"chapter": "choices", "optimizers": ["sgd"]}
+    more = BLOCK | {"chapter": "choices", "optimizers": ["adam", "sgd"]}
     study = plan(BLOCK, more, grids={n: {"step": [0.001, 0.003]} for n in ("adam", "sgd")})
     assert list(dict.fromkeys(study.chapters.values())) == ["headline", "choices"]
+    assert {study.chapters[c] for c in study.conditions if c.optimizer == "adam"} == {"headline"}
     conditions = [c for part in study.parts for c in part.conditions]
     assert sorted(conditions, key=str) == sorted(study.conditions, key=str)
     for part in study.parts:
@@ -283,11 +256,6 @@ def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split(
         for chapter in ("headline", "choices")
         for split in ("50-50", "80-20")
     ]
-
-
-def test_a_condition_belongs_to_the_chapter_that_mentions_it_first():
-    study = plan(BLOCK | {"chapter": "pairs"}, BLOCK | {"seeds": 9})
-    assert {*study.chapters.values()} == {"pairs"} and {c.seeds for c in study.conditions} == {9}
 
 
 def test_exact_learners_of_many_seeds_are_jobs_of_their_own():
@@ -304,19 +272,16 @@ COMPUTE = {"threads": 1, "device": "cpu", "compile": True, "batch_models": 5}
 
 
 def test_a_numeric_configuration_is_a_precision_with_a_place_and_a_job_of_its_own():
-    block = BLOCK | {"precisions": ["float64", "narrow"]}
-    both = plan(block, numerics=NUMERICS, compute=COMPUTE)
+    both = plan(BLOCK | {"precisions": ["float64", "narrow"]}, numerics=NUMERICS, compute=COMPUTE)
     first, second = (c for c in both.conditions if c.split == "80-20" and c.learner == "rtrl")
     assert second.path == f"{first.path}/narrow" and second.networks.endswith("/small/narrow")
     assert both.compute("narrow") == COMPUTE | {"threads": 2, "instructions": "avx2"}
-    job = both.job(second)
-    assert job.pop("format") == "float32" and job["keys"].pop("precision") == "narrow"
     plain = plan(BLOCK, compute=COMPUTE)
     # With the section, or without: what names a format alone is planned as before it.
     for one in (both, plain):
         assert one.compute("float64") == COMPUTE and one.format("float64") == {}
-        assert "format" not in one.job(first)
-    assert both.job(first) == plain.job(first)
-    assert job == {**(same := plain.job(first)), "keys": job["keys"]}
-    assert job["keys"] | {"precision": "float64"} == same["keys"]
+    job = plain.job(first)
+    assert both.job(first) == job and "format" not in job
+    keys = job["keys"] | {"precision": "narrow"}
+    assert both.job(second) == job | {"format": "float32", "keys": keys}
     assert {p.path for p in plain.parts} == {p.path for p in both.parts if "narrow" not in p.path}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from orla.errors import OrlaError
-from orla.study.config import normal_form, plan_from_config
+from orla.study.config import plan_from_config
 from orla.study.quantities import quantity_of
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
@@ -33,20 +33,13 @@ def refusal(**quantities):
 
 
 def test_a_term_has_its_own_condition_and_a_sign():
-    found = quantity_of("gap", GAP)
+    found = quantity_of("gap", GAP | {"at": AT | {"learner": "uoro", "precision": "float32"}})
     [[first, second]] = found.y
     assert (first.times, second.times) == (1.0, -0.5)
     assert first.where["learner"] == "rtrl" and second.where["learner"] == "immediate"
-    assert first.where["precision"] == "float64" and first.where["start"] == "pretrained"
-    assert "pair" not in first.where
+    assert {term.where["precision"] for term in found.terms} == {"float32"}
+    assert first.where["start"] == "pretrained" and "pair" not in first.where
     assert (found.unit, found.estimand, found.along, found.x) == ("seed", "heldout", "", ())
-
-
-def test_a_terms_own_condition_goes_before_that_of_all():
-    found = quantity_of("gap", GAP | {"at": AT | {"learner": "uoro", "precision": "float32"}})
-    [terms] = found.y
-    assert [term.where["learner"] for term in terms] == ["rtrl", "immediate"]
-    assert [term.where["precision"] for term in terms] == ["float32", "float32"]
 
 
 def test_a_correlation_along_conditions_has_a_sum_of_each():
@@ -93,7 +86,3 @@ def test_those_of_the_study_pass():
 def test_a_mistake_is_one_line(changes, words):
     said = refusal(gap=GAP | changes)
     assert words in said and "gap" in said and "\n" not in said
-
-
-def test_one_that_an_overlay_sets_to_null_is_left_out():
-    assert normal_form(config(gap=GAP, gone=None))["quantities"].keys() == {"gap"}

@@ -5,18 +5,13 @@ from orla.errors import OrlaError
 from orla.study import rates
 
 
-@pytest.mark.parametrize(
-    "index, rate", [(0, 1.0), (1, 3.0), (2, 10.0), (-1, 0.3), (-2, 0.1), (-7, 3e-4), (-8, 1e-4)]
-)
-def test_half_decades_have_numbers(index, rate):
-    assert rates.half_decade(index) == rate
-    assert rates.index_of(rate) == index
-
-
-@pytest.mark.parametrize("rate", [0.0, -0.1, 0.2, 0.00031, 5.0])
-def test_any_other_rate_is_refused(rate):
-    with pytest.raises(OrlaError, match="half-decade"):
-        rates.index_of(rate)
+def test_half_decades_have_numbers_and_any_other_rate_is_refused():
+    numbers = {0: 1.0, 1: 3.0, 2: 10.0, -1: 0.3, -2: 0.1, -7: 3e-4, -8: 1e-4}
+    for index, rate in numbers.items():
+        assert rates.half_decade(index) == rate and rates.index_of(rate) == index
+    for rate in (0.0, -0.1, 0.2, 0.00031, 5.0):
+        with pytest.raises(OrlaError, match="half-decade"):
+            rates.index_of(rate)
 
 
 def test_a_grid_is_sorted_and_has_no_holes():
@@ -61,6 +56,5 @@ def test_the_grid_grows_where_its_best_lies_on_the_edge(measured, growth, expect
 
 
 def test_the_edge():
-    assert rates.on_edge(scores(i0=1, i1=2))
-    assert rates.on_edge(scores(i0=2, i1=1))
+    assert rates.on_edge(scores(i0=1, i1=2)) and rates.on_edge(scores(i0=2, i1=1))
     assert not rates.on_edge(scores(i0=2, i1=1, i2=3))

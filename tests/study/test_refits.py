@@ -1,10 +1,11 @@
 """Refitted decoders against plain loops and other libraries."""
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pytest
-from drifting import ADAPT, HELDOUT, SELECTION, STEPS, make_episode, session
+from drifting import ADAPT, HELDOUT, SELECTION, STEPS, make_episode, session, table
 from statsmodels.tsa.statespace.kalman_filter import KalmanFilter
 
 from orla import catalogue
@@ -82,6 +83,11 @@ def outputs(study, episode):
     return refits.heldout_outputs(episode, study.loop.learner.architecture, study.networks)
 
 
+def assert_equal(these, those):
+    for name, one in these.items():
+        np.testing.assert_array_equal(one, those[name])
+
+
 def test_hidden_units_are_those_that_the_readout_reads(study):
     whole = study.whole(np.arange(study.seeds))
     hidden = refits.hidden_states(study.loop.learner.architecture, study.networks, whole)
@@ -106,47 +112,37 @@ def test_nothing_held_out_is_read(study):
     episode = study.episode
     Y = episode.heldout.Y + 5.0
     moved = dataclasses.replace(episode, heldout=Stream(episode.heldout.X, Y))
-    for one, other in zip(
-        outputs(study, episode).values(), outputs(study, moved).values(), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
+    assert_equal(outputs(study, episode), outputs(study, moved))
 
 
 def test_settings_are_chosen_on_the_selection_part(study):
     """The ridge of each setting by a plain solve; the best on the selection part is taken."""
     stream, episode = study.episode.whole, study.episode
     lagged, scored = refits.lag_inputs(stream), {}
-    for lags in refits.LAGS:
-        for penalty in refits.PENALTIES:
 
-            def weights(stop, F=lagged[lags], penalty=penalty):
-                F, T = F[:stop], stream.Y[:stop]
-                mean, target = F.mean(0), T.mean(0)
-                G = (F - mean).T @ (F - mean) + penalty * np.eye(F.shape[1])
-                w = np.linalg.solve(G, (F - mean).T @ (T - target))
-                return w, target - mean @ w
+    def weights(stop, F, penalty):
+        F, T = F[:stop], stream.Y[:stop]
+        mean, target = F.mean(0), T.mean(0)
+        G = (F - mean).T @ (F - mean) + penalty * np.eye(F.shape[1])
+        w = np.linalg.solve(G, (F - mean).T @ (T - target))
+        return w, target - mean @ w
 
-            w, b = weights(SELECTION)
-            part = slice(SELECTION, ADAPT)
-            error = ((lagged[lags][part] @ w + b - stream.Y[part]) ** 2).mean()
-            w, b = weights(ADAPT)
-            scored[error] = lagged[lags][HELDOUT] @ w + b
+    for lags, penalty in product(refits.LAGS, refits.PENALTIES):
+        w, b = weights(SELECTION, lagged[lags], penalty)
+        part = slice(SELECTION, ADAPT)
+        error = ((lagged[lags][part] @ w + b - stream.Y[part]) ** 2).mean()
+        w, b = weights(ADAPT, lagged[lags], penalty)
+        scored[error] = lagged[lags][HELDOUT] @ w + b
     ours = outputs(study, episode)["ridge"][0]
     np.testing.assert_allclose(ours, scored[min(scored)], atol=1e-6)
 
 
 def test_steps_that_are_not_scored_teach_nothing(sessions, study):
-    b = sessions[1]
-    scored = np.ones(STEPS, bool)
+    b, scored = sessions[1], np.ones(STEPS, bool)
     scored[50:90] = False
-    Y = b.Y.copy()
-    Y[50:90] = 1e3
-    masked = make_episode(Stream(b.X, Y, scored=scored))
-    clean = make_episode(Stream(b.X, b.Y, scored=scored))
-    for one, other in zip(
-        outputs(study, masked).values(), outputs(study, clean).values(), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
+    clean = make_episode(Stream(b.X, b.Y, scored))
+    masked = make_episode(Stream(b.X, np.where(scored[:, None], b.Y, 1e3), scored))
+    assert_equal(outputs(study, masked), outputs(study, clean))
 
 
 def test_streams_of_their_own_are_refitted_one_by_one(sessions, study):
@@ -159,29 +155,24 @@ def test_streams_of_their_own_are_refitted_one_by_one(sessions, study):
             np.testing.assert_array_equal(of_both[name][seed], alone[name][0])
 
 
-def test_the_scores_stand_beside_every_model_of_a_sweep(study, swept):
+def test_the_scores_stand_beside_every_model_of_a_sweep_or_are_left_out(study):
     """By plain means of the outputs; each network's, whatever its rate."""
-    Y, rows = study.episode.heldout.Y, swept.frames["models"]
+    refitted = dataclasses.replace(study, refitted=True)
+    Y, rows = study.episode.heldout.Y, table("models", refitted, [0.01, 0.03])
     total = ((Y - Y.mean(0)) ** 2).sum(0)
     for name, of_seeds in outputs(study, study.episode).items():
         error, r2 = refits.columns(name)
         for seed, one in enumerate(of_seeds):
             here = rows[rows["seed"] == seed]
             residual = (one - Y) ** 2
-            assert here[error].tolist() == pytest.approx([residual.mean()] * len(here), rel=1e-9)
+            assert here[error].tolist() == pytest.approx([residual.mean()] * 2, rel=1e-9)
             share = (1 - residual.sum(0) / total).mean()
-            assert here[r2].tolist() == pytest.approx([share] * len(here), rel=1e-9)
+            assert here[r2].tolist() == pytest.approx([share] * 2, rel=1e-9)
+    columns = {c for d in refits.DECODERS for c in refits.columns(d)}
+    assert columns < {*rows} and not columns & {*study.baseline}
 
 
 def test_categories_are_not_refitted(study):
     loss = catalogue.make("loss", "cross_entropy")
     architecture = study.loop.learner.architecture
     assert refits.heldout_scores(study.episode, loss, architecture, study.networks) == {}
-
-
-def test_they_can_be_left_out(study):
-    baseline = dataclasses.replace(study, refitted=False).baseline
-    assert not [name for name in baseline if name.startswith(refits.PREFIX)]
-    assert {*study.baseline} - {*baseline} == {
-        c for d in refits.DECODERS for c in refits.columns(d)
-    }

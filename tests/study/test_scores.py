@@ -19,16 +19,11 @@ def test_recovery_by_the_papers_own_figures():
     assert recovery == pytest.approx([26.126126, 0.0, 100.0, -210.0], rel=1e-6)
 
 
-def test_without_a_reference_there_is_no_recovery_and_it_is_unreliable():
-    one, none = np.array([1.0]), np.array([np.nan])
-    assert np.isnan(scores.recovery_percent(one, one, none)).all()
-    assert scores.unreliable(one, none).all()
-
-
-def test_a_small_denominator_is_unreliable():
-    frozen = np.array([1.0, 1.0, 1.0, np.nan])
-    reference = np.array([0.9, 0.96, 1.2, 0.1])
-    assert scores.unreliable(frozen, reference).tolist() == [False, True, True, True]
+def test_a_small_denominator_or_none_is_unreliable():
+    frozen = np.array([1.0, 1.0, 1.0, np.nan, 1.0])
+    reference = np.array([0.9, 0.96, 1.2, 0.1, np.nan])
+    assert scores.unreliable(frozen, reference).tolist() == [False, True, True, True, True]
+    assert np.isnan(scores.recovery_percent(frozen, frozen, reference)[3:]).all()
 
 
 def test_the_step_of_a_divergence():
@@ -38,16 +33,13 @@ def test_the_step_of_a_divergence():
     assert scores.diverged_steps(errors, heldout).tolist() == [-1, 2, 1, 4, -1, 4, 3]
 
 
-def test_windows():
+def test_means_of_whole_windows_over_scored_steps():
     values = np.arange(14.0).reshape(2, 7)
     assert scores.window_means(values, None, 3).tolist() == [[1.0, 4.0], [8.0, 11.0]]
-
-
-def test_windows_of_scored_steps():
-    values = np.array([[1.0, 0.0, 3.0, 0.0, 0.0, 0.0]])
-    scored = torch.tensor([True, False, True, False, False, False])
-    means = scores.window_means(values, scored, 3)
-    assert means[0, 0] == 2.0 and np.isnan(means[0, 1])
+    scored = torch.tensor([True, False, True, False, False, False, True])
+    for mask in (scored, scored.expand(2, 7)):
+        means = scores.window_means(np.where(scored, values, 0.0), mask, 3)
+        assert means[:, 0].tolist() == [1.0, 8.0] and np.isnan(means[:, 1]).all()
 
 
 @pytest.mark.parametrize("own", [False, True])

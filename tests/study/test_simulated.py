@@ -55,10 +55,8 @@ def test_streams_in_memory_are_those_of_files(tmp_path, pair):
     made = task(pair)
     ours, expected = simulated_streams(made, pair, "tiny"), of_files(made, pair, tmp_path)
     for one, other in ((ours.a, expected.a), (ours.b, expected.b)):
-        assert one.X.tobytes() == other.X.tobytes()
-        assert one.Y.tobytes() == other.Y.tobytes()
-        assert one.X.shape == other.X.shape
-        assert one.Y.dtype == other.Y.dtype
+        assert one.X.tobytes() == other.X.tobytes() and one.X.shape == other.X.shape
+        assert one.Y.tobytes() == other.Y.tobytes() and one.Y.dtype == other.Y.dtype
         assert one.scored is one.starts is None
     assert (ours.bin_s, ours.categories) == (expected.bin_s, expected.categories)
     assert ours.dataset["simulated"] is True
@@ -68,10 +66,15 @@ def test_streams_in_memory_are_those_of_files(tmp_path, pair):
     assert {len(digest) for digest in sums.values()} == {64}
 
 
-def test_the_record_tells_other_data_apart():
-    one, again = (simulated_streams(task("first"), "first").dataset for _ in range(2))
-    other = simulated_streams(task("first", unit_hz=7.0), "first").dataset
-    assert one == again
+def test_the_record_tells_other_data_apart_and_each_pair_has_the_seed_that_it_names():
+    made = replace(task("first"), simulated=replace(task("first").simulated, seed=3))
+    named, shared = (simulated_streams(made, pair) for pair in ("first", "second"))
+    np.testing.assert_array_equal(named.a.X, shared.a.X)
+    assert named.dataset["label"] != shared.dataset["label"]
+    one, other = (
+        simulated_streams(t, "first").dataset for t in (task("first"), task("first", unit_hz=7.0))
+    )
+    assert one == named.dataset
     assert one["streams"]["a"] != other["streams"]["a"]
     assert one["account"]["a"]["spikes"] != other["account"]["a"]["spikes"]
     assert {**one, "streams": 0, "account": 0} == {**other, "streams": 0, "account": 0}
@@ -81,10 +84,3 @@ def test_an_array_without_events_is_refused():
     made = task("first", silent=1.0, noise_rate=1e-12)
     with pytest.raises(OrlaError, match="constant over the pretraining part"):
         simulated_streams(made, "first")
-
-
-def test_each_pair_has_the_seed_that_it_names():
-    made = replace(task("first"), simulated=replace(task("first").simulated, seed=3))
-    named, shared = (simulated_streams(made, pair) for pair in ("first", "second"))
-    np.testing.assert_array_equal(named.a.X, shared.a.X)
-    assert named.dataset["label"] != shared.dataset["label"]

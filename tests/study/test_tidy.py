@@ -29,14 +29,9 @@ def table():
 
 def test_a_row_is_one_number_of_a_model(table):
     assert list(table) == [*KEYS, *tidy.LONG] and len(table) == 4 * 3 + 1 + 2 + 2
-    assert table.groupby("type", observed=True).size().to_dict() == {
-        "bool": 10,
-        "float": 6,
-        "int": 1,
-    }
-    [row] = table.query("measure == 'error' and seed == 0 and learning_rate == 0.3").to_dict(
-        "records"
-    )
+    assert table["type"].value_counts().to_dict() == {"bool": 10, "float": 6, "int": 1}
+    rows = table.query("measure == 'error' and seed == 0 and learning_rate == 0.3")
+    [row] = rows.to_dict("records")
     assert row["value"] == 3.0 and row["observer"] == "" and pd.isna(row["horizon"])
 
 
@@ -73,12 +68,8 @@ def test_what_a_condition_does_not_measure_is_null(table):
 
 def test_a_condition_without_horizons_observers_or_profiles_has_empty_tables():
     alone = tidy.wide([tidy.long_table(KEYS, [Rows("norm", 0, 0.1, np.array(2.0))])])
-    assert [len(alone[name]) for name in ("models", "horizon", "alignment", "profile")] == [
-        1,
-        0,
-        0,
-        0,
-    ]
+    lengths = {name: len(frame) for name, frame in alone.items()}
+    assert lengths == {"models": 1, "horizon": 0, "alignment": 0, "profile": 0}
     assert list(alone["profile"])[-3:] == ["quantity", "index", "value"]
 
 

@@ -1,61 +1,26 @@
 """A part from outside that cannot make one update is refused in one line before anything runs."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import pytest
+import torch
 from one_task import CONFIG, config, refusal
 
 from orla import catalogue
+from orla.errors import OrlaError
+from orla.optimizers.base import Optimizer
 from orla.study import trial
 from orla.study.config import plan_from_config
 
-HEAD = """
-from dataclasses import dataclass
-import torch
-from orla.architectures.base import Architecture, matvec
-from orla.optimizers.base import Optimizer
-from orla.starts.base import Start
-
-"""
-NETWORK = '''
-@dataclass(frozen=True)
-class Mine(Architecture, name="mine"):
-    """A leaky network."""
-
-    @property
-    def state_size(self):
-        return self.hidden
-
-    def recurrent_shapes(self):
-        return {"W_ih": (self.hidden, self.n_in), "W_hh": (self.hidden, self.hidden)}
-
-    def step(self, params, state, x):
-        new = torch.tanh(matvec(params["W_ih"], x) + matvec(params["W_hh"], state))
-        return state + 0.1 * (new - state)
-'''
-OPTIMIZER = '''
-@dataclass(frozen=True)
-class Mine(Optimizer, name="mine", grid={"step": [0.01]}):
-    """Heavy ball."""
-
-    def init(self, params):
-        return {name: torch.zeros_like(p) for name, p in params.items()}
-
-    def update(self, gradients, state, params, lr):
-        state, updates = dict(state), {}
-        for name, g in gradients.items():
-            state[name] = 0.9 * state[name] + g
-            updates[name] = -lr * state[name]
-        return updates, state
-'''
-START = '''
-@dataclass(frozen=True)
-class Mine(Start, name="mine"):
-    """Half of each parameter."""
-
-    def apply(self, architecture, params, generator):
-        return {name: 0.5 * p for name, p in params.items()}
-'''
-OF_A_NETWORK = {"networks": CONFIG["networks"] | {"mine": {"kind": "mine", "hidden": 4}}}
-STACKED = {"kind": "stack", "hidden": 4, "layers": ["rnn", "mine"]}
+PLUGINS = Path(__file__).parents[1] / "plugins"
+# List of a block -> a plug-in, and the name that it has in the config.
+PARTS = {"networks": ("mgu", "mine"), "optimizers": ("adagrad",) * 2, "starts": ("damped",) * 2}
+NETWORKS = CONFIG["networks"] | {
+    "mine": {"kind": "mgu", "hidden": 4},
+    "deep": {"kind": "stack", "hidden": 4, "layers": ["rnn", "mgu"]},
+}
+CALLING_ITEM = ("+ f * n", "+ f.mean().item() * n")
 
 
 @pytest.fixture(autouse=True)
@@ -71,69 +36,67 @@ def folder(tmp_path):
     return tmp_path / "parts"
 
 
-def block_and_sections(key, folder, text):
-    (folder / "mine.py").write_text(HEAD + text)
-    sections = {"plugins": [str(folder)]} | (OF_A_NETWORK if key == "networks" else {})
-    return {key: ["mine"]}, sections
+def changed(folder, key, old="", new=""):
+    """A block with a plug-in in the folder that was changed, the sections for it, and its text."""
+    file, name = PARTS[key]
+    text = (PLUGINS / f"{file}.py").read_text()
+    assert old in text
+    (folder / "mine.py").write_text(text.replace(old, new) if old else text)
+    sections = {"networks": NETWORKS} if key == "networks" else {}
+    return {key: [name]}, sections | {"plugins": [str(folder)]}
 
 
-@pytest.mark.parametrize(
-    ("key", "text"), [("networks", NETWORK), ("optimizers", OPTIMIZER), ("starts", START)]
-)
-def test_one_that_works_is_taken(folder, key, text):
-    block, sections = block_and_sections(key, folder, text)
+@pytest.mark.parametrize("key", PARTS)
+def test_one_that_works_is_taken(folder, key):
+    block, sections = changed(folder, key)
     plan_from_config(config(block, **sections))
 
 
 @pytest.mark.parametrize(
-    ("key", "text", "old", "new", "said"),
+    ("key", "old", "new", "said"),
     [
-        ("networks", NETWORK, 'params["W_hh"]', 'params["W"]', "KeyError: 'W', in line"),
-        ("networks", NETWORK, "    @property\n", "", "write @property above it"),
-        ("networks", NETWORK, "(new - state)", "(new - state), new", "step answers tuple; answer"),
-        ("networks", NETWORK, "return state +", "state +=", "changes its state in place"),
-        ("networks", NETWORK, "(self.hidden, self.n_in)", "(self.n_in, self.hidden)", "in line"),
-        ("networks", NETWORK, "0.1 *", "new.mean().item() *", "calling .item()"),
-        ("optimizers", OPTIMIZER, "def init", "def begin", "KeyError: 'W_ih', in line"),
-        ("optimizers", OPTIMIZER, "zeros_like(p)", "zeros(3)", "in line"),
-        ("optimizers", OPTIMIZER, "name, g in gradients", "name, g in params", "one for each of"),
-        ("starts", START, "0.5 * p for", "p.sum() for", "answers parameters of the shapes"),
-        ("starts", START, "0.5 * p", "0.5 * q", "NameError: name 'q' is not defined, in line"),
+        ("networks", 'params["W_hh"]', 'params["W"]', "KeyError: 'W', in line"),
+        ("networks", "    @property\n", "", "write @property above it"),
+        ("networks", "(1.0 - f) * state + f * n", "torch.cat([f, n])", "is 4; make them agree"),
+        ("networks", "+ f * n", "+ f * n, n", "step answers tuple; answer"),
+        (
+            "networks",
+            "return (1.0",
+            "state += n\n        return (1.0",
+            "changes its state in place",
+        ),
+        ("networks", *CALLING_ITEM, "calling .item()"),
+        ("optimizers", "full_like(p,", "full((3,),", "in line"),
+        ("optimizers", "name, g in gradients", "name, g in params", "one for each of"),
+        ("starts", 'params["W_hh"]', 'params["W_hh"].sum()', "answers parameters of the shapes"),
     ],
 )
-def test_one_that_does_not_is_one_line_with_its_place(folder, key, text, old, new, said):
-    changed = text.replace(old, new)
-    if "state +=" in new:
-        changed = changed.replace("new - state)", "new - state)\n        return state")
-    assert changed != text
-    block, sections = block_and_sections(key, folder, changed)
+def test_one_that_does_not_is_one_line_with_its_place(folder, key, old, new, said):
+    block, sections = changed(folder, key, old, new)
     line = refusal(block, **sections)
     assert line.startswith('config: "conditions[0]') and said in line
     if "in line" in said:
-        assert f"{folder / 'mine.py'}: " in line
+        file = folder / "mine.py"
+        assert f"{file}: " in line
         number = int(line.split("in line ")[1].split(")")[0])
-        assert 9 < number <= (HEAD + changed).count("\n")
+        assert 9 < number <= file.read_text().count("\n")
 
 
-def test_a_layer_from_outside_is_tried_in_its_stack(folder):
-    broken = NETWORK.replace("0.1 *", "new.mean().item() *")
-    (folder / "mine.py").write_text(HEAD + broken)
-    networks = {"networks": CONFIG["networks"] | {"deep": STACKED}}
-    line = refusal({"networks": ["deep"]}, plugins=[str(folder)], **networks)
+def test_a_layer_from_outside_is_tried_in_its_stack_where_that_does_not_take_long(
+    folder, monkeypatch
+):
+    _, sections = changed(folder, "networks", *CALLING_ITEM)
+    line = refusal({"networks": ["deep"]}, **sections)
     assert "calling .item()" in line and str(folder) in line
+    monkeypatch.setattr(trial, "_MOST", 0)
+    monkeypatch.setenv("ORLA_CACHE", str(folder / "another"))
+    plan_from_config(config({"networks": ["deep"]}, **sections))
 
 
 def test_parts_of_the_package_are_not_tried(monkeypatch):
     for name in ("try_loop", "try_optimizer", "try_start"):
         monkeypatch.setattr(trial, name, lambda _: pytest.fail("tried"))
     plan_from_config(config({"optimizers": ["sgd", "adam"], "starts": ["pretrained", "fresh"]}))
-
-
-def test_a_network_that_would_take_long_is_not_tried(folder, monkeypatch):
-    broken = NETWORK.replace("0.1 *", "new.mean().item() *")
-    block, sections = block_and_sections("networks", folder, broken)
-    monkeypatch.setattr(trial, "_MOST", 0)
-    plan_from_config(config(block, **sections))
 
 
 PROBE = '''
@@ -149,8 +112,73 @@ class Watching(UpdateRatio, name="watching"):
 
 
 def test_of_several_parts_from_outside_the_one_that_fails_is_named(folder):
-    (folder / "a_network.py").write_text(HEAD + NETWORK)
+    block, sections = changed(folder, "networks")
     (folder / "z_probe.py").write_text(PROBE)
-    block = {"networks": ["mine"], "probes": ["watching"]}
-    line = refusal(block, plugins=[str(folder)], **OF_A_NETWORK)
+    line = refusal(block | {"probes": ["watching"]}, **sections)
     assert f"{folder / 'z_probe.py'}: one update fails (NameError" in line
+
+
+ZERO = torch.zeros((), dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class Answering(Optimizer):
+    """Plain descent with a counter, whose answers are changed by a function each."""
+
+    begun: callable = lambda state: state
+    updates: callable = lambda updates: updates
+    after: callable = lambda state: state
+
+    def init(self, params):
+        return self.begun({"t": params["W_out"].new_zeros(())})
+
+    def update(self, gradients, state, params, lr):
+        updates = {name: -lr * g for name, g in gradients.items()}
+        return self.updates(updates), self.after({"t": state["t"] + 1})
+
+
+def without(name):
+    return lambda values: {n: v for n, v in values.items() if n != name}
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"updates": without("b_out")}, 'update answers no update of "b_out"; answer one for each'),
+        (
+            {"updates": lambda u: u | {"V": ZERO}},
+            'update answers an extra update of "V"; answer one',
+        ),
+        (
+            {"updates": lambda updates: updates | {"b_out": 0.0}},
+            'update answers float as the update of "b_out"; make it a tensor',
+        ),
+        (
+            {"updates": lambda updates: updates | {"b_out": ZERO}},
+            'update answers the update of "b_out" of shape (); make it (2,), as it is given',
+        ),
+        (
+            {"after": without("t")},
+            'update answers no state "t"; give init and update the same keys',
+        ),
+        ({"after": lambda state: state | {"s": ZERO}}, 'update answers an extra state "s"; give'),
+        (
+            {"after": lambda state: {"t": 3}},
+            'update answers int as the state "t"; make it a tensor',
+        ),
+        (
+            {"after": lambda state: {"t": torch.zeros(3)}},
+            'update answers the state "t" of shape (3,); make it (), as it is given',
+        ),
+        (
+            {"begun": lambda state: {"t": 0}},
+            'init answers int as the state "t"; make it a tensor, a',
+        ),
+    ],
+)
+def test_another_answer_is_one_line_that_names_the_optimizer(answers, message):
+    trial.try_optimizer(Answering())
+    with pytest.raises(OrlaError) as refused:
+        trial.try_optimizer(Answering(**answers))
+    assert f"optimizer Answering: {message}" in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -24,7 +24,7 @@ from orla.provenance.tables import read_table, write_table
 from orla.sessions import mat_read, nwb
 from orla.sessions.streams import Streams
 from orla.study.keys import KEYS
-from orla.study.measurement import UNADAPTED
+from orla.study.rolling import UNADAPTED
 
 TINY = ROOT / "config/tiny.yaml"
 RESULTS = "results/tiny"

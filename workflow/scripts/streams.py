@@ -2,7 +2,7 @@
 
 from orla import catalogue
 from orla.jobs import job
-from orla.study.horizon_limits import require_horizons
+from orla.study.rates import require_horizons
 from orla.study.simulated import simulated_streams
 
 with job(snakemake.log[0], snakemake.output.streams, "simulating"):

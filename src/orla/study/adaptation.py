@@ -36,8 +36,6 @@ from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 
 T = TypeVar("T")
-# A condition's long table, and its traces.
-Result = tuple[pd.DataFrame, dict[str, np.ndarray]]
 
 # Of a job, what its sweep is given.
 _SETTINGS = ("learning_rates", "growth", "horizons", "stable_windows")
@@ -49,13 +47,7 @@ _DECIDING = (
 
 
 class Episodes(dict[str, Episode]):
-    """The episodes of a stream by split: cut from a pair of sessions, or drawn by a task.
-
-    Args:
-        task: The task's specification.
-        file: The streams of a pair of sessions; None for a task that draws its own.
-        seeds: Streams that such a task draws, one a seed.
-    """
+    """The episodes of a stream by split: cut from the streams of a file, or drawn, one a seed."""
 
     def __init__(self, task: Mapping[str, Any], file: str | None, seeds: int) -> None:
         self.task, self.seeds, self.files = task, seeds, [file] if file else []
@@ -79,17 +71,11 @@ def write_networks(
     """Pretrain one network a seed, and write the networks and their learning curves (.parquet).
 
     Args:
-        asked: ``network`` (specification), ``name``, ``precision`` with its ``format`` where that
+        request: ``network`` (specification), ``name``, ``precision`` with its ``format`` where that
             is another name, ``seeds``, ``split`` (any of the stream's: all have one pretraining
             part), ``settings`` of pretraining, and ``parts`` of the catalogue that it depends on,
             as (kind, name).
-        episodes: The stream's.
         path: The safetensors file; one of the same pretraining that stands there is left.
-        compute: The config's settings of computation.
-        device: Where to compute.
-
-    Raises:
-        OrlaError: As in `pretraining.pretrain`, or the episode has no pretraining part.
     """
     episode = episodes[request["split"]]
     if episode.pretraining is None:
@@ -102,12 +88,14 @@ def write_networks(
         episode=episode,
         seeds=request["seeds"],
         keys={"architecture": request["name"], "precision": request["precision"]},
-        config={"network": request["network"], "pretraining": request["settings"]}
-        | {"task": episode_settings(episodes.task), "compute": dict(compute)},
+        config={
+            "network": request["network"],
+            "pretraining": request["settings"],
+            "task": episode_settings(episodes.task),
+            "compute": dict(compute),
+        },
     )
-    if _result_on_disk(
-        path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"
-    ):
+    if _kept(path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"):
         return
     with cost.phase("pretraining"):
         parameters, curves = pretrain(
@@ -139,16 +127,9 @@ def adapt(
 
     Args:
         jobs: Path of a condition's result, without a suffix, -> its job (`plan.Plan.job`).
-        episodes: Those of the conditions' stream.
         networks_file: The pretrained networks; None where no condition starts from any.
-        table: The tidy table of all conditions.
-        traces: Errors by window of the conditions' models (.npz), in the order of `jobs`.
+        table, traces: Of all conditions: the tidy table, and errors by window (.npz).
         compute: The config's settings of computation.
-        plugins: Folders of plug-ins.
-        device: Where to compute.
-
-    Raises:
-        OrlaError: As in `sweep.sweep`, `run.run_of` and `networks.load`.
     """
     parts, inputs = declarations(plugins), [*episodes.files, *filter(None, [networks_file])]
     tables: dict[str, pd.DataFrame] = {}
@@ -162,10 +143,13 @@ def adapt(
             episode=episode,
             seeds=seeds,
             keys=dict(keys),
-            config={"job": dict(job), "task": episode_settings(episodes.task, keys["split"])}
-            | {"compute": dict(compute)},
+            config={
+                "job": dict(job),
+                "task": episode_settings(episodes.task, keys["split"]),
+                "compute": dict(compute),
+            },
         )
-        result = _result_on_disk(f"{path}.parquet", _read_result, source, inputs, "adapted")
+        result = _kept(f"{path}.parquet", _read_result, source, inputs, "adapted")
         say(f"{i + 1} of {len(jobs)}: {path}" + (", kept" if result else ""))
         if result is None:
             parameters, start = None, catalogue.make("start", job["start"])
@@ -175,14 +159,8 @@ def adapt(
             baseline = baselines.get(str(job["start"]))
             if baseline and len(baseline["frozen_trace"]) < seeds:
                 baseline = None
-            run = run_of(
-                job,
-                episode,
-                parameters,
-                most=compute["batch_models"],
-                device=device,
-                baseline=baseline,
-            )
+            most = compute["batch_models"]
+            run = run_of(job, episode, parameters, most=most, device=device, baseline=baseline)
             baselines[str(job["start"])] = run.baseline
             source["batch_models"] = run.batch_models
             outcome = sweep(run, **{name: job[name] for name in _SETTINGS})
@@ -199,20 +177,10 @@ def adapt(
 def conditions(
     table: pd.DataFrame, arrays: Mapping[str, np.ndarray], expected: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[pd.DataFrame, dict[str, np.ndarray]]]:
-    """The long table and the traces of each condition of what `adapt` wrote.
-
-    Args:
-        table: The tidy table of all conditions.
-        arrays: Their traces.
-        expected: The keys of each condition, in their order.
-
-    Raises:
-        OrlaError: The table holds other conditions.
-    """
+    """Long table and traces of each condition of what `adapt` wrote; other keys are refused."""
     groups = dict(iter(table.groupby(list(KEYS), sort=False, observed=True)))
-    for i, (keys, keys_expected) in enumerate(
-        zip_longest(groups, (tuple(e.values()) for e in expected))
-    ):
+    of_expected = (tuple(keys.values()) for keys in expected)
+    for i, (keys, keys_expected) in enumerate(zip_longest(groups, of_expected)):
         if keys != keys_expected:
             raise OrlaError(f"holds {keys} in place of {keys_expected}; delete it and run again")
         suffix = f" {i}"
@@ -221,32 +189,30 @@ def conditions(
 
 
 def _source(
-    *modules: str, parts: Iterable[tuple[str, str]], episode: Episode, seeds: int, **entries: Any
+    module: str, parts: Iterable[tuple[str, str]], episode: Episode, seeds: int, **entries: Any
 ) -> dict[str, Any]:
-    """The provenance of a result that is made of an episode by modules and parts."""
     parts = [*parts, ("loss", episode.loss)]
     files = [file for kind, name in parts for file in files_of(kind, name)]
     data = {"dataset": episode.dataset, "seeds": list(range(seeds))}
-    return collect.collect(*modules, *files, **data, **entries)
+    return collect.collect(module, *files, **data, **entries)
 
 
-def _read_result(path: str) -> tuple[Mapping[str, Any], Result]:
+def _read_result(
+    path: str,
+) -> tuple[Mapping[str, Any], tuple[pd.DataFrame, dict[str, np.ndarray]]]:
     """A condition's provenance, and its long table and traces."""
     table = read_table(path)
     return table.attrs["provenance"], (table, read_arrays(path.removesuffix("parquet") + "npz")[0])
 
 
-def _result_on_disk(
+def _kept(
     path: str,
     read: Callable[[str], tuple[Mapping[str, Any], T]],
     source: Mapping[str, Any],
     inputs: Sequence[str],
     verb: str,
 ) -> T | None:
-    """What `read` finds in a kept file beside its provenance.
-
-    None where the file is absent, damaged or made of something else than is asked.
-    """
+    """What `read` finds in a kept file; None if it is absent, damaged or of something else."""
     if not Path(path).exists():
         return None
     try:

@@ -68,10 +68,7 @@ def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
 def in_batches(
     models: int, size: int, measure: Callable[[np.ndarray], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
-    """What `measure` finds of the models, {name: (models, ...)}, batch after batch.
-
-    It is called with the indices of a batch, and finds {name: (size, ...)}.
-    """
+    """What `measure` finds of indices (size,), {name: (size, ...)}, of all models."""
     parts = [
         {name: values[:count] for name, values in measure(index).items()}
         for index, count in batches(models, size)

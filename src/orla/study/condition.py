@@ -1,4 +1,4 @@
-"""One condition: its key columns, its paths and its measures; and conditions in jobs."""
+"""One condition: its key columns and its paths; and the conditions that one job adapts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Condition:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The condition's key columns."""
         return {name: getattr(self, name) for name in KEYS}
 
     @property
@@ -50,24 +49,17 @@ class Condition:
 
     @property
     def interventions(self) -> tuple[str, ...]:
-        """The chain of interventions, the first one first."""
         return chain(self.intervention)
 
 
 def chain(name: str) -> tuple[str, ...]:
-    """The interventions of a chain, FIRST+SECOND, the first one first."""
+    """The interventions of a chain, FIRST+SECOND."""
     return () if name == DEFAULTS["intervention"] else tuple(name.split("+"))
 
 
 @dataclass(frozen=True)
 class Part:
-    """The conditions that one job adapts: of one chapter, stream, network, precision and split.
-
-    Attributes:
-        chapter: the target that runs them.
-        path: of the part's result below the results folder, without a suffix.
-        conditions: in the order of the plan.
-    """
+    """Conditions that one job adapts; `path` is that of their result, without a suffix."""
 
     chapter: str
     path: str
@@ -77,7 +69,7 @@ class Part:
 def group_conditions(
     chapters: Mapping[Condition, str], costs: Mapping[Condition, int]
 ) -> Iterable[Part]:
-    """Every condition in one part, given its chapter and about its cost in models."""
+    """Every condition in one part of its `chapters`, parts of about equal `costs` in models."""
     groups: dict[tuple[str, str], list[Condition]] = {}
     for c, chapter in chapters.items():
         stem = f"{c.domain}/adaptation/{c.architecture}/{c.precision}/{c.split}-{chapter}"

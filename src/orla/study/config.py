@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from orla import schema
@@ -25,16 +26,13 @@ CHAPTERS = {"vision", "language"}
 # The highest alpha that src/orla/prereg/schemas.yaml allows.
 HIGHEST_ALPHA = 0.1
 
+# Mappings of names, from which an overlay takes an entry away by setting it to null.
+_NAME_MAPPINGS = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
+_NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
+
 
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
-    """The plan of a config; its `config` is the normal form (`normal_form`) with all defaults.
-
-    Args:
-        given: What config.yaml and its overlays hold together; it is left as it is.
-
-    Raises:
-        OrlaError: On the first mistake: its key, and what to write.
-    """
+    """The plan of a config in its normal form, with all defaults; `raw` is left as it is."""
     _require_texts(raw)
     config = normal_form(raw)
     plugins = config.get("plugins", [])
@@ -43,9 +41,8 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     parts = declarations(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    tasks = from_locks(_with_sources(config["tasks"], parts))
-    plan = Plan(config | {"tasks": tasks}, parts)
-    _check_sessions(tasks)
+    plan = Plan(config | {"tasks": from_locks(_with_sources(config["tasks"], parts))}, parts)
+    _check_sessions(plan.config["tasks"])
     _check_numerics(plan)
     for probe in config["probes_of_all"]:
         plan.check("probe", probe, "probes_of_all")
@@ -58,45 +55,55 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     _check_horizons(plan)
     _check_comparisons(plan)
     _check_quantities(plan)
-    _check_assumption(plan)
+    assumption = config["registrations"]["assume"]
+    require_one_of("registrations.assume.task", assumption["task"], config["tasks"])
+    if assumption["pair"] is not None and config["registrations"]["folders"]:
+        pairs = plan.pairs(assumption["task"])
+        require_one_of("registrations.assume.pair", assumption["pair"], pairs)
     check_fit(plan)
     return plan
 
 
 def _require_texts(values: Any, place: str = "") -> None:
-    """Refuse a key that YAML took for a number, a date or a truth, such as 20160630_01 or off.
-
-    And what no setting is: a number that is not finite or beyond 64 bits, text with a character 0.
-    """
+    """Refuse keys that YAML took for a number, a date or a truth, and what no setting is."""
+    at = f'"{place.lstrip(".")}"'
     if isinstance(values, list):
         for i, value in enumerate(values):
             _require_texts(value, f"{place}[{i}]")
     if isinstance(values, (int, float)) and not abs(values) < 2**64:
-        raise OrlaError(f'config: "{place.lstrip(".")}" is {values:.3g}; give a finite number')
+        raise OrlaError(f"config: {at} is {values:.3g}; give a finite number")
     if isinstance(values, str) and "\0" in values:
-        raise OrlaError(f'config: "{place.lstrip(".")}" holds the character 0; write text')
-    if not isinstance(values, Mapping):
-        return
-    for key, value in values.items():
+        raise OrlaError(f"config: {at} holds the character 0; write text")
+    for key, value in values.items() if isinstance(values, Mapping) else ():
         if not isinstance(key, str):
             raise OrlaError(
-                f'config: the key {key} under "{place.lstrip(".")}" is no text: YAML reads '
+                f"config: the key {key} under {at} is no text: YAML reads "
                 "20160630_01 as a number and off as false; put the name in quotes"
             )
         _require_texts(value, f"{place}.{key}")
 
 
+def _with_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
+    """The tasks, of which each that reads files says where they come from."""
+    kinds = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
+    return {
+        name: {"source": kinds[name]["defaults"]["source"], **spec}
+        if kinds[name]["needs_files"]
+        else spec
+        for name, spec in tasks.items()
+    }
+
+
 def _check_sessions(tasks: Mapping[str, Any]) -> None:
     """Refuse a pair that names a session of no file."""
     for task, spec in tasks.items():
-        if spec.get("source") not in ("nwb", "binned"):
+        source = spec.get("source")
+        if source not in ("nwb", "binned"):
             continue
-        files = spec.get(spec["source"], {}).get("files", {})
-        place = f"tasks.{task}.{spec['source']}.files"
+        files, place = spec.get(source, {}).get("files", {}), f"tasks.{task}.{source}.files"
         if "recording" in spec:
-            require_one_of(
-                f"tasks.{task}.recording", spec["recording"], files, f", no session of {place}"
-            )
+            where = f", no session of {place}"
+            require_one_of(f"tasks.{task}.recording", spec["recording"], files, where)
             continue
         for name, pair in spec["pairs"].items():
             if len({files.get(pair[side], side) for side in "ab"}) == 1:
@@ -129,17 +136,6 @@ def _check_numerics(plan: Plan) -> None:
         raise OrlaError('config: "conditions" is empty; give a block')
 
 
-def _with_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
-    """The tasks, of which each that reads files says where they come from."""
-    kinds = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
-    return {
-        name: {"source": kinds[name]["defaults"]["source"], **spec}
-        if kinds[name]["needs_files"]
-        else spec
-        for name, spec in tasks.items()
-    }
-
-
 def _check_strides(plan: Plan) -> None:
     for c in plan.conditions:
         window, stride = plan.window(c.task), plan.stride(c.learner)
@@ -170,10 +166,7 @@ def _check_scales(plan: Plan) -> None:
 
 
 def _check_parts(plan: Plan) -> None:
-    """Refuse synthetic tasks and made-up studies whose parts are no whole windows, or no studies.
-
-    A made-up study is judged by a registration, whose alpha is bounded.
-    """
+    """Refuse parts that are no whole windows, and an alpha that no registration may have."""
     truth, alpha = plan.config["truth"], plan.config["statistics"]["alpha"]
     if truth["studies"] and alpha > HIGHEST_ALPHA:
         raise OrlaError(
@@ -183,11 +176,10 @@ def _check_parts(plan: Plan) -> None:
         )
     lengths = [(f"truth.steps.{part}", steps, WINDOW) for part, steps in truth["steps"].items()]
     for task in dict.fromkeys(c.task for c in plan.conditions):
-        window = plan.option("task", task, "window")
-        for part in ("pretraining", "adapt", "heldout"):
-            steps = plan.option("task", task, part)
-            if None not in (steps, window):
-                lengths.append((f"tasks.{task}.{part}", steps, window))
+        names = ("window", "pretraining", "adapt", "heldout")
+        window, *steps = (plan.option("task", task, name) for name in names)
+        places = (f"tasks.{task}.{part}" for part in names[1:])
+        lengths += ((p, n, window) for p, n in zip(places, steps, strict=True) if n and window)
     for place, steps, window in lengths:
         if steps % window:
             raise OrlaError(
@@ -198,16 +190,14 @@ def _check_parts(plan: Plan) -> None:
 
 def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
     """Check the grids of the config and those of the optimizers' classes alike."""
-    parts = plan.declared["optimizer"]
-    grids_of_classes = {
-        name: part["more"]["grid"] for name, part in parts.items() if part["more"]["grid"]
-    }
-    schema.validate(grids_of_classes, keys, "grid= in the class of an optimizer")
+    declared = {name: part["more"]["grid"] for name, part in plan.declared["optimizer"].items()}
+    of_classes = {name: grid for name, grid in declared.items() if grid}
+    schema.validate(of_classes, keys, "grid= in the class of an optimizer")
     for optimizer in plan.config["grids"]:
         plan.check("optimizer", optimizer, "grids")
     for place, grids in (
         ('config: "grids.{}.{}"', plan.config["grids"]),
-        ('grid= in the class of optimizer {}, "{}"', grids_of_classes),
+        ('grid= in the class of optimizer {}, "{}"', of_classes),
     ):
         for optimizer, cadences in grids.items():
             for cadence, values in cadences.items():
@@ -218,10 +208,10 @@ def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
 
 
 def _check_horizons(plan: Plan) -> None:
-    horizons, conditions = plan.config["horizons"], plan.conditions
+    horizons = plan.config["horizons"]
     for task in horizons["tasks"]:
         require_one_of("horizons.tasks", task, plan.config["tasks"])
-        on_task = [c for c in conditions if c.task == task]
+        on_task = [c for c in plan.conditions if c.task == task]
         if not on_task:
             raise OrlaError(
                 f'config: "horizons.tasks" has {task}, on which no condition runs; set horizons: '
@@ -242,27 +232,22 @@ def _check_horizons(plan: Plan) -> None:
 
 
 def _check_comparisons(plan: Plan) -> None:
-    comparisons = plan.config["comparisons"]
-    for name, comparison in comparisons.items():
-        for learner in comparison["minus"]:
+    learners_of = {name: entry["minus"] for name, entry in plan.config["comparisons"].items()}
+    for name, learners in learners_of.items():
+        for learner in learners:
             plan.check("learner", learner, f"comparisons.{name}")
-    if not comparisons:
+    if not learners_of:
         return
     main = plan.config["statistics"]["main"]
-    require_one_of("statistics.main", main, comparisons)
-    learners = defaultdict(set)  # that differ in nothing else
+    require_one_of("statistics.main", main, learners_of)
+    run = defaultdict(set)  # learners of conditions that differ in nothing else
     for c in plan.conditions:
-        learners[tuple(v for k, v in c.keys.items() if k != "learner")].add(c.learner)
-    names = [
-        name
-        for name, comparison in comparisons.items()
-        if any(together.issuperset(comparison["minus"]) for together in learners.values())
-    ]
+        run[tuple(v for k, v in c.keys.items() if k != "learner")].add(c.learner)
+    names = [n for n, both in learners_of.items() if any(map(set(both).issubset, run.values()))]
     if names and main not in names:
         raise OrlaError(
             f'config: "statistics.main" is {main}, and no condition has both of its learners '
-            f"({' and '.join(comparisons[main]['minus'])}); name one that is run:"
-            f" {', '.join(names)}"
+            f"({' and '.join(learners_of[main])}); name one that is run: {', '.join(names)}"
         )
 
 
@@ -279,34 +264,15 @@ def _check_quantities(plan: Plan) -> None:
                 raise OrlaError(f"{place} needs a condition that is not run: {labels}; add it")
             if quantity.unit == "seed" and len(conditions) > 1:
                 raise OrlaError(f"{place}: {len(conditions)} pairs are run; name one under at.pair")
-            columns_of_probes = [
-                plan.declaration("probe", p)["more"]["columns"] for p in conditions[0].probes
-            ]
-            columns_there = [
-                *SCORES,
-                *(column for columns in columns_of_probes for column in columns),
-            ]
-            columns_there += plan.peers(conditions[0].task)
-            if term.column not in columns_there:
+            c, columns = conditions[0], [*SCORES]
+            for probe in c.probes:
+                columns += plan.declaration("probe", probe)["more"]["columns"]
+            columns += plan.peers(c.task)
+            if term.column not in columns:
                 raise OrlaError(
-                    f"{place}: {conditions[0].learner} with {conditions[0].optimizer} has no column"
-                    f" {term.column}; add its probe, or {nearest(term.column, columns_there)}"
+                    f"{place}: {c.learner} with {c.optimizer} has no column"
+                    f" {term.column}; add its probe, or {nearest(term.column, columns)}"
                 )
-
-
-def _check_assumption(plan: Plan) -> None:
-    registrations = plan.config["registrations"]
-    assumption = registrations["assume"]
-    require_one_of("registrations.assume.task", assumption["task"], plan.config["tasks"])
-    if assumption["pair"] is not None and registrations["folders"]:
-        require_one_of(
-            "registrations.assume.pair", assumption["pair"], plan.pairs(assumption["task"])
-        )
-
-
-# Mappings of names, from which an overlay takes an entry away by setting it to null.
-_NAME_MAPPINGS = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
-_NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
 
 
 def normal_form(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -317,28 +283,20 @@ def normal_form(config: Mapping[str, Any]) -> dict[str, Any]:
     last one it was goes with it.
     """
     normal = _sort_keys(config)
-    for section in ("tasks", "networks"):
-        entries = config.get(section)
-        nulls = (
-            {n for n, v in entries.items() if v is None} if isinstance(entries, Mapping) else set()
-        )
-        if nulls and _is_list_of_mappings(normal.get("conditions")):
-            blocks = [(block, block.get(section) or []) for block in normal["conditions"]]
-            normal["conditions"] = [
-                {**block, section: [name for name in names if name not in nulls]}
-                for block, names in blocks
-                if not names or not nulls.issuperset(names)
-            ]
-        if section == "networks":
-            pretraining = normal.get("pretraining")
-            per_network = pretraining.get("of") if isinstance(pretraining, Mapping) else None
-            for name in nulls & set(per_network if isinstance(per_network, Mapping) else ()):
-                del per_network[name]
+    with suppress(AttributeError, TypeError):  # where the schema is going to refuse it
+        for section in ("tasks", "networks"):
+            nulls = {name for name, entry in config.get(section, {}).items() if entry is None}
+            if nulls and "conditions" in normal:
+                blocks = [(block, block.get(section) or []) for block in normal["conditions"]]
+                normal["conditions"] = [
+                    {**block, section: [name for name in names if name not in nulls]}
+                    for block, names in blocks
+                    if not names or not nulls.issuperset(names)
+                ]
+        per_network = normal.get("pretraining", {}).get("of", {})
+        for name in nulls.intersection(per_network):
+            del per_network[name]
     return normal
-
-
-def _is_list_of_mappings(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, Mapping) for value in values)
 
 
 def _sort_keys(values: Any, name: str = "") -> Any:

@@ -26,7 +26,6 @@ def config_schema(parts: Declarations) -> dict[str, Any]:
 
 
 def _expand(schema: Any, parts: Declarations) -> Any:
-    """A schema of the file in full, as the file's first lines say."""
     if isinstance(schema, list):
         return [_expand(item, parts) for item in schema]
     if not isinstance(schema, Mapping):
@@ -38,9 +37,8 @@ def _expand(schema: Any, parts: Declarations) -> Any:
         full |= _part_schema(full.pop("part"), parts)
     text, optional = full.pop("keys", None), full.pop("optional", ())
     if text:
-        texts = {key: text.format(key=key) for key in KEYS if key != "pair"}
         word = {"type": "string", "minLength": 1}
-        of_keys = {key: {"description": sentence} | word for key, sentence in texts.items()}
+        of_keys = {k: {"description": text.format(key=k)} | word for k in KEYS if k != "pair"}
         full["properties"] = full["properties"] | of_keys
     if "properties" in full:
         required = [name for name in full["properties"] if name not in optional]
@@ -50,44 +48,32 @@ def _expand(schema: Any, parts: Declarations) -> Any:
 
 def _instances_schema(kind: str, parts: Declarations) -> dict[str, Any]:
     """A section that names instances: each a mapping with ``kind`` and that part's options."""
-    declarations = parts[kind]
-    choices = [
-        {
-            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
-            "then": part["schema"]
-            | {
-                "properties": {"kind": {"description": part["doc"]}, **_option_schemas(part, parts)}
-            },
-        }
-        for name, part in declarations.items()
-    ]
-    instance = {
-        "type": "object",
-        "required": ["kind"],
-        "properties": {"kind": {"description": f"The {kind}.", "enum": list(declarations)}},
-        "allOf": choices,
-    }
+    choices = []
+    for name, part in parts[kind].items():
+        options = {"kind": {"description": part["doc"]}} | part["schema"]["properties"]
+        for option, inner_kind in part["lists"].items():  # whose entries are checked as instances
+            options[option] = options[option] | {"items": _part_schema(inner_kind, parts)}
+        condition = {"properties": {"kind": {"const": name}}, "required": ["kind"]}
+        choices.append({"if": condition, "then": part["schema"] | {"properties": options}})
     return {
         "description": f"Instances of {SECTIONS[kind]} by name: the kind and its options.",
         "type": "object",
         "propertyNames": {"pattern": _NAME},
-        "additionalProperties": instance,
+        "additionalProperties": {
+            "type": "object",
+            "required": ["kind"],
+            "properties": {"kind": {"description": f"The {kind}.", "enum": list(parts[kind])}},
+            "allOf": choices,
+        },
     }
-
-
-def _option_schemas(part: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
-    """The schemas of a part's options; the entries of a list of parts are checked as instances."""
-    lists = {option: {"items": _part_schema(kind, parts)} for option, kind in part["lists"].items()}
-    schemas = part["schema"]["properties"]
-    return {option: schema | lists.get(option, {}) for option, schema in schemas.items()}
 
 
 def _part_schema(kind: str, parts: Declarations) -> dict[str, Any]:
     """A part of a kind: a short form, or a mapping that is checked as an instance."""
-    forms = []
-    for name, part in parts[kind].items():
-        numbers = "-[0-9]+" * len(part["short"])
-        forms.append(re.escape(name) + (f"({numbers})?" if numbers else ""))
+    forms = [
+        re.escape(name) + (f"({'-[0-9]+' * len(part['short'])})?" if part["short"] else "")
+        for name, part in parts[kind].items()
+    ]
     return {
         "type": ["string", "object"],
         "pattern": f"^({'|'.join(forms)})$",

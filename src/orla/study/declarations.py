@@ -29,13 +29,6 @@ def declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     ``schema`` (a JSON schema of its options), ``lists`` (its options that are lists of parts, and
     their kinds), and ``doc`` (the first line of its docstring). Of a kind that plug-ins add a part
     to, the parts are imported.
-
-    Args:
-        plugins: Folders of plug-ins.
-
-    Raises:
-        OrlaError: A plug-in folder is missing, a plug-in cannot be imported, or its class is not
-            finished.
     """
     catalogue.use_plugins(plugins)
     return read_entry("parts") | describe(catalogue.kinds_from_outside())
@@ -43,10 +36,8 @@ def declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
 
 def describe(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:
     """What the classes of these kinds declare; the parts are imported."""
-    by_kind = {
-        kind: {name: _describe(part) for name, part in catalogue.parts(kind).items()}
-        for kind in kinds
-    }
+    parts = {kind: catalogue.parts(kind).items() for kind in kinds}
+    by_kind = {kind: {n: _describe(part) for n, part in named} for kind, named in parts.items()}
     return json.loads(json.dumps(by_kind))
 
 
@@ -75,7 +66,6 @@ def _plain(defaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_unfinished(part: type[Any]) -> None:
-    """Raise OrlaError for options of a class that is no dataclass, and for what a class misses."""
     place = f"{sys.modules[part.__module__].__file__}: {part.kind} {part.part.name}"
     for owner in part.__mro__:
         for name, value in vars(owner).items():

@@ -1,9 +1,8 @@
 """Drift between the two sessions of a pair, measured by ridge decoders before any training.
 
 A decoder of the last inputs is fitted on A's pretraining part or on B's adapt part, and scored,
-fixed, on what the study scores: A's held-out tail, and B's held-out part. Scores are R2
-(mean over outputs) of values, and accuracy of categories. The intervals are a jackknife over
-`BLOCKS` stretches of the scored part, because neighbouring steps are not independent.
+fixed, on A's held-out tail and B's held-out part, by R2 (mean over outputs) or accuracy. Intervals
+are a jackknife over `BLOCKS` stretches, because neighbouring steps are not independent.
 """
 
 from __future__ import annotations
@@ -46,12 +45,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class DecoderOutputs:
-    """Outputs of a decoder on the scored steps of a part, against its targets.
-
-    Attributes:
-        outputs, targets: (steps, outputs); categories as one column of ones each.
-        categories: whether they are categories.
-    """
+    """Outputs and targets (steps, outputs) on a part; categories are a column of ones each."""
 
     outputs: np.ndarray
     targets: np.ndarray
@@ -74,43 +68,36 @@ class DecoderOutputs:
 
 def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None) -> Score:
     """The score of one, less that of another on the same steps, with its jackknife interval."""
+
+    def difference(some: np.ndarray | slice) -> float:
+        return first.score(some) - (second.score(some) if second else 0.0)
+
     steps = np.arange(len(first.targets))
     blocks = np.array_split(steps, min(BLOCKS, len(steps)))
-    without_block = [first.score(np.setdiff1d(steps, block)) for block in blocks]
-    value = first.score()
-    if second is not None:
-        without_block = [
-            o - second.score(np.setdiff1d(steps, b))
-            for o, b in zip(without_block, blocks, strict=True)
-        ]
-        value -= second.score()
-    n = len(blocks)
-    error = np.sqrt((n - 1) / n * ((np.array(without_block) - np.mean(without_block)) ** 2).sum())
+    without_block = np.array([difference(np.setdiff1d(steps, block)) for block in blocks])
+    value, n = difference(slice(None)), len(blocks)
+    error = np.sqrt((n - 1) / n * ((without_block - without_block.mean()) ** 2).sum())
     half = upper_t(0.975, n - 1) * error
     return Score(value, value - half, value + half)
 
 
-@dataclass(frozen=True)
 class Part:
-    """A stream from a step on, with targets as columns, and which of its steps count."""
+    """A stream from a step on: its scored `steps`, and the `targets` of all steps as columns."""
 
-    stream: Stream
-    first: int = 0
-    categories: int | None = None
+    def __init__(self, stream: Stream, first: int = 0, categories: int | None = None) -> None:
+        self.stream, self.categories = stream, categories is not None
+        steps = np.arange(first, len(stream))
+        self.steps = steps if stream.scored is None else steps[stream.scored[steps]]
+        self.targets = stream.Y if categories is None else np.eye(categories)[stream.Y]
 
-    @property
-    def scored_steps(self) -> np.ndarray:
-        """Indices of the steps that are scored."""
-        steps = np.arange(self.first, len(self.stream))
-        mask = self.stream.scored
-        return steps if mask is None else steps[mask[steps]]
+    def tuning(self) -> np.ndarray:
+        """Weights of regressions of the inputs on the targets, flat."""
+        X, Y = self.stream.X[self.steps], self.targets[self.steps]
+        return LeastSquares(Y, X).weights(1.0)[:-1].ravel()
 
-    @property
-    def targets(self) -> np.ndarray:
-        """(steps, outputs) of the stream."""
-        if self.categories is None:
-            return self.stream.Y
-        return np.eye(self.categories)[self.stream.Y]
+    def mean_shift(self) -> float:
+        """The median over inputs of the distance of their means from 0."""
+        return float(np.median(np.abs(self.stream.X[self.steps].mean(0))))
 
 
 class Decoder:
@@ -118,7 +105,7 @@ class Decoder:
 
     def __init__(self, part: Part, lags: int, shift: float = 0.0) -> None:
         self.lags = lags
-        X, steps = _features(part, lags), part.scored_steps[-MOST_STEPS:]
+        X, steps = lag_inputs(part.stream, (lags,))[lags], part.steps[-MOST_STEPS:]
         targets = part.targets[steps]
         targets = np.roll(targets, int(shift * len(targets)), axis=0)
         cut = int((1.0 - CHOOSING) * len(steps))
@@ -129,14 +116,9 @@ class Decoder:
         self.weights = LeastSquares(X[steps], targets).weights(self.penalty)
 
     def on(self, part: Part) -> DecoderOutputs:
-        """Its outputs on a part."""
-        steps = part.scored_steps
-        X = np.hstack([_features(part, self.lags)[steps], np.ones((len(steps), 1))])
-        return DecoderOutputs(X @ self.weights, part.targets[steps], part.categories is not None)
-
-
-def _features(part: Part, lags: int) -> np.ndarray:
-    return lag_inputs(part.stream, (lags,))[lags]
+        X = lag_inputs(part.stream, (self.lags,))[self.lags][part.steps]
+        X = np.hstack([X, np.ones((len(part.steps), 1))])
+        return DecoderOutputs(X @ self.weights, part.targets[part.steps], part.categories)
 
 
 def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Score, str]]:
@@ -152,67 +134,40 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Sco
     n = streams.categories
     a, b = Part(episode.pretraining, categories=n), Part(episode.adapt, categories=n)
     tail = Part(episode.reference, episode.reference_from, n)
-    heldout = Part(episode.heldout, categories=n)
-    yield "inputs_moved", "", Score(_mean_shift(b)), ""
-    yield "inputs_moved_within", "", Score(_mean_shift(Part(episode.reference, categories=n))), ""
-    yield "tuning", "", Score(_tuning_correlation(a, b)), ""
-    yield (
-        "tuning_within",
-        "",
-        Score(_tuning_correlation(a, Part(episode.reference, categories=n))),
-        "",
-    )
-    best: tuple[float, dict[str, DecoderOutputs]] | None = None
+    whole_tail, heldout = Part(episode.reference, categories=n), Part(episode.heldout, categories=n)
+    yield "inputs_moved", "", Score(b.mean_shift()), ""
+    yield "inputs_moved_within", "", Score(whole_tail.mean_shift()), ""
+    for name, other in (("tuning", b), ("tuning_within", whole_tail)):
+        yield name, "", Score(float(np.corrcoef(a.tuning(), other.tuning())[0, 1])), ""
+    by_lags = []
     for lags in LAGS:
         on_a, on_b = Decoder(a, lags), Decoder(b, lags)
-        by_measure = {
+        outputs = {
             "within_a": on_a.on(tail),
             "within_b": on_b.on(heldout),
             "a_to_b": on_a.on(heldout),
         }
-        for name, outputs in by_measure.items():
-            yield name, str(lags), score_difference(outputs), "R²" if n is None else "accuracy"
-        yield "loss", str(lags), score_difference(by_measure["within_b"], by_measure["a_to_b"]), ""
-        best = max(
-            filter(None, [best, (by_measure["within_a"].score(), by_measure)]), key=lambda x: x[0]
-        )
-    _, by_measure = best
-    constant = np.broadcast_to(
-        a.targets[a.scored_steps].mean(0), by_measure["a_to_b"].targets.shape
-    )
-    yield "constant", "", score_difference(replace(by_measure["a_to_b"], outputs=constant)), ""
+        for name, some in outputs.items():
+            yield name, str(lags), score_difference(some), "R²" if n is None else "accuracy"
+        yield "loss", str(lags), score_difference(outputs["within_b"], outputs["a_to_b"]), ""
+        by_lags.append(outputs)
+    best = max(by_lags, key=lambda outputs: outputs["within_a"].score())
+    constant = np.broadcast_to(a.targets[a.steps].mean(0), best["a_to_b"].targets.shape)
+    yield "constant", "", score_difference(replace(best["a_to_b"], outputs=constant)), ""
     by_chance = [Decoder(b, LAGS[0], shift).on(heldout).score() for shift in SHIFTS]
     yield "chance", "", Score(float(np.mean(by_chance)), min(by_chance), max(by_chance)), ""
-    frozen, refit, reference = (by_measure[n].error() for n in ("a_to_b", "within_b", "within_a"))
+    frozen, refit, reference = (best[name].error() for name in ("a_to_b", "within_b", "within_a"))
     if frozen > reference:
         yield "ceiling", "", Score(100.0 * (frozen - refit) / (frozen - reference)), ""
 
 
-def _mean_shift(part: Part) -> float:
-    return float(np.median(np.abs(part.stream.X[part.scored_steps].mean(0))))
-
-
-def _tuning_correlation(first: Part, second: Part) -> float:
-    tunings = []
-    for part in (first, second):
-        X, Y = part.stream.X[part.scored_steps], part.targets[part.scored_steps]
-        tunings.append(LeastSquares(Y, X).weights(1.0)[:-1].ravel())
-    return float(np.corrcoef(*tunings)[0, 1])
-
-
 def component_drift(task: Recordings, path_a: str | Path, split: str) -> Score:
-    """The score that components of its own cost a session that has not drifted.
-
-    Session A's halves are prepared with components of each half's own, and with shared ones. The
-    score of a decoder from half to half with shared ones, less that with own ones, is drift of our
-    making.
-    """
+    """The score that components of each half's own cost a decoder from half to half of A."""
     outputs = []
     for separate in (False, True):
         streams = pair_facts.halves(task, path_a, separate)
-        pretraining = task.cut(streams, split).pretraining
-        decoder = Decoder(Part(pretraining, categories=streams.categories), LAGS[2])
-        outputs.append(decoder.on(Part(streams.b, categories=streams.categories)))
+        first = Part(task.cut(streams, split).pretraining, categories=streams.categories)
+        outputs.append(Decoder(first, LAGS[2]).on(Part(streams.b, categories=streams.categories)))
     steps = min(len(part.targets) for part in outputs)
     ends = [
         replace(part, outputs=part.outputs[-steps:], targets=part.targets[-steps:])
@@ -231,8 +186,6 @@ def table(
     """The report of one pair, a row a measure (`COLUMNS`).
 
     Args:
-        task: of the pair.
-        streams: of both sessions.
         split: of session B, into what is adapted to and what is scored.
         files: recordings of A and of B, where there are any.
         study: ``session``, names of A and B; ``strides``, steps between two updates of each
@@ -248,6 +201,5 @@ def table(
     rows += measures(streams, episode)
     if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
         rows.append(("made", "", component_drift(task, files[0], split), ""))
-    return pd.DataFrame(
-        [(measure, at, *score, words) for measure, at, score, words in rows], columns=[*COLUMNS]
-    )
+    flat = [(measure, at, *score, words) for measure, at, score, words in rows]
+    return pd.DataFrame(flat, columns=[*COLUMNS])

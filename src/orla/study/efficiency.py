@@ -1,6 +1,6 @@
 """What a step of a network costs, by the definitions of NeuroBench.
 
-Source: Yik et al. 2025, Nature Communications 16:1545, and its harness. That is not imported: it
+Source: Yik et al. 2025, Nature Communications 16:1545, and its harness, which is not imported: it
 counts layers of torch.nn, and brings four times as many packages as this one.
 """
 
@@ -48,13 +48,7 @@ class _Counter(Interpreter):
 
 
 def measure(network: Architecture, networks: Parameters, heldout: Stream) -> dict[str, np.ndarray]:
-    """`MEASURES` of networks with frozen weights, (seeds,) each.
-
-    Args:
-        network: their architecture.
-        networks: parameters, (seeds, ...) each.
-        heldout: the stream that they run on, from the initial state.
-    """
+    """`MEASURES` (seeds,) of frozen networks (seeds, ...) that run on a stream from the start."""
 
     def step(*leaves: Tensor) -> list[Tensor]:
         params = dict(zip(networks, leaves, strict=False))
@@ -70,9 +64,8 @@ def measure(network: Architecture, networks: Parameters, heldout: Stream) -> dic
             if graph is None:
                 graph = graph_of(step, [*params.values(), state, stream[0]])
                 graph.graph.eliminate_dead_code()  # what only derivatives need
-            rows.append(
-                _measure_one(graph, network.hidden, params, state, stream[: _BEFORE + _STEPS])
-            )
+            X_seed = stream[: _BEFORE + _STEPS]
+            rows.append(_measure_one(graph, network.hidden, params, state, X_seed))
     return {name: np.array([row[name] for row in rows], float) for name in MEASURES}
 
 

@@ -24,13 +24,7 @@ Refusal = tuple[str, str, str]
 
 
 def check_fit(plan: Plan) -> None:
-    """Refuse a condition of which a part does not take another one, or its own options.
-
-    A parameter that pretraining is to leave as it is, and that a network has not, is refused too.
-
-    Raises:
-        OrlaError: On the first such part: its place in the config, and what it says.
-    """
+    """Refuse a part that does not take another one or its options, by its place in the config."""
     fits = set(read_entry("fits"))
     to_ask = {q: c for q, c in questions(plan).items() if digest(q) not in fits}
     if not to_ask:
@@ -54,10 +48,7 @@ def digest(question: Question) -> str:
 
 
 def questions(plan: Plan) -> dict[Question, Condition]:
-    """What is to be asked of a plan's parts, each with the first condition that asks it.
-
-    Parts of one question have to take one another; others are asked one by one.
-    """
+    """What is to be asked of a plan's parts, each with the first condition that asks it."""
     by_question: dict[Question, Condition] = {}
     for c in plan.conditions:
         network = {"networks": (c.architecture,)}
@@ -68,15 +59,14 @@ def questions(plan: Plan) -> dict[Question, Condition]:
         if frozen and plan.takes_pretrained(c):
             groups.append((network, {"frozen": frozen}))
         for lists, more in groups:
-            specs = {
-                k: {n: plan.spec(PART_LISTS[k], n) for n in names} for k, names in lists.items()
-            }
-            by_question.setdefault(json.dumps(specs | more, sort_keys=True), c)
+            question = dict(more)
+            for key, names in lists.items():
+                question[key] = {name: plan.spec(PART_LISTS[key], name) for name in names}
+            by_question.setdefault(json.dumps(question, sort_keys=True), c)
     return by_question
 
 
 def _with_place(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
-    """A refusal after its place: the first block that names the part for the condition."""
     blocks = plan.mentions[condition]
     if key == "frozen":
         return f"the network {name}: {why}"

@@ -51,26 +51,23 @@ _GROWTH = 1.0
 # Share of all epochs after which networks stop early, usually.
 _EPOCHS = 0.6
 # Megabytes of a condition's table and traces, of a network, and of reports.
-MB_CONDITION, MB_NETWORK, MB_REPORTS = 0.15, 0.06, 3.0
+_MB_CONDITION, _MB_NETWORK, _MB_REPORTS = 0.15, 0.06, 3.0
 # Of a step of a session that is converted to NWB, with some hundred units.
-MB_CONVERTED, CONVERTED = 0.001, ("nwb", "odoherty")
+_MB_CONVERTED, _CONVERTED = 0.001, ("nwb", "odoherty")
 _BYTES, _INPUTS = 8, 40
 
 
 class Forecast:
-    """What the jobs of a plan take, given how long its sessions are.
+    """CPU seconds (and megabytes) of the jobs of a plan, given how long its sessions are.
 
-    Args:
-        plan: the study's.
-        lengths: (steps of A, steps of B) by the folder of the streams; of one that is not there
-            the config's, or else `USUAL_STEPS`.
+    `lengths` is (steps of A, steps of B) by the folder of the streams; of one that is not there the
+    config's, or else `USUAL_STEPS`.
     """
 
     def __init__(self, plan: Plan, lengths: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.plan, self.lengths = plan, lengths or {}
 
     def sessions(self, domain: str) -> tuple[int, int]:
-        """Steps of both sessions of a domain that has sessions."""
         if domain in self.lengths:
             return self.lengths[domain]
         spec = self.plan.config["tasks"][self.plan.domains[domain][0]]
@@ -84,33 +81,33 @@ class Forecast:
         if not self.plan.declaration("task", c.task)["needs_files"]:
             names = ("pretraining", "adapt", "heldout")
             return tuple(self.plan.option("task", c.task, name) or 0 for name in names)
+
+        def steps(size: float, whole: int) -> int:
+            return size if isinstance(size, int) else int(size * whole)
+
         a, b = self.sessions(c.domain)
         sizes = self.plan.config["tasks"][c.task].get("parts", {})
-        tail = sizes.get("tail_steps", 6250)
-        tail = tail if isinstance(tail, int) else int(tail * a)
+        tail = steps(sizes.get("tail_steps", 6250), a)
         if c.split == STATIONARY:
-            stream = sizes.get("tail_stream_steps", 5000)
-            stream = stream if isinstance(stream, int) else int(stream * tail)
+            stream = steps(sizes.get("tail_stream_steps", 5000), tail)
             return a - tail, stream, tail - stream
         adapt = int(sizes.get("splits", {}).get(c.split, 0.5) * b)
         return a - tail, adapt, b - adapt
 
     def condition(self, c: Condition) -> float:
-        """CPU seconds of a condition's sweep, compiling apart."""
+        """Of a condition's sweep, compiling apart."""
         _, adapt, heldout = self.parts(c)
-        rates, hidden = len(self.plan.grid(c)), self._hidden(c.architecture)
-        stable, horizons = self.plan.config["stable_windows"], len(self.plan.horizons(c))
         kind = "exact" if self.plan.exact(c.learner) else self.plan.cadence(c.learner)
-        models = c.seeds * (rates + _GROWTH)
-        scored_steps = (stable + horizons) * (0.2 * adapt + heldout)
-        works = (
-            PlannedWork(kind, steps=models * adapt, hidden=hidden),
-            PlannedWork("scoring", steps=models * scored_steps, hidden=hidden),
+        models = c.seeds * (len(self.plan.grid(c)) + _GROWTH)
+        freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
+        works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
+        hidden = self._hidden(c.architecture)
+        return sum(
+            PlannedWork(kind, steps=models * steps, hidden=hidden).cpu_s
+            for kind, steps in works.items()
         )
-        return sum(work.cpu_s for work in works)
 
     def networks(self, c: Condition, seeds: int) -> float:
-        """CPU seconds of the pretraining of so many networks of a condition."""
         if not self.plan.takes_pretrained(c):
             return 0.0
         settings = self.plan.pretraining(c.architecture)
@@ -119,7 +116,7 @@ class Forecast:
         return PlannedWork(kind, steps=steps, hidden=self._hidden(c.architecture)).cpu_s
 
     def part(self, conditions: Sequence[Condition], pretrains: bool) -> float:
-        """CPU seconds of a job of adaptation, which may pretrain its networks itself."""
+        """Of a job of adaptation, which may pretrain its networks itself."""
         seeds = max(c.seeds for c in conditions)
         first = self.networks(conditions[0], seeds) if pretrains else 0.0
         return START_S + first + sum(map(self.condition, conditions))
@@ -134,13 +131,12 @@ class Forecast:
         return max(sizes) / 1.1 - BESIDE + _ALLOCATOR_MB
 
     def peers(self, domain: str, seed: int) -> float:
-        """CPU seconds of River's models on one stream."""
         task = self.plan.spec("task", domain)
         costs = (PEER_US.get(peer, 0.0) for peer, n in task.get("peers", {}).items() if seed < n)
         return START_S + 1e-6 * task.get("adapt", 0) * sum(costs)
 
     def programs(self, conditions: Iterable[Condition]) -> float:
-        """CPU seconds to compile the loops of conditions, where none is kept."""
+        """To compile the loops of conditions, where none is kept."""
         conditions = [c for c in conditions if self.plan.compute(c.precision)["compile"]]
         keys = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
         forward = {key[:3] for key in keys}
@@ -148,27 +144,23 @@ class Forecast:
         return PROGRAM_S * (len(set(keys)) + len(updates) + 2 * len(forward))
 
     def megabytes(self, conditions: Iterable[Condition]) -> float:
-        """Megabytes of all results and reports."""
-        conditions, size = list(conditions), MB_REPORTS
+        conditions, size = list(conditions), _MB_REPORTS
         for domain in {c.domain for c in conditions}:
             task, _ = self.plan.domains[domain]
             if self.plan.declaration("task", task)["needs_files"]:
                 spec, steps = self.plan.config["tasks"][task], sum(self.sessions(domain))
                 count = spec.get("preparation", {}).get("features", {}).get("count", 40)
-                is_converted = spec.get("source") in CONVERTED
-                size += steps * (count + 2) * _BYTES / 1e6 + is_converted * steps * MB_CONVERTED
-        size += MB_NETWORK * sum({c.networks: c.seeds for c in conditions}.values())
-        return size + MB_CONDITION * len(conditions)
+                is_converted = spec.get("source") in _CONVERTED
+                size += steps * (count + 2) * _BYTES / 1e6 + is_converted * steps * _MB_CONVERTED
+        size += _MB_NETWORK * sum({c.networks: c.seeds for c in conditions}.values())
+        return size + _MB_CONDITION * len(conditions)
 
     def _hidden(self, network: str) -> int:
         return self.plan.spec("architecture", network).get("hidden", 64)
 
 
 def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
-    """Steps of both sessions by the folder of their streams, where a file tells them quickly.
-
-    That is the streams' own, or else the recordings'; what cannot be read is left out.
-    """
+    """Steps of both sessions by the folder of their streams, where a file tells them quickly."""
     results, steps = Path(folder) / plan.config["pathvars"]["results"], {}
     for domain, (task, pair) in plan.domains.items():
         spec = plan.config["tasks"][task]

@@ -24,6 +24,5 @@ SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != 
 
 
 def peer_column(peer: str) -> str:
-    """The column of the table of models with the prequential accuracy (%) of one of River's models
-    on the same stream."""
+    """The column of prequential accuracy (%) of one of River's models on the same stream."""
     return f"{peer}_accuracy"

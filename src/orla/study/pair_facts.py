@@ -11,7 +11,6 @@ import numpy as np
 from orla.files import load_arrays
 from orla.sessions import from_spikes, nwb
 from orla.sessions.account import Account
-from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.hdf5 import is_zarr
@@ -61,7 +60,10 @@ def _file_facts(path: Path) -> Iterator[str]:
 
 def halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
     """Session A's two halves, prepared as a pair; `separate`: each by components of its own."""
-    whole = _bins_of(task, path_a)
+    if task.source == "binned":
+        whole = task.binned_at(path_a)
+    else:
+        whole = from_spikes.bin_session(nwb.read_session(path_a, task.nwb), task.preparation)
     half, parts = len(whole.inputs) // 2, []
     for span in (slice(0, half), slice(half, 2 * half)):
         begins = None if whole.begins is None else whole.begins[span].copy()
@@ -79,9 +81,3 @@ def halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
         tail_steps=task.parts.tail_steps,
         dataset={"simulated": True},  # so that nothing is said of what is no session
     )
-
-
-def _bins_of(task: Recordings, path: str | Path) -> Binned:
-    if task.source == "binned":
-        return task.binned_at(path)
-    return from_spikes.bin_session(nwb.read_session(path, task.nwb), task.preparation)

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from orla.errors import OrlaError
+from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
 from orla.study.condition import SILENT, Condition, Part, chain, group_conditions
 from orla.study.declarations import Declarations
@@ -44,12 +44,7 @@ _EXACT_COST = 20
 def specification(
     declarations: Declarations, kind: str, name: str, instances: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a name stands for, one of `instances` or a short form, as {kind, options}.
-
-    Raises:
-        OrlaError: It is neither, and the nearest is named; or the part has no default for an
-            option.
-    """
+    """What a name stands for, one of `instances` or a short form, as {kind, options}."""
     if name in instances:
         return dict(instances[name])
     parts = declarations[kind]
@@ -80,8 +75,12 @@ class Plan:
         """`specification`, with the instances of the config."""
         return specification(self.declared, kind, name, self.config.get(SECTIONS[kind], {}))
 
+    def check(self, kind: str, name: str, place: str) -> None:
+        """`spec`, whose OrlaError names the place in the config."""
+        with prefix_errors(f'config: "{place}"'):
+            self.spec(kind, name)
+
     def declaration(self, kind: str, name: str) -> dict[str, Any]:
-        """The declaration of the part that a name stands for."""
         return self.declared[kind][self.spec(kind, name)["kind"]]
 
     def option(self, kind: str, name: str, option: str) -> Any:
@@ -92,14 +91,12 @@ class Plan:
     def steps(self, kind: str, name: str, keyword: str = "stride") -> int:
         """Steps of the option that a learner or probe declares as its `keyword`; 0 without one.
 
-        They are between two updates of a learner, or between two looks ("stride") or two kept
-        states ("kept") of a probe.
+        Of a probe they are between two looks ("stride") or two kept states ("kept").
         """
         option = self.declaration(kind, name)["more"][keyword]
         return self.option(kind, name, option) if option else 0
 
     def stride(self, learner: str) -> int:
-        """Steps between two updates of a learner."""
         return self.steps("learner", learner) or 1
 
     def cadence(self, learner: str) -> str:
@@ -107,23 +104,21 @@ class Plan:
         return "window" if self.stride(learner) > 1 else "step"
 
     def exact(self, learner: str) -> bool:
-        """Whether a learner's gradient is that of exact RTRL."""
         return self.declaration("learner", learner)["more"]["exactness"] == "exact"
 
     def takes_pretrained(self, condition: Condition) -> bool:
-        """Whether a condition begins with pretrained networks."""
         return self.declaration("start", condition.start)["more"]["pretrained"]
 
     def grid(self, condition: Condition) -> list[float]:
         """First learning rates: the config's for the optimizer, or those that it declares."""
-        cadence = self.cadence(condition.learner)
-        default_grids = self.declaration("optimizer", condition.optimizer)["more"]["grid"] or {}
-        grids = self.config["grids"].get(condition.optimizer, default_grids)
+        cadence, optimizer = self.cadence(condition.learner), condition.optimizer
+        declared = self.declaration("optimizer", optimizer)["more"]["grid"] or {}
+        grids = self.config["grids"].get(optimizer, declared)
         if cadence not in grids:
-            has_rates = condition.optimizer in self.config["grids"]
+            known = optimizer in self.config["grids"]
             raise OrlaError(
-                f'config: "grids.{condition.optimizer}" has no rates for an update each {cadence};'
-                f' add "{cadence}"' + ("" if has_rates else ", or declare grid= in the class")
+                f'config: "grids.{optimizer}" has no rates for an update each {cadence};'
+                f' add "{cadence}"' + ("" if known else ", or declare grid= in the class")
             )
         return list(grids[cadence])
 
@@ -151,19 +146,16 @@ class Plan:
 
     @cached_property
     def conditions(self) -> list[Condition]:
-        """Every condition once, in the order of its first mention.
-
-        A condition of several blocks has the largest of their numbers of seeds, and the observers
-        and probes of all of them.
-
-        Raises:
-            OrlaError: A block names something that the study does not have.
-        """
+        """Every condition once, in the order of its first mention."""
         return list(self.mentions)
 
     @cached_property
     def mentions(self) -> dict[Condition, list[int]]:
-        """Each condition, and the blocks of the config that mention it."""
+        """Each condition, and the blocks of the config that mention it.
+
+        A condition of several blocks has the largest of their numbers of seeds, and the observers
+        and probes of all of them.
+        """
         by_key: dict[tuple[str, ...], tuple[Condition, list[int]]] = {}
         for i, block in enumerate(self.config["conditions"]):
             for condition in self._block(i, block):
@@ -188,7 +180,6 @@ class Plan:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """Every condition in one part, parts of about equal cost."""
         costs = {
             c: c.seeds * len(self.grid(c)) * (_EXACT_COST if self.exact(c.learner) else 1)
             for c in self.conditions
@@ -211,7 +202,6 @@ class Plan:
                 )
 
     def _check_names(self, place: str, block: Mapping[str, Any]) -> None:
-        """Refuse a name that the study does not have; the nearest one is named."""
         for key, kind in (("tasks", "task"), ("networks", "architecture")):
             for name in block[key]:
                 if name in self.declared[kind] and name not in self.config[key]:
@@ -222,19 +212,11 @@ class Plan:
             for name in block.get(key, ()) if key not in ("tasks", "networks") else ():
                 for part in chain(name) if key == "interventions" else (name,):
                     self.check(kind, part, f"{place}.{key}")
+        precisions = [*FORMATS, *self.config.get("numerics", {})]
         for name in block.get("precisions", ()):
-            require_one_of(
-                f"{place}.precisions", name, [*FORMATS, *self.config.get("numerics", {})]
-            )
+            require_one_of(f"{place}.precisions", name, precisions)
         for task, split in product(block["tasks"], block["splits"]):
             require_one_of(f"{place}.splits", split, self.variants(task), f" for {task}")
-
-    def check(self, kind: str, name: str, place: str) -> None:
-        """Raise OrlaError, with the place of the name in the config, as `spec` does."""
-        try:
-            self.spec(kind, name)
-        except OrlaError as error:
-            raise OrlaError(f'config: "{place}": {error}') from None
 
     def peers(self, task: str) -> dict[str, int]:
         """Column of each of River's models that a task has beside networks, and its seeds."""
@@ -242,7 +224,6 @@ class Plan:
         return {peer_column(peer): seeds for peer, seeds in seeds_by_peer.items()}
 
     def variants(self, task: str) -> list[str]:
-        """Names of a task's episodes."""
         names = self.declaration("task", task)["variants"]
         return list(names) if names else [*self._cut(task)["splits"], STATIONARY]
 
@@ -253,29 +234,27 @@ class Plan:
         return self.option("task", task, "window") or 1
 
     def _cut(self, task: str) -> dict[str, Any]:
-        """How a task's recordings are cut into parts."""
         default = self.declaration("task", task)["defaults"]["parts"]
         return default | self.option("task", task, "parts")
 
     def horizons(self, condition: Condition) -> list[int]:
-        """Steps after which a condition's models are scored as well."""
         settings = self.config["horizons"]
         fits = condition.task in settings["tasks"] and condition.learner in settings["learners"]
         return list(settings["steps"]) if fits and condition.split == settings["split"] else []
 
-    def numerics(self, precision: str) -> dict[str, Any]:
+    def _numerics(self, precision: str) -> dict[str, Any]:
         """What a numeric configuration of the config asks for; {} for a format alone."""
-        return dict(self.config.get("numerics", {}).get(precision, {}))
+        return self.config.get("numerics", {}).get(precision, {})
 
     def compute(self, precision: str) -> dict[str, Any]:
         """The settings of computation; of a numeric configuration with "instructions", and held."""
-        numerics = self.numerics(precision)
+        numerics = self._numerics(precision)
         more = {"instructions": None, **numerics} if numerics else {}
         return self.config["compute"] | {k: v for k, v in more.items() if k != "precision"}
 
     def format(self, precision: str) -> dict[str, str]:
         """{"format": that of a numeric configuration's networks}; {} for a format alone."""
-        numerics = self.numerics(precision)
+        numerics = self._numerics(precision)
         return {"format": numerics["precision"]} if numerics else {}
 
     def pretraining(self, network: str) -> dict[str, Any]:
@@ -284,11 +263,7 @@ class Plan:
         return settings | settings.pop("of", {}).get(network, {})
 
     def pretrained_by(self, network: str) -> list[tuple[str, str]]:
-        """(kind, name or short form) of the parts that a network's pretraining depends on.
-
-        They are the network's, and those of an optimizer that the config names; the module of
-        pretraining imports the one that it takes by default.
-        """
+        """(kind, name or short form) of a network's parts, and of the optimizer that is named."""
         specs = [("architecture", self.spec("architecture", network))]
         if optimizer := self.pretraining(network).get("optimizer"):
             specs.append(("optimizer", optimizer))
@@ -323,11 +298,10 @@ def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "
 
 def parts_of(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:
     """(kind, name or short form) of every part that a job's result depends on."""
-    specs = [("architecture", job["network"]), ("learner", job["learner"])]
-    specs += [("optimizer", job["optimizer"]), ("start", job["start"])]
+    specs = [("architecture", job["network"])]
+    specs += [(kind, job[kind]) for kind in ("learner", "optimizer", "start")]
     specs += [("learner", spec) for spec in job["observers"].values()]
-    specs += [("intervention", spec) for spec in job["interventions"]]
-    specs += [("probe", spec) for spec in job["probes"]]
+    specs += [(kind, spec) for kind in ("intervention", "probe") for spec in job[f"{kind}s"]]
     return sorted({*parts_in(specs, declarations)})
 
 
@@ -341,11 +315,7 @@ def parts_in(
             parts.append((kind, spec))
             continue
         parts.append((kind, spec["kind"]))
-        lists = declarations[kind][spec["kind"]]["lists"]
-        inner = [
-            (inner_kind, entry)
-            for option, inner_kind in lists.items()
-            for entry in spec.get(option, ())
-        ]
-        parts += parts_in(inner, declarations)
+        for option, inner_kind in declarations[kind][spec["kind"]]["lists"].items():
+            inner = ((inner_kind, entry) for entry in spec.get(option, ()))
+            parts += parts_in(inner, declarations)
     return parts

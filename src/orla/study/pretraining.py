@@ -59,11 +59,7 @@ class _Freeze(Intervention):
 
 
 def check_frozen(architecture: Architecture, frozen: Sequence[str]) -> None:
-    """Refuse names that are no parameters of a network.
-
-    Raises:
-        OrlaError: On the first such name; it lists the parameters.
-    """
+    """Refuse names that are no parameters of a network."""
     shapes = architecture.shapes()
     for name in frozen:
         if name not in shapes:
@@ -83,25 +79,14 @@ def pretrain(
     device: torch.device | str = "cpu",
     batch_models: int = 5,
 ) -> tuple[Parameters, pd.DataFrame]:
-    """Train one network a seed on an episode's pretraining part.
+    """Train one network a seed on an episode's pretraining part, `batch_models` together.
 
-    Args:
-        architecture: Of the networks.
-        stream: The pretraining part; where seeds have streams of their own, those of `seeds`.
-        seeds: Seeds of the networks; a network does not depend on the other seeds.
-        settings: See Pretraining.
-        loss: The loss.
-        dtype: Precision of networks and arithmetic.
-        device: Where to compute.
-        batch_models: Networks that are trained together; changes the last digits only.
+    A network does not depend on the other seeds, but for its last digits. Where seeds have streams
+    of their own, `stream` has those of `seeds`.
 
     Returns:
         Each network's parameters at its best validation error, (seeds, ...) each, on the CPU; and
         its learning curve: seed, epoch, training_error, validation_error, best (bool).
-
-    Raises:
-        OrlaError: The part is too short for the window and the validation share, or a parameter
-            to be frozen, the optimizer or an option of it is unknown; or a network diverges.
     """
     check_frozen(architecture, settings.frozen)
     span = max(forward.SEGMENT, settings.window)
@@ -123,25 +108,22 @@ def pretrain(
         passes=passes,
     )
     fresh = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
-    best_networks: list[Parameters] = []
-    curves: list[pd.DataFrame] = []
+    best_networks, curves = [], []
     name = f"pretraining {len(seeds)} networks, windows of {settings.window}"
     with progress.bar(passes, name, "epoch") as bar:
         for index, count in groups:
             whole = moments(stream, index, dtype, device)
-            parts = [
-                {name: m[part] for name, m in whole.items()}
-                for part in (slice(0, training_steps), slice(training_steps, None))
-            ]
+            training = {name: m[:training_steps] for name, m in whole.items()}
+            validation = {name: m[training_steps:] for name, m in whole.items()}
             params = models_at(fresh, torch.as_tensor(index, device=device))
-            best, curve = _train_batch(loop, settings, params, *parts, bar)
+            best, curve = _train_batch(loop, settings, params, training, validation, bar)
             best_networks.append({name: p[:count] for name, p in best.items()})
             curve = curve[curve["seed"] < count]
             curves.append(curve.assign(seed=np.asarray(seeds)[index][curve["seed"]]))
     curve = pd.concat(curves).sort_values("epoch", kind="stable", ignore_index=True)
-    lowest = curve.groupby("seed")["validation_error"].transform("min")
-    curve["best"] = curve["validation_error"] == lowest
-    for seed, error in curve.groupby("seed")["validation_error"].min().items():
+    errors = curve.groupby("seed")["validation_error"]
+    curve["best"] = curve["validation_error"] == errors.transform("min")
+    for seed, error in errors.min().items():
         if not error <= scores.DIVERGED_ABOVE:
             raise OrlaError(
                 f"pretraining: the network of seed {seed} diverged: its lowest validation error is"
@@ -158,10 +140,7 @@ def _train_batch(
     validation: Moments,
     bar: Any,
 ) -> tuple[Parameters, pd.DataFrame]:
-    """The best weights and the curve of one batch; each network stops early.
-
-    The curve's seed is the place in the batch.
-    """
+    """The best weights and the curve, by place in the batch; each network stops early."""
     best = {name: p.clone() for name, p in params.items()}
     rates = params["W_out"].new_full((len(params["W_out"]),), settings.learning_rate)
     lowest, stale = np.full(len(rates), np.inf), np.zeros(len(rates), dtype=int)

@@ -21,14 +21,7 @@ SCORES = (
 
 @dataclass(frozen=True)
 class Term:
-    """A column of one condition's models, times a number.
-
-    Attributes:
-        column: of the table of models.
-        times: the factor.
-        absolute: whether the column's absolute value is taken.
-        where: key column -> value, of all of `KEYS` but the pair.
-    """
+    """A column of one condition's models, or its absolute value, times a number."""
 
     column: str
     times: float
@@ -44,7 +37,7 @@ class Quantity:
     """A sum of terms, or the rank correlation of two such sums.
 
     Attributes:
-        name, label, scale: its name, what it is, and its unit of measurement ("" for none).
+        scale: its unit of measurement; "" for none.
         unit: "seed" or "pair", the unit of replication.
         estimand: by which choice of the rate models are taken.
         pair: the pair of sessions; "" for all pairs of the task, or a task without pairs.
@@ -65,16 +58,11 @@ class Quantity:
 
     @property
     def terms(self) -> Iterator[Term]:
-        """Every term."""
         return chain.from_iterable((*self.y, *self.x))
 
 
 def quantity_of(name: str, entry: Mapping[str, Any]) -> Quantity:
-    """A quantity from its entry in a config that fits the schema.
-
-    Raises:
-        OrlaError: A term does not say its condition, or the parts of a correlation do not fit.
-    """
+    """A quantity from its entry in a config that fits the schema."""
     place = f'config: "quantities.{name}"'
     at, rank = dict(entry.get("at", {})), entry.get("rank", {})
     pair, unit, along = at.pop("pair", ""), entry.get("unit", "seed"), rank.get("along", "")

@@ -17,7 +17,7 @@ def half_decade(index: int) -> float:
 
 
 def index_of(rate: float) -> int:
-    """Number of a half-decade rate. Raises OrlaError for a rate that is not 1 or 3 times 10^k."""
+    """Number of a half-decade rate; any other one is refused."""
     index = round(2 * math.log10(rate)) if rate > 0 else 0
     if rate <= 0 or not math.isclose(half_decade(index), rate, rel_tol=1e-9):
         raise OrlaError(
@@ -27,7 +27,7 @@ def index_of(rate: float) -> int:
 
 
 def grid(rates: Sequence[float]) -> list[int]:
-    """Sorted numbers of the rates of a grid. Raises OrlaError for a grid with holes or repeats."""
+    """Sorted numbers of the rates of a grid, which has no holes or repeats."""
     indices = sorted(index_of(rate) for rate in rates)
     if not indices or indices != list(range(indices[0], indices[0] + len(indices))):
         text = ", ".join(f"{rate:g}" for rate in rates)
@@ -36,14 +36,12 @@ def grid(rates: Sequence[float]) -> list[int]:
 
 
 def best(scores: Mapping[int, np.ndarray]) -> int:
-    """The rate with the lowest mean error over seeds; a diverged seed's error counts as infinite.
+    """The smallest rate of the lowest mean error, which is infinite where a seed diverged."""
+    return min(sorted(scores), key=lambda i: _infinite_where_diverged(scores[i]).mean())
 
-    Of rates with equal means (all infinite) the smallest is taken.
-    """
-    means = {
-        index: float(np.where(np.isfinite(s), s, np.inf).mean()) for index, s in scores.items()
-    }
-    return min(sorted(means), key=means.__getitem__)
+
+def _infinite_where_diverged(errors: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(errors), errors, np.inf)
 
 
 def missing_neighbour(
@@ -68,13 +66,21 @@ def on_edge(scores: Mapping[int, np.ndarray]) -> bool:
 
 
 def dominated_rates(scores: Mapping[int, np.ndarray]) -> set[int]:
-    """The rates that another one beats in every seed: no resample of the seeds chooses them.
-
-    By more than means round; a diverged seed's error counts as infinite.
-    """
-    errors = {i: np.where(np.isfinite(s), s, np.inf) for i, s in scores.items()}
+    """The rates that another one beats in every seed, by more than means round."""
+    errors = {i: _infinite_where_diverged(s) for i, s in scores.items()}
     return {
         i
         for i, error in errors.items()
         if any((rival < error * (1 - 1e-12)).all() for rival in errors.values())
     }
+
+
+def require_horizons(horizons: Sequence[int], window: int, steps: int, split: str) -> None:
+    """Refuse a horizon that is no multiple of the window, or longer than the part adapted to."""
+    for horizon in horizons:
+        if horizon % window or not 2 * window <= horizon <= steps:
+            raise OrlaError(
+                f"horizons.steps has {horizon}; choose multiples of the window ({window}) from two"
+                f" windows, one to learn on and one to choose the rate by, up to the {steps}"
+                f" steps that are adapted to ({split})"
+            )

@@ -7,8 +7,9 @@ Source: docs/protocol.md, Baselines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -51,9 +52,6 @@ _TOGETHER = 10
 _RIDGE = [(1.0, penalty) for penalty in PENALTIES]
 _RECURSIVE = [(forgetting, 0.0) for forgetting in FORGETTING]
 
-Decoder = Callable[[np.ndarray], np.ndarray]
-"""From indices of steps to outputs (steps, n_out)."""
-
 
 class LeastSquares:
     """Linear decoders of features X (steps, features) and targets Y (steps, n_out).
@@ -74,13 +72,13 @@ class LeastSquares:
         penalties[-1] = 0.0
         return self._solve(penalties)
 
-    def recursive(self, start: float = 1.0) -> np.ndarray:
+    def recursive(self) -> np.ndarray:
         """What recursive least squares has reached at the last step, (features + 1, n_out).
 
-        Its correlation matrix begins as `start` times the identity, which is forgotten as errors
-        are (Haykin, Adaptive Filter Theory, chapter on the RLS algorithm).
+        Its correlation matrix begins as the identity, which is forgotten as errors are (Haykin,
+        Adaptive Filter Theory, chapter on the RLS algorithm).
         """
-        return self._solve(np.full(len(self.squares), start * self.start_weight))
+        return self._solve(np.full(len(self.squares), self.start_weight))
 
     def _solve(self, penalties: np.ndarray) -> np.ndarray:
         # So that a silent input, or one that was forgotten, can be solved for.
@@ -105,10 +103,7 @@ class Kalman:
 
     @classmethod
     def fit(cls, X: np.ndarray, Y: np.ndarray, follows: np.ndarray) -> Kalman:
-        """From inputs X (steps, n_in) and targets Y (steps, n_out).
-
-        follows: bool (steps,), whether a step comes right after the one before it.
-        """
+        """From inputs, targets (steps, ...) and whether each step follows on the one before."""
         before, after = Y[:-1][follows[1:]], Y[1:][follows[1:]]
         A = np.linalg.lstsq(before, after, rcond=None)[0].T
         W = np.atleast_2d(np.cov((after - before @ A.T).T))
@@ -134,10 +129,7 @@ class Kalman:
 def heldout_scores(
     episode: Episode, loss: Loss, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
-    """Held-out scores (seeds,) of the decoders, named by `columns`; {} without squared error.
-
-    Args: as those of `heldout_outputs`, and the loss.
-    """
+    """Held-out scores (seeds,) of the decoders, named by `columns`; {} without squared error."""
     if not isinstance(loss, SquaredError):
         return {}
     heldout, scores = episode.heldout, {}
@@ -160,27 +152,9 @@ def columns(decoder: str) -> tuple[str, str]:
 def heldout_outputs(
     episode: Episode, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
-    """Each decoder's outputs (seeds, steps, n_out) on the held-out part.
-
-    Args:
-        episode: with values as targets.
-        architecture, networks: the networks that do not adapt, (seeds, ...) each.
-
-    Returns:
-        One entry for each of `DECODERS`.
-    """
+    """Outputs (seeds, steps, n_out) of each of `DECODERS`, beside networks that do not adapt."""
     whole, seeds = episode.whole, len(next(iter(networks.values())))
-    streams = list(_streams(whole))
-    of_stream = []
-    for stream in streams:
-        features = lag_inputs(stream)
-        of_stream.append(
-            {
-                "ridge": _least_squares(stream, episode, features, _RIDGE),
-                "recursive": _least_squares(stream, episode, features, _RECURSIVE),
-                "kalman": _kalman(stream, episode),
-            }
-        )
+    fits = [_Fits(stream, episode) for stream in _streams(whole)]
     by_seed = []
     for first in range(0, seeds, _TOGETHER):
         some = np.arange(first, min(first + _TOGETHER, seeds))
@@ -188,20 +162,16 @@ def heldout_outputs(
         dtype = next(iter(params.values())).dtype
         states = hidden_states(architecture, params, moments(whole, some, dtype))
         for seed, hidden in zip(some, states, strict=True):
-            at = seed if whole.per_seed else 0
-            readout = _least_squares(streams[at], episode, {0: hidden}, _RIDGE)
-            by_seed.append(of_stream[at] | {"readout": readout})
+            fit = fits[seed if whole.per_seed else 0]
+            by_seed.append(fit.of_inputs | {"readout": fit.linear({0: hidden}, _RIDGE)})
     return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
 
 def hidden_states(architecture: Architecture, networks: Parameters, stream: Moments) -> np.ndarray:
     """Hidden units (models, steps, hidden) of frozen networks along a stream, float64.
 
-    Not compiled: all networks go along the stream once, together.
-
-    Args:
-        architecture, networks: The networks, (models, ...) each.
-        stream: "x" and, where trials begin, "starts", as from `batches.moments`.
+    Not compiled: all networks go along the stream once, together. `stream` holds "x" and, where
+    trials begin, "starts", as from `batches.moments`.
     """
     before, states = derivatives(architecture).before, []
     entries = {name: stream[name] for name in ("x", "starts") if name in stream}
@@ -227,10 +197,8 @@ def _starts(stream: Stream) -> np.ndarray:
 
 def lag_inputs(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarray]:
     """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
-    starts = _starts(stream)
-    since = np.arange(len(stream)) - np.maximum.accumulate(
-        np.where(starts, np.arange(len(stream)), 0)
-    )
+    steps = np.arange(len(stream))
+    since = steps - np.maximum.accumulate(np.where(_starts(stream), steps, 0))
     most = max(numbers)
     rows = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
     columns = [
@@ -240,56 +208,51 @@ def lag_inputs(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.nd
     return {lags: np.hstack(columns[:lags]) for lags in numbers}
 
 
-def _spans(stream: Stream, episode: Episode) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scored steps before the selection part, of it, and of the adapt part: indices."""
-    steps, cut = len(episode.adapt), episode.selection_cut
-    mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
-    steps_that_count = np.flatnonzero(mask[:steps])
-    return (
-        steps_that_count[steps_that_count < cut],
-        steps_that_count[steps_that_count >= cut],
-        steps_that_count,
-    )
+class _Fits:
+    """Decoders of one stream of an episode; each answers outputs (steps, n_out) held out."""
 
+    def __init__(self, stream: Stream, episode: Episode) -> None:
+        self.stream, self.steps = stream, len(episode.adapt)
+        mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
+        self.adapt = np.flatnonzero(mask[: self.steps])  # steps that count
+        self.before = self.adapt[self.adapt < episode.selection_cut]
+        self.selection = self.adapt[self.adapt >= episode.selection_cut]
 
-def _least_squares(
-    stream: Stream,
-    episode: Episode,
-    features: Mapping[int, np.ndarray],
-    settings: Sequence[tuple[float, float]],
-) -> np.ndarray:
-    """Outputs (steps, n_out) on the held-out part, by the best (forgetting, penalty) and lags.
+    @cached_property
+    def of_inputs(self) -> dict[str, np.ndarray]:
+        """Of the decoders that read inputs: the same for all networks."""
+        features = lag_inputs(self.stream)
+        settings = {"ridge": _RIDGE, "recursive": _RECURSIVE}
+        outputs = {name: self.linear(features, choice) for name, choice in settings.items()}
+        return outputs | {"kalman": self.kalman()}
 
-    Where errors are forgotten the decoder is that of recursive least squares.
-    """
-    before, selection, adapt = _spans(stream, episode)
+    def linear(
+        self, features: Mapping[int, np.ndarray], settings: Sequence[tuple[float, float]]
+    ) -> np.ndarray:
+        """By the best (forgetting, penalty) and lags; by recursive least squares if it forgets."""
 
-    def decoder(span: np.ndarray, lags: int, forgetting: float, penalty: float) -> Decoder:
-        X, fit = features[lags], _equations(span, lags, forgetting)
-        w = fit.recursive() if forgetting < 1 else fit.weights(penalty)
-        return lambda part: X[part] @ w[:-1] + w[-1]
+        @cache
+        def equations(selecting: bool, lags: int, forgetting: float) -> LeastSquares:
+            span = self.before if selecting else self.adapt
+            return LeastSquares(features[lags][span], self.stream.Y[span], forgetting)
 
-    equations: dict[tuple, LeastSquares] = {}
+        def outputs(
+            selecting: bool, steps: np.ndarray, lags: int, forgetting: float, penalty: float
+        ) -> np.ndarray:
+            fit = equations(selecting, lags, forgetting)
+            w = fit.recursive() if forgetting < 1 else fit.weights(penalty)
+            return features[lags][steps] @ w[:-1] + w[-1]
 
-    def _equations(span: np.ndarray, lags: int, forgetting: float) -> LeastSquares:
-        key = len(span), lags, forgetting
-        if key not in equations:
-            equations[key] = LeastSquares(features[lags][span], stream.Y[span], forgetting)
-        return equations[key]
+        def error(setting: tuple) -> float:
+            residual = outputs(True, self.selection, *setting) - self.stream.Y[self.selection]
+            return (residual**2).mean()
 
-    def error(setting: tuple) -> float:
-        outputs = decoder(before, *setting)(selection)
-        return ((outputs - stream.Y[selection]) ** 2).mean()
+        best = min(((lags, *s) for lags in features for s in settings), key=error)
+        return outputs(False, np.arange(self.steps, len(self.stream)), *best)
 
-    best = min(((lags, *s) for lags in features for s in settings), key=error)
-    return decoder(adapt, *best)(np.arange(len(episode.adapt), len(stream)))
-
-
-def _kalman(stream: Stream, episode: Episode) -> np.ndarray:
-    """Outputs (steps, n_out) on the held-out part; the filter runs through the adapt part."""
-    span = _spans(stream, episode)[2]
-    starts = _starts(stream)
-    follows = np.diff(span, prepend=-2) == 1
-    follows &= ~starts[span]
-    decoder = Kalman.fit(stream.X[span], stream.Y[span], follows)
-    return decoder.decode(stream.X, starts)[len(episode.adapt) :]
+    def kalman(self) -> np.ndarray:
+        """The filter runs through the adapt part."""
+        stream, span, starts = self.stream, self.adapt, _starts(self.stream)
+        follows = (np.diff(span, prepend=-2) == 1) & ~starts[span]
+        decoder = Kalman.fit(stream.X[span], stream.Y[span], follows)
+        return decoder.decode(stream.X, starts)[self.steps :]

@@ -1,37 +1,73 @@
-"""The error that a learning rate is chosen by: rolling-origin validation within the adapt part.
+"""Errors of models: while adapting, held out, at horizons, and those that rates are chosen by.
 
-Source: docs/protocol.md, Choice of the learning rate; Hyndman and Athanasopoulos, Forecasting:
-Principles and Practice, Time series cross-validation.
+A rate is chosen by rolling-origin validation within the adapt part. Source: docs/protocol.md,
+Choice of the learning rate; Hyndman and Athanasopoulos, Forecasting: Principles and Practice, Time
+series cross-validation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from orla.errors import OrlaError
-from orla.study import scores
-from orla.study.measurement import Batch, Choice, Measurement, Measures
+from orla.engine.loop import Adaptation, Moments
+from orla.errors import OrlaError, prefix_errors
+from orla.study import efficiency, rates, refits, scores
 from orla.study.run import ConditionRun
+from orla.study.scores import Scores
+from orla.study.tidy import Rows
 from orla.tasks.episode import Episode
 
+# Of the seeds at one rate, (seeds, ...) each. Entries whose key is a string are measures of models,
+# (seeds,); others are arrays that are read when the grid is finished.
+Measures = dict[Hashable, np.ndarray]
+
+UNADAPTED = ("frozen", "reference")
+"""Networks that do not adapt, of which the loss's further scores are measured too."""
+
 ERROR = "validation_rolling_error"
+# Measure -> those that mark the models at the rate of its lowest mean over seeds, and say whether
+# that rate lies on the edge of its grid. The grid grows until that of `ERROR` does not.
+CHOICES = {
+    "adapt_error": ("selected_on_adapt", "edge_on_adapt"),
+    "validation_error": ("selected_on_tail", ""),
+    "heldout_error": ("selected_on_test", ""),
+    ERROR: ("selected", "edge"),
+}
 # Windows after an origin that are scored.
 AHEAD = 3
+_HORIZON = "horizon"
 
 
-class RollingValidation(Measurement):
-    """Mean error over origins: weights frozen there, scored on the next windows.
+@dataclass(frozen=True)
+class Batch:
+    """Models that were adapted together.
 
-    A model that diverged while it adapted, or diverges on a scored window, has none.
+    Attributes:
+        seed: seed of each model, (models,).
+        adapt, whole: their streams: the adapt part, and that with the held-out part.
+        result: of their adaptation, with a snapshot at each of the measurements' points.
+        measures: what was measured of them before.
     """
 
-    choices = (Choice(ERROR, mark="selected", edge="edge", grows=True),)
+    run: ConditionRun
+    seed: np.ndarray
+    adapt: Moments
+    whole: Moments
+    result: Adaptation
+    measures: Measures = field(default_factory=dict)
+    _scores: dict[tuple[int, int, int], Scores] = field(default_factory=dict)
 
-    def points(self, run: ConditionRun) -> list[int]:
-        return [part.start for part in parts(run.episode, run.chosen_on)]
-
-    def measure(self, batch: Batch) -> Measures:
-        return {ERROR: errors(batch, batch.run.chosen_on)}
+    def frozen_scores(self, at: int, part: slice) -> Scores:
+        """Scores on a part of `whole` by weights frozen at step `at`; computed once."""
+        key = at, part.start, part.stop
+        if key not in self._scores:
+            last = self.result.state.params, self.result.state.network
+            frozen = self.result.snapshots.get(at, last)
+            self._scores[key] = self.run.frozen_scores(*frozen, self.whole, part, since=at)
+        return self._scores[key]
 
 
 def parts(episode: Episode, steps: int) -> list[slice]:
@@ -40,9 +76,6 @@ def parts(episode: Episode, steps: int) -> list[slice]:
     The part has n whole windows; origins are the ends of windows floor(n / 2) + 1 to n - 1 (of two
     windows, of the first), and each is scored on the three windows after it, as far as there are.
     An origin after which no step is scored is left out.
-
-    Raises:
-        OrlaError: The part has fewer than two windows, or no origin is left.
     """
     window, mask = episode.window, episode.adapt.scored
     n = steps // window
@@ -66,9 +99,112 @@ def parts(episode: Episode, steps: int) -> list[slice]:
 
 
 def errors(batch: Batch, steps: int) -> np.ndarray:
-    """The error (models,) of adaptation to the first `steps` steps; NaN of a diverged model."""
+    """Mean error (models,) over origins within the first `steps`; NaN of a diverged model."""
     frozen = [batch.frozen_scores(part.start, part)[0] for part in parts(batch.run.episode, steps)]
-    step_errors = batch.result.errors[:, :steps]
-    fine = (step_errors <= scores.DIVERGED_ABOVE).all(1)
+    fine = (batch.result.errors[:, :steps] <= scores.DIVERGED_ABOVE).all(1)
     fine &= (np.stack(frozen) <= scores.DIVERGED_ABOVE).all(0)
     return np.where(fine, np.mean(frozen, axis=0), np.nan)
+
+
+def last_adapt_error(batch: Batch) -> np.ndarray:
+    """Mean error (models,) over the last tenth of the adapt part, each step before its own update.
+
+    The paper does not say which steps its "post-shift MSE" is a mean of; of deep networks and of
+    Lorenz it is far below the mean over the whole part (docs/tasks.md). A model that diverged has
+    none, nor has a tenth without a scored step.
+    """
+    step_errors, mask = batch.result.errors, scores.by_models(batch.adapt, "scored")
+    steps = step_errors.shape[1]
+    last = slice(steps - max(steps // 10, 1), None)
+    error = scores.adapted_mean(step_errors[:, last], mask if mask is None else mask[..., last])
+    return np.where(batch.measures["diverged"], np.nan, error)
+
+
+def points(run: ConditionRun, horizons: Sequence[int]) -> list[int]:
+    """Steps after which snapshots are needed; a horizon that does not fit is refused."""
+    split = run.keys["split"]
+    spans = parts(run.episode, run.chosen_on)
+    rates.require_horizons(horizons, run.episode.window, run.steps, split)
+    for horizon in horizons:
+        with prefix_errors(f"horizons.steps has {horizon} ({split})"):
+            spans += parts(run.episode, horizon)
+    return [run.episode.selection_cut, *horizons, *(part.start for part in spans)]
+
+
+def measures(batch: Batch) -> Measures:
+    """Errors on the selection part, while adapting, and held out, with their recovery.
+
+    A model that diverged has none but the selection part's, and that one only where it diverged
+    after the part and not on it.
+    """
+    run, step_errors, cut = batch.run, batch.result.errors, batch.run.episode.selection_cut
+    validation, _ = batch.frozen_scores(cut, slice(cut, run.steps))
+    heldout, further = batch.frozen_scores(run.steps, run.heldout)
+    adapt_error = scores.adapted_mean(step_errors, scores.by_models(batch.adapt, "scored"))
+    step = scores.diverged_steps(step_errors, heldout)
+    diverged = step >= 0
+    no_validation = diverged & (step < cut) | ~(validation <= scores.DIVERGED_ABOVE)
+    frozen = {name: values[batch.seed] for name, values in run.baseline.items()}
+    reference = frozen["reference_error"]
+    by_part = {
+        "validation": np.where(no_validation, np.nan, validation),
+        "adapt": np.where(diverged, np.nan, adapt_error),
+        "heldout": np.where(diverged, np.nan, heldout),
+    }
+    baseline = ("frozen_heldout", "frozen_adapt", "reference", "constant")
+    return {
+        "diverged": diverged,
+        "diverged_step": step,
+        **{f"{part}_error": error for part, error in by_part.items()},
+        **{f"{name}_error": frozen[f"{name}_error"] for name in baseline},
+        **{name: score for name, score in frozen.items() if name.startswith(refits.PREFIX)},
+        **{name: frozen[name] for name in efficiency.MEASURES},
+        **{
+            f"recovery_{part}_percent": scores.recovery_percent(
+                frozen[f"frozen_{part}_error"], error, reference
+            )
+            for part, error in by_part.items()
+        },
+        **{f"{part}_{n}": frozen[f"{part}_{n}"] for part in UNADAPTED for n in further},
+        **{name: np.where(diverged, np.nan, score) for name, score in further.items()},
+        "unreliable": scores.unreliable(frozen["frozen_heldout_error"], reference),
+        "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
+        ERROR: errors(batch, run.chosen_on),
+    }
+
+
+def horizon_measures(batch: Batch, horizons: Sequence[int]) -> Measures:
+    """Errors (models, 2), had models stopped by then: of validation before it, and held out.
+
+    The state runs on through the rest of the adapt part. NaN where a model had diverged by then, or
+    diverges on what is scored.
+    """
+    of_horizons: Measures = {}
+    for horizon in horizons:
+        error, _ = batch.frozen_scores(horizon, batch.run.heldout)
+        fine = (batch.result.errors[:, :horizon] <= scores.DIVERGED_ABOVE).all(1)
+        fine &= error <= scores.DIVERGED_ABOVE
+        both = errors(batch, horizon), np.where(fine, error, np.nan)
+        of_horizons[_HORIZON, horizon] = np.stack(both, 1)
+    return of_horizons
+
+
+def horizon_rows(
+    run: ConditionRun, results: Mapping[int, Measures], horizons: Sequence[int]
+) -> Iterator[Rows]:
+    """Recovery at each horizon, of the models at the rate that is chosen within it."""
+    if not horizons:
+        return
+    names = ("frozen_heldout", "reference")
+    frozen, reference = (run.baseline[f"{name}_error"] for name in names)
+    chosen, measured = [], []
+    for horizon in horizons:
+        by_rate = {i: of_rate[_HORIZON, horizon] for i, of_rate in results.items()}
+        validation = {i: both[:, 0] for i, both in by_rate.items()}
+        best, edge = rates.best(validation), np.full(run.seeds, rates.on_edge(validation))
+        error, heldout = by_rate[best].T
+        chosen.append(rates.half_decade(best))
+        measured.append((scores.recovery_percent(frozen, heldout, reference), error, edge))
+    seed, names = np.arange(run.seeds)[:, None], ("recovery_heldout_percent", ERROR, "edge")
+    for name, values in zip(names, zip(*measured, strict=True), strict=True):
+        yield Rows(name, seed, chosen, np.stack(values, 1), horizon=horizons)

@@ -38,11 +38,9 @@ class ConditionRun:
     Attributes:
         keys: its key columns (`study.keys.KEYS`).
         networks: starting parameters, (seeds, ...) each; their precision is that of the run.
-        episode: the data of the models.
         loop: with the episode's loss and segments of its windows; its compiled programs serve all
             batches.
         batch_models: models that are computed together; changes the last digits only.
-        device: of the computation.
         shared: `baseline` of another condition with the same episode and at least these networks,
             so that it is computed once.
         refitted: whether `baseline` has the scores of refitted decoders.
@@ -59,22 +57,18 @@ class ConditionRun:
 
     @property
     def loss(self) -> Loss:
-        """The episode's loss."""
         return self.loop.loss
 
     @property
     def seeds(self) -> int:
-        """Number of networks."""
         return len(next(iter(self.networks.values())))
 
     @property
     def dtype(self) -> torch.dtype:
-        """Precision of networks and arithmetic."""
         return next(iter(self.networks.values())).dtype
 
     @property
     def steps(self) -> int:
-        """Steps of the adapt part."""
         return len(self.episode.adapt)
 
     @property
@@ -88,7 +82,6 @@ class ConditionRun:
         return slice(self.steps, len(self._whole))
 
     def tensor(self, array: np.ndarray) -> Tensor:
-        """Values in the run's precision, on its device."""
         return torch.as_tensor(array, dtype=self.dtype, device=self.device)
 
     def batch(self, seed: np.ndarray) -> Parameters:
@@ -97,7 +90,6 @@ class ConditionRun:
         return {name: p.to(self.device) for name, p in params.items()}
 
     def moments(self, stream: Stream, seed: np.ndarray) -> Moments:
-        """A stream as tensors, for the models of these seeds."""
         return moments(stream, seed, self.dtype, self.device)
 
     def whole(self, seed: np.ndarray) -> Moments:
@@ -109,10 +101,7 @@ class ConditionRun:
         return self.episode.whole
 
     def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
-        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state.
-
-        Smaller batches are filled up with copies, so that one compiled program serves all.
-        """
+        """Outputs (models, steps, n_out) of frozen networks; with None from the initial state."""
         models = len(next(iter(params.values())))
         if compiling.enabled() and models < FORWARD_MODELS:
             index = torch.arange(FORWARD_MODELS, device=self.device).clamp(max=models - 1)
@@ -131,13 +120,12 @@ class ConditionRun:
 
     @cached_property
     def baseline(self) -> dict[str, np.ndarray]:
-        """Errors of the networks that do not adapt: (seeds,) each, and by window.
+        """Errors of the networks that do not adapt: (seeds,) each, and "frozen_trace" by window.
 
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
-        loss's further scores; of `refits.heldout_scores` and `efficiency.measure`; "frozen_trace"
-        (seeds, windows).
+        loss's further scores; of `refits.heldout_scores` and `efficiency.measure`.
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
@@ -163,24 +151,21 @@ class ConditionRun:
             "adapt": slice(0, self.steps),
             "validation": slice(episode.selection_cut, self.steps),
         }
-        frozen = {
-            name: scores.mean_scores(self.loss, outputs, whole, part)
-            for name, part in parts.items()
-        }
+        frozen = {n: scores.mean_scores(self.loss, outputs, whole, p) for n, p in parts.items()}
         further = frozen["heldout"][1]
-        reference = np.full(len(seed), np.nan), dict.fromkeys(further, np.full(len(seed), np.nan))
+        none = np.full(len(seed), np.nan)
+        reference, of_reference = none, dict.fromkeys(further, none)
         if episode.reference is not None:
             stream = self.moments(episode.reference, seed)
             part, before = slice(episode.reference_from, None), self.outputs(params, None, stream)
-            reference = scores.mean_scores(self.loss, before, stream, part)
+            reference, of_reference = scores.mean_scores(self.loss, before, stream, part)
+        mask = scores.by_models(adapt, "scored")
         return {
             **{f"frozen_{name}_error": error for name, (error, _) in frozen.items()},
             **{f"frozen_{name}": score for name, score in further.items()},
-            "reference_error": reference[0],
-            **{f"reference_{name}": score for name, score in reference[1].items()},
-            "frozen_trace": scores.window_means(
-                step_errors, scores.by_models(adapt, "scored"), episode.window
-            ),
+            "reference_error": reference,
+            **{f"reference_{name}": score for name, score in of_reference.items()},
+            "frozen_trace": scores.window_means(step_errors, mask, episode.window),
         }
 
 
@@ -197,14 +182,9 @@ def run_of(
 
     Args:
         job: From `plan.Plan.job`.
-        episode: The data of the models.
         networks: Pretrained networks, at least one a seed; None for a start without pretraining.
         most: Models that are computed together, fewer of those that fill a cache.
-        device: Where to compute.
         baseline: `ConditionRun.shared`, of a condition that is started alike; None to compute it.
-
-    Raises:
-        OrlaError: A part is unknown or refuses its options.
     """
     loss = catalogue.make("loss", episode.loss)
     loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
@@ -227,8 +207,8 @@ def run_of(
 def compile_all(runs: Iterable[ConditionRun]) -> list[Path]:
     """Compile and keep the programs that sweeps of these conditions will load; return their places.
 
-    Each run is taken through one update of a batch, and its networks frozen before and after it;
-    the numbers are thrown away, so that initial networks will do. Compilation is configured before
+    Each run is taken through one update of a batch, and its networks frozen before and after it,
+    for which initial networks will do. Compilation is configured before
     (`programs.compiling.configure`), and the process runs no sweep afterwards.
     """
     paths: dict[Path, None] = {}

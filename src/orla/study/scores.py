@@ -32,10 +32,7 @@ def mean_scores(loss: Loss, outputs: Tensor, moments: Moments, part: slice = sli
 
 
 def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
-    """Mean error of the best constant outputs on a stream's scored steps, in float64.
-
-    Of shape (1,), or (seeds,) where each has a stream of its own.
-    """
+    """Mean error of the best constant outputs, (1,), or (seeds,) of streams of their own."""
     lead = () if stream.per_seed else (None,)
     Y = stream.Y[lead]
     masks = np.ones(Y.shape[:2], bool) if stream.scored is None else stream.scored[lead]
@@ -46,10 +43,9 @@ def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
 def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
     """Error (models, steps) of each step; 0 where a step is not scored."""
     step_errors = loss.errors(outputs, by_models(moments, "y"))
-    scored = by_models(moments, "scored")
-    return (
-        (step_errors if scored is None else step_errors.where(scored, 0.0)).double().cpu().numpy()
-    )
+    if (scored := by_models(moments, "scored")) is not None:
+        step_errors = step_errors.where(scored, 0.0)
+    return step_errors.double().cpu().numpy()
 
 
 def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.ndarray:
@@ -58,16 +54,13 @@ def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.n
     scored: bool (models, steps) or (steps,), None where every step counts; a window without a
     scored step is NaN.
     """
-
-    def in_windows(array: np.ndarray) -> np.ndarray:
-        windows = array.shape[1] // window
-        return array[:, : windows * window].reshape(len(array), windows, window)
-
+    windows = values.shape[1] // window
+    values = values[:, : windows * window].reshape(len(values), windows, window)
     if scored is None:
-        return in_windows(values).mean(2)
-    counts = in_windows(torch.broadcast_to(scored, values.shape).cpu().numpy()).sum(2)
+        return values.mean(2)
+    counts = scored[..., : windows * window].reshape(-1, windows, window).sum(2).cpu().numpy()
     with np.errstate(invalid="ignore"):
-        return in_windows(values).sum(2) / counts
+        return values.sum(2) / counts
 
 
 def adapted_mean(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:

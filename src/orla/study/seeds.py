@@ -1,7 +1,4 @@
-"""Seeds of simulated pairs that follow from a lock, so that nobody can pick them.
-
-Source: docs/protocol.md, Registrations.
-"""
+"""Seeds of simulated pairs that follow from a lock, so that nobody can pick them."""
 
 from __future__ import annotations
 
@@ -14,21 +11,11 @@ from orla.errors import OrlaError
 
 
 def from_locks(tasks: Mapping[str, Any]) -> dict[str, Any]:
-    """The tasks of a config, pairs with `seed_from` given the seed that follows from it.
-
-    A pair whose file is not locked yet has no seed, and cannot be simulated.
-
-    Raises:
-        OrlaError: A pair has a seed of its own as well.
-    """
-    with_seeds = dict(tasks)
-    for name, task in tasks.items():
-        pairs = task.get("pairs", {})
-        if any("seed_from" in pair for pair in pairs.values()):
-            with_seeds[name] = {
-                **task,
-                "pairs": {p: _with_seed(name, p, g) for p, g in pairs.items()},
-            }
+    """The tasks of a config, with the seeds of pairs with `seed_from` whose file is locked."""
+    with_seeds = {}
+    for task, spec in tasks.items():
+        pairs = {name: _with_seed(task, name, pair) for name, pair in spec.get("pairs", {}).items()}
+        with_seeds[task] = spec | {"pairs": pairs} if pairs else spec
     return with_seeds
 
 
@@ -43,20 +30,6 @@ def without_locks(task: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return {**task, "pairs": pairs}
 
 
-def seed_of(file: Path, pair: str) -> int | None:
-    """The seed of a pair: of the SHA-256 of a registration as it was locked, and the pair's name.
-
-    None where the file stands in no LOCK.
-    """
-    lock = file.parent / "LOCK"
-    lines = lock.read_text().splitlines() if lock.is_file() else []
-    for line in map(str.split, lines):
-        if line[2:3] == [file.name]:
-            digest = hashlib.sha256(f"{line[0]} {pair}".encode()).digest()
-            return int.from_bytes(digest[:4], "big")
-    return None
-
-
 def _with_seed(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, Any]:
     if "seed_from" not in pair:
         return pair
@@ -64,5 +37,11 @@ def _with_seed(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, An
         raise OrlaError(
             f'config: "tasks.{task}.pairs.{name}" has seed and seed_from; keep one of them'
         )
-    seed = seed_of(Path(pair["seed_from"]), name)
-    return pair if seed is None else {**pair, "seed": seed}
+    file = Path(pair["seed_from"])
+    lock = file.parent / "LOCK"
+    for line in map(str.split, lock.read_text().splitlines() if lock.is_file() else ()):
+        if line[2:3] == [file.name]:
+            # Of the SHA-256 of the registration as it was locked, and the pair's name.
+            seed = hashlib.sha256(f"{line[0]} {name}".encode()).digest()[:4]
+            return {**pair, "seed": int.from_bytes(seed, "big")}
+    return pair

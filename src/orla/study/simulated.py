@@ -20,28 +20,17 @@ _METRES_PER_CM = 1e-2
 
 
 def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
-    """The streams of a simulated pair.
+    """The streams of a pair of recordings that are simulated; `study` is the config's name.
 
     The dataset record holds, in place of sums of files, the SHA-256 of each session's stream under
     "streams". Where units of one recording are swapped, it is the first session.
-
-    Args:
-        task: Recordings whose source is "simulated".
-        pair: Name of a pair.
-        study: The config's name.
-
-    Raises:
-        OrlaError: As in `sessions.from_spikes.prepare`.
     """
     days = both_days(task.simulation(pair))
     if isinstance(task, Swapped):
         session = _session(task.recording, task.source, *next(days))
         return task.streams_of_session(pair, session, task.dataset(pair, study))
-    sessions = task.pairs[pair]
-    a, b = (
-        _session(name, task.source, *day)
-        for name, day in zip((sessions.a, sessions.b), days, strict=True)
-    )
+    names = task.pairs[pair].a, task.pairs[pair].b
+    a, b = (_session(name, task.source, *day) for name, day in zip(names, days, strict=True))
     tail = task.parts.tail_steps
     streams = prepare(a, b, task.preparation, tail_steps=tail, dataset=task.dataset(pair, study))
     sums = {

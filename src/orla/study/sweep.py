@@ -11,15 +11,10 @@ import numpy as np
 import pandas as pd
 
 from orla import progress
-from orla.study import rates, scores, tidy
+from orla.study import probe_measures, rates, rolling, scores, stable, tidy
 from orla.study.batches import in_batches
-from orla.study.horizons import Horizons
-from orla.study.last_stretch import LastStretch
-from orla.study.measurement import Batch, Choice, Errors, Measurement, Measures
-from orla.study.probe_measures import ProbeMeasures
-from orla.study.rolling import RollingValidation
+from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
-from orla.study.stable import Stable
 from orla.study.tidy import Rows
 
 _TRACE = ("trace",)
@@ -52,30 +47,13 @@ def sweep(
 ) -> Sweep:
     """Adapt every seed at every rate, growing the grid until the chosen rate is interior.
 
-    The chosen rate has the lowest mean error of `rolling.RollingValidation`, which uses no held-out
-    step; a table about the adapt part chooses by the mean error while adapting.
-
-    Args:
-        run: Networks, data and condition.
-        learning_rates: Neighbouring half-decade rates to begin with.
-        growth: Half decades that the grid may grow by on each side.
-        horizons, stable_windows: Options of `Horizons` and `Stable`.
-
-    Raises:
-        OrlaError: The grid is no half-decade grid, or a horizon does not fit.
+    The chosen rate has the lowest mean of `rolling.ERROR`, which uses no held-out step; a table
+    about the adapt part chooses by the mean error while adapting. The grid of neighbouring
+    half-decade rates may grow by `growth` of them on each side.
     """
     first = rates.grid(learning_rates)
-    # In the order of their columns; a later one may read what an earlier one measured.
-    measurements = [
-        Errors(),
-        RollingValidation(),
-        Stable(stable_windows),
-        Horizons(horizons),
-        ProbeMeasures(),
-    ]
-    measurements.append(LastStretch())
-    points = sorted({step for measurement in measurements for step in measurement.points(run)})
-    choices = [choice for measurement in measurements for choice in measurement.choices]
+    ends = stable.ends(run.steps, run.episode.window, stable_windows)
+    points = sorted({*rolling.points(run, horizons), *ends})
     results: dict[int, Measures] = {}
     todo: list[int] = list(first)
     about = (run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
@@ -83,40 +61,34 @@ def sweep(
         while todo:
             if results:
                 bar.total += run.steps * run.seeds
-            results |= _measure(run, todo, measurements, points, bar)
-            candidates = (
-                rates.missing_neighbour(_by_rate(results, choice), first, growth)
-                for choice in choices
-                if choice.grows
-            )
+            results |= _measure(run, todo, points, ends, horizons, bar)
             # One at a time: the next may change which rate is the best.
-            todo = [index for index in candidates if index is not None][:1]
-    for measurement in measurements:
-        measurement.finish(run, results)
-    _mark(results, choices)
-    further = (rows for measurement in measurements for rows in measurement.rows(run, results))
+            next_rate = rates.missing_neighbour(_by_rate(results, rolling.ERROR), first, growth)
+            todo = [] if next_rate is None else [next_rate]
+    stable.finish(run, results, ends)
+    _mark(results)
+    rows = [*_rows(run, results), *rolling.horizon_rows(run, results, horizons)]
+    rows += probe_measures.rows(run, results)
     windows = np.concatenate([results[i][_TRACE] for i in sorted(results)])
-    return Sweep(
-        table=tidy.long_table(
-            {**run.keys, "loss": run.episode.loss}, (*_rows(run, results), *further)
-        ),
-        traces={
-            "error": windows,
-            "frozen_error": run.baseline["frozen_trace"],
-            "step": run.episode.window * np.arange(1, windows.shape[1] + 1),
-        },
-    )
+    keys = {**run.keys, "loss": run.episode.loss}
+    traces = {
+        "error": windows,
+        "frozen_error": run.baseline["frozen_trace"],
+        "step": run.episode.window * np.arange(1, windows.shape[1] + 1),
+    }
+    return Sweep(tidy.long_table(keys, rows), traces)
 
 
-def _by_rate(results: Mapping[int, Measures], choice: Choice) -> dict[int, np.ndarray]:
-    return {index: measures[choice.by] for index, measures in results.items()}
+def _by_rate(results: Mapping[int, Measures], name: str) -> dict[int, np.ndarray]:
+    return {index: measures[name] for index, measures in results.items()}
 
 
 def _measure(
     run: ConditionRun,
     indices: Sequence[int],
-    measurements: list[Measurement],
-    points: list[int],
+    points: Sequence[int],
+    ends: Sequence[int],
+    horizons: Sequence[int],
     bar: Any,
 ) -> dict[int, Measures]:
     """Measures of all seeds at the rates numbered `indices`."""
@@ -137,8 +109,12 @@ def _measure(
         mask = scores.by_models(adapt, "scored")
         trace = scores.window_means(result.errors, mask, run.episode.window)
         batch = Batch(run, seeds, adapt, run.whole(seeds), result, {_TRACE: trace})
-        for measurement in measurements:
-            batch.measures.update(measurement.measure(batch))
+        # In the order of their columns; a later one may read what an earlier one measured.
+        batch.measures.update(rolling.measures(batch))
+        batch.measures.update(stable.measures(batch, ends))
+        batch.measures.update(rolling.horizon_measures(batch, horizons))
+        batch.measures.update(probe_measures.measures(batch))
+        batch.measures["last_adapt_error"] = rolling.last_adapt_error(batch)
         return batch.measures
 
     values = in_batches(len(seed), run.batch_models, measure)
@@ -146,16 +122,15 @@ def _measure(
     return {i: {k: v[j] for k, v in by_rate.items()} for j, i in enumerate(indices)}
 
 
-def _mark(results: dict[int, Measures], choices: Sequence[Choice]) -> None:
+def _mark(results: dict[int, Measures]) -> None:
     """Add the choices of a rate to the measures: whether it is this one, and on the grid's edge."""
-    for choice in choices:
-        errors = _by_rate(results, choice)
-        best, edge = rates.best(errors), rates.on_edge(errors)
+    for by, (mark, edge) in rolling.CHOICES.items():
+        errors = _by_rate(results, by)
+        best, on_edge = rates.best(errors), rates.on_edge(errors)
         for index, measures in results.items():
-            shape = measures[choice.by].shape
-            measures[choice.mark] = np.full(shape, index == best)
-            if choice.edge:
-                measures[choice.edge] = np.full(shape, edge)
+            measures[mark] = np.full(measures[by].shape, index == best)
+            if edge:
+                measures[edge] = np.full(measures[by].shape, on_edge)
 
 
 def _rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:

@@ -32,10 +32,7 @@ _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
 class Rows(NamedTuple):
-    """Rows of one measure: numbers, or arrays that are broadcast against each other.
-
-    Fields: see `LONG`; the observers are the same for all rows.
-    """
+    """Rows of one measure: numbers, or arrays that are broadcast against each other; see `LONG`."""
 
     measure: str
     seed: ArrayLike
@@ -74,10 +71,9 @@ def long_table(keys: Mapping[str, str], blocks: Iterable[Rows]) -> pd.DataFrame:
 def wide(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """The wide tables of some long ones, rows in their order.
 
-    Returns:
-        "models": a row a model; "horizon": a row a seed and horizon, at the rate chosen within it;
-        "alignment": a row a model and gradient; "profile": a row a place in a profile. A measure
-        that a condition lacks is null there.
+    "models": a row a model; "horizon": a row a seed and horizon, at the rate chosen within it;
+    "alignment": a row a model and gradient; "profile": a row a place in a profile. A measure that a
+    condition lacks is null there.
     """
     long = concatenate(tables)
     keys = [name for name in long if name not in LONG]
@@ -97,13 +93,9 @@ def wide(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
 def traces(models: pd.DataFrame, arrays: Iterable[Mapping[str, np.ndarray]]) -> pd.DataFrame:
     """Errors in windows along the adapt part, of the models at the selected rate.
 
-    Args:
-        models: A row a model of all conditions, from `wide`.
-        arrays: The traces of each condition (`sweep.Sweep`), in the same order.
-
-    Returns:
-        One row a model and window: the keys, seed, step (the window's last, counted from 1), error,
-        frozen_error.
+    `models` is of `wide`, `arrays` the traces of each condition (`sweep.Sweep`) in the same order.
+    A row is a model and window: the keys, seed, step (the window's last, counted from 1), error,
+    frozen_error.
     """
     is_selected, seed = (models[name].to_numpy() for name in ("selected", "seed"))
     rows, columns, first = [np.empty(0, int)], {n: [] for n in ("step", "error", "frozen_error")}, 0
@@ -133,10 +125,7 @@ def concatenate(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _pivot(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """A row for each distinct value of the columns `by`, in their first order; a column a measure.
-
-    A measure is null where it was not measured, and then a float.
-    """
+    """A row for each distinct value of `by`, in their first order; a column for each measure."""
     number = rows.groupby(by, sort=False, observed=True).ngroup().to_numpy()
     first = np.unique(number, return_index=True)[1]
     place, names = pd.factorize(rows["measure"])
@@ -154,6 +143,5 @@ def _pivot(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with plain text for its categorical columns."""
     texts = dict.fromkeys(table.select_dtypes("category"), "str")
     return table.astype(texts).reset_index(drop=True)

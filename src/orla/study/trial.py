@@ -45,7 +45,7 @@ def refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
                     check_frozen(instances[key][name], question["frozen"])
             except OrlaError as error:
                 return "frozen" if "frozen" in question else key, name, str(error)
-            outside += from_outside(kind, spec)
+            outside += _from_outside(kind, spec)
     try:
         loops = [
             Loop(
@@ -59,12 +59,11 @@ def refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
             )
             for learner in instances["learners"].values()
         ]
-        if outside:
-            tries = ((try_loop, loops), (try_optimizer, instances["optimizers"].values()))
-            with in_one_line(outside):
-                for attempt, parts in (*tries, (try_start, instances["starts"].values())):
-                    for part in parts:
-                        attempt(part)
+        tries = {try_loop: loops, try_optimizer: instances["optimizers"].values()}
+        tries[try_start] = instances["starts"].values()
+        with _in_one_line(outside):
+            for attempt, part in ((a, p) for a in tries for p in tries[a] if outside):
+                attempt(part)
     except OrlaError as error:
         return "", "", str(error)
     return None
@@ -78,23 +77,19 @@ def _make(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architectur
     return catalogue.make(kind, spec, **context)
 
 
-def from_outside(kind: str, spec: str | Mapping[str, Any]) -> Iterator[type]:
+def _from_outside(kind: str, spec: str | Mapping[str, Any]) -> Iterator[type]:
     """The class of a specification, and of those in its lists of parts, where orla has it not."""
     part, options = catalogue.specification(kind, spec)
     if part.__module__.partition(".")[0] != "orla":
         yield part
     for option, inner_kind in lists_of_parts(part).items():
         for entry in options.get(option, ()):
-            yield from from_outside(inner_kind, entry)
+            yield from _from_outside(inner_kind, entry)
 
 
 @contextmanager
-def in_one_line(parts: Iterable[type]) -> Iterator[None]:
-    """Turn any error of these parts into one line that names the file and the line of one of them.
-
-    Raises:
-        OrlaError: In place of another exception.
-    """
+def _in_one_line(parts: Iterable[type]) -> Iterator[None]:
+    """Turn any error of these parts into one line that names a file and a line of one of them."""
     try:
         yield
     except OrlaError:
@@ -120,37 +115,21 @@ def try_loop(loop: Loop) -> None:
 
 
 def try_optimizer(optimizer: Optimizer) -> None:
-    """Make an update of all parameters of two networks, and one of the readout alone.
-
-    Raises:
-        OrlaError: A value of the state is no tensor, the updates are not those of the gradients, or
-            the next state has not the keys and shapes of the one before.
-    """
+    """Make an update of all parameters of two networks, and one of the readout alone."""
     place = f"optimizer {optimizer.part.name if optimizer.part else type(optimizer).__name__}"
 
     def init(params: Parameters) -> State:
         state = optimizer.init(params)
-        _check_values(f"{place}: init", "state", state)
+        _check_answer(f"{place}: init answers", "state", state, state)
         return state
 
     def update(
         gradients: Parameters, state: State, params: Parameters, lr: Tensor
     ) -> tuple[Parameters, State]:
         updates, after = optimizer.update(gradients, state, params, lr)
-        for name in sorted(updates.keys() ^ gradients.keys()):
-            words = ("an update", "no gradient") if name in updates else ("no update", "a gradient")
-            raise OrlaError(
-                f'{place}: update answers {words[0]} of "{name}" where {words[1]} of it is given; '
-                "answer one for each of gradients"
-            )
-        for name in sorted(after.keys() ^ state.keys()):
-            words = ("the", "does not") if name in after else ("no", "does")
-            raise OrlaError(
-                f'{place}: update answers {words[0]} state "{name}" where init {words[1]}; give'
-                " both the same keys"
-            )
-        _check_values(f"{place}: update", "update of", updates, gradients)
-        _check_values(f"{place}: update", "state", after, state)
+        answers = f"{place}: update answers"
+        _check_answer(answers, "update of", updates, gradients, "answer one for each of gradients")
+        _check_answer(answers, "state", after, state, "give init and update the same keys")
         return updates, after
 
     params = _two(_SMALL)
@@ -160,28 +139,27 @@ def try_optimizer(optimizer: Optimizer) -> None:
         vmap(update)(gradients, state, params, _rates())
 
 
-def _check_values(
-    place: str, what: str, values: Mapping[str, Any], like: Mapping[str, Tensor] | None = None
+def _check_answer(
+    place: str, what: str, values: Mapping[str, Any], like: Mapping[str, Tensor], mend: str = ""
 ) -> None:
+    for name in sorted(values.keys() ^ like.keys()):
+        word = "an extra" if name in values else "no"
+        raise OrlaError(f'{place} {word} {what} "{name}"; {mend}')
     for name, value in values.items():
         if not isinstance(value, Tensor):
             raise OrlaError(
-                f'{place} answers {type(value).__name__} as the {what} "{name}"; make it a tensor,'
+                f'{place} {type(value).__name__} as the {what} "{name}"; make it a tensor,'
                 " a counter torch.zeros((), dtype=p.dtype, device=p.device)"
             )
-        if like is not None and value.shape != like[name].shape:
+        if value.shape != like[name].shape:
             raise OrlaError(
-                f'{place} answers the {what} "{name}" of shape {tuple(value.shape)}; make it'
+                f'{place} the {what} "{name}" of shape {tuple(value.shape)}; make it'
                 f" {tuple(like[name].shape)}, as it is given"
             )
 
 
 def try_start(start: Start) -> None:
-    """Change the parameters of two networks.
-
-    Raises:
-        OrlaError: The answer has other parameters, or other shapes.
-    """
+    """Change the parameters of two networks, whose names and shapes have to stay."""
     params = apply_start(start, _SMALL, _two(_SMALL), range(2))
     shapes = {name: tuple(p.shape[1:]) for name, p in params.items()}
     if shapes != _SMALL.shapes():

@@ -1,7 +1,6 @@
 """Verification of every result of a study against its digest, its inputs and the config.
 
-A job looks at what it reads. This looks at all that stands there, older files too, which no job of
-a finished study reads again.
+A job looks at what it reads; this looks at all that stands there.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from orla.errors import OrlaError
 from orla.files import results_in
 from orla.provenance import arrays, digest, networks, tables
 from orla.sessions.streams import Streams, episode_settings
-from orla.study.extras import language_jobs, vision_jobs
 from orla.study.plan import Plan
+from orla.study.workflow import language_jobs, vision_jobs
 
 SEALED = {".parquet": tables, ".npz": arrays, ".safetensors": networks}
 _STREAMS = "streams.npz"
@@ -24,33 +23,20 @@ _OF_OTHERS = "language/*/pretrained/*"
 
 
 def provenance_of(path: Path) -> dict[str, Any]:
-    """The provenance of a result, which is refused where it is damaged or an input has changed.
-
-    Raises:
-        OrlaError: As in `orla.provenance.digest.check`.
-    """
+    """The provenance of a result, which is refused where it is damaged or an input has changed."""
     source = SEALED[path.suffix].provenance(path)
     digest.check(path, source, {})
     return source
 
 
 def sealed_files(results: Path) -> list[Path]:
-    """Every result below a folder that holds a digest; none of studies that lie in it.
-
-    None of a language model either, which transformers writes: what adapts it holds its digests.
-    """
+    """Every result of a study that holds a digest; no files that transformers writes."""
     paths = (path for path in results_in(results) if path.suffix in SEALED)
     return [path for path in paths if not path.relative_to(results).match(_OF_OTHERS)]
 
 
 def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
-    """One line for each result that is damaged, of another study, seed or setting, or outdated.
-
-    Args:
-        plan: The study's.
-        results: Its folder of results.
-        left_over: Whether to look at results that the config does not ask for, too.
-    """
+    """One line for each result that is damaged or not what is asked; `left_over`: others too."""
     expected = {results / name: entries for name, entries in _expected_entries(plan).items()}
     for path in sealed_files(results):
         if not left_over and path not in expected:
@@ -72,16 +58,17 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
     """Result below the folder of results -> what the config asks it to be made of."""
     expected: dict[str, dict[str, Any]] = {}
     for c in plan.conditions:
-        needs_files = plan.declaration("task", c.task)["needs_files"]
         settings = plan.task_settings(c.domain)
-        if needs_files:
+        if plan.declaration("task", c.task)["needs_files"]:
             expected[f"{c.domain}/{_STREAMS}"] = settings
         job = {"job": plan.job(c), "task": episode_settings(settings, c.split)}
         expected |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
         if plan.takes_pretrained(c):
-            entries = {"network": plan.spec("architecture", c.architecture)}
-            entries |= {"pretraining": plan.pretraining(c.architecture)}
-            entries |= {"task": episode_settings(settings)}
+            entries = {
+                "network": plan.spec("architecture", c.architecture),
+                "pretraining": plan.pretraining(c.architecture),
+                "task": episode_settings(settings),
+            }
             expected |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
         for seed in range(max(plan.peers(c.task).values(), default=0)):
             expected[f"{c.domain}/peers/{seed}.parquet"] = {"task": settings}
@@ -89,6 +76,6 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
         expected |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}
     if vision := plan.config.get("vision"):
         expected |= {f"{path}.parquet": vision for path in vision_jobs(plan.config)}
-        network = {key: vision.get(key) for key in ("images", "network")}
-        expected["vision/network.safetensors"] = network
+        entries = {key: vision.get(key) for key in ("images", "network")}
+        expected["vision/network.safetensors"] = entries
     return expected

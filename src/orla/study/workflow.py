@@ -1,10 +1,11 @@
-"""Jobs of the chapters whose packages are extras: what they write, and the settings they follow.
+"""What rules of the workflow ask beside the plan: their place, and jobs of further chapters.
 
-Read by the rules of the workflow and by `orla.study.verification`; imports none of the extras.
+The packages of those chapters are extras, and none of them is imported here.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,27 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 
 
-def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Path below the results, without its ending -> language model, and what it is adapted by.
+def require_place(folder: str | Path) -> None:
+    """Refuse a working folder without a config, and a Python that no job could start.
 
-    The latter are "model" (its entry of the config), "adapters" and "settings".
-
-    Raises:
-        OrlaError: A stream has a domain without a text, or segments of no whole number of bins.
+    Paths of the config, registrations and results are relative to the working folder, and
+    Snakemake leaves out, without a word, a config.yaml that is not there. It starts jobs by a
+    command line in which a space ends the path of Python. `folder` is the Snakefile's.
     """
+    if not Path("config.yaml").is_file():
+        raise OrlaError(
+            f"the working folder is {Path.cwd()}, which has no config.yaml; go into a study's "
+            f"folder, or to the default study: cd '{folder}'"
+        )
+    if " " in sys.executable:
+        raise OrlaError(
+            f"{sys.executable}: Snakemake cannot start a Python whose path has a space; make the "
+            "environment in a folder without one, such as make env VENV=~/orla-env"
+        )
+
+
+def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Path of each result, without its ending -> language model, and what it is adapted by."""
     language = config.get("language", {})
     for domains in language.get("streams", ()):
         _check_stream(language, domains)
@@ -36,13 +50,6 @@ def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, A
     }
 
 
-def language_files(model: Mapping[str, Any]) -> list[str]:
-    """The files of a language model that the user has; none of one from the hub."""
-    folder = Path(model.get("load", ""))
-    files = sorted(map(str, folder.glob("[!.]*"))) if "load" in model and folder.is_dir() else []
-    return [*files, *(model[key] for key in ("weights", "vocabulary") if key in model)]
-
-
 def _check_stream(language: Mapping[str, Any], domains: Sequence[str]) -> None:
     for name in domains:
         if name not in language["texts"]:
@@ -50,13 +57,19 @@ def _check_stream(language: Mapping[str, Any], domains: Sequence[str]) -> None:
                 f'config: "language.streams" has "{name}", which is no text of "language.texts"; '
                 f"{nearest(name, language['texts'])}"
             )
-    wholes = {"tokens": len(domains) * language["bin"], "choosing": len(domains)}
-    for key, step in wholes.items():
+    for key, step in (("tokens", len(domains) * language["bin"]), ("choosing", len(domains))):
         if language[key] % step:
             raise OrlaError(
                 f'config: "language.{key}" is {language[key]}; a stream of {len(domains)} segments '
                 f"in bins of {language['bin']} tokens needs a multiple of {step}"
             )
+
+
+def language_files(model: Mapping[str, Any]) -> list[str]:
+    """The files of a language model that the user has; none of one from the hub."""
+    folder = Path(model.get("load", ""))
+    files = sorted(map(str, folder.glob("[!.]*"))) if "load" in model and folder.is_dir() else []
+    return [*files, *(model[key] for key in ("weights", "vocabulary") if key in model)]
 
 
 def vision_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
