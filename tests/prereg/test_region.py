@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orla.errors import OrlaError
 from orla.prereg.region import parse
 
 MEMBERSHIP = {
@@ -20,7 +19,7 @@ MEMBERSHIP = {
 }
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=200, derandomize=True, deadline=None)
 @given(
     st.sampled_from(sorted(MEMBERSHIP)),
     st.lists(st.integers(-6, 6), min_size=2, max_size=2, unique=True).map(sorted),
@@ -51,17 +50,3 @@ def test_contains_and_excludes_are_all_and_none_of_the_points(kind, bounds, inte
 )
 def test_regions_in_words(document, words):
     assert parse(document, "test").describe("pp") == words
-
-
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
-        ({}, "exactly one of"),
-        ({"at_least": 1, "at_most": 2}, "not 2"),
-        ({"between": [3, -3]}, "smaller bound first"),
-        ({"outside": [3, 3]}, "smaller bound first"),
-    ],
-)
-def test_a_malformed_region_is_refused(document, words):
-    with pytest.raises(OrlaError, match=words):
-        parse(document, "test")

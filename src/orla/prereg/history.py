@@ -1,11 +1,11 @@
 """Whether LOCK and the history of git agree."""
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orla.errors import OrlaError
-from orla.prereg.chain import Line
 from orla.provenance.collect import git
 
 GIT, UNCHECKED, UNCOMMITTED = "git", "not checked", "not committed"
@@ -13,43 +13,37 @@ _DAY = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class History:
-    """What git says of LOCK.
+class Line:
+    """One line of LOCK: a file (relative to LOCK's folder), its SHA-256, and when it was locked."""
 
-    `imported` is the number of lines that came with the first commit of the repository, `committed`
-    the number of lines in commits; `why` tells why nothing was compared, or is "".
-    """
-
-    imported: int = 0
-    committed: int = 0
-    why: str = ""
-
-    def of(self, number: int) -> str:
-        """What a verdict says of line `number`, counted from 0: git, not committed, not checked."""
-        if self.why or number < self.imported:
-            return UNCHECKED
-        return GIT if number < self.committed else UNCOMMITTED
+    file: str
+    sha256: str
+    date: datetime.date
 
 
-def compare(path: Path, lines: list[Line]) -> History:
+def compare(path: Path, lines: Sequence[Line]) -> list[str]:
     """Compare LOCK with every version of it that was committed.
 
     Nothing is compared outside a git work tree, in a shallow clone, or where LOCK is in no commit.
     A LOCK that came with the first commit of a repository was copied there with its lines, so the
     dates of those say nothing.
 
+    Returns:
+        What a verdict says of each line: git, not committed, not checked.
+
     Raises:
         OrlaError: A committed version is not the beginning of the present one, or a line is dated
             more than a day before or after the commit that brought it.
     """
-    folder, present = path.resolve().parent, path.read_text().rstrip("\n") + "\n"
-    if git(folder, "rev-parse", "--is-inside-work-tree") != "true":
-        return History(why="no git work tree")
-    if git(folder, "rev-parse", "--is-shallow-repository") != "false":
-        return History(why="a shallow clone has no history")
-    log = git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
+    folder, log = path.resolve().parent, ""
+    if (
+        git(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository")
+        == "true\nfalse"
+    ):
+        log = git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
     if not log:
-        return History(why=f"{path.name} is in no commit")
+        return [UNCHECKED] * len(lines)
+    present = path.read_text().rstrip("\n") + "\n"
     imported = committed = 0
     for commit, seconds, *parents in map(str.split, log.splitlines()):
         text = git(folder, "show", f"{commit}:./{path.name}")
@@ -73,4 +67,5 @@ def compare(path: Path, lines: list[Line]) -> History:
                     f"that locked it ({when}); commit LOCK on the day of locking"
                 )
         committed = max(committed, count)
-    return History(imported, committed)
+    states = [UNCHECKED] * imported + [GIT] * (committed - imported)
+    return states + [UNCOMMITTED] * (len(lines) - len(states))

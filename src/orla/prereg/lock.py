@@ -1,23 +1,35 @@
 """The lock: digest and date of each registration and of each amendment, in one chain.
 
-A registration that differs from its line is refused unless an amendment, itself locked, names it
-and the SHA-256 that it now has; once amended it stays amended, even where it is changed back.
+A line is ``SHA-256  date  file  chain=HASH``, where HASH is the SHA-256 of the whole text before
+the line followed by the line's first three fields. So a line that was changed, removed or put in
+between is noticed at the next one. Lines that are older than the chain have three fields, and stand
+first. A registration that differs from its line is refused unless an amendment, itself locked,
+names it and the SHA-256 that it now has; once amended it stays so, even where it is changed back.
 """
 
 import datetime
+import hashlib
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from orla import files
 from orla.errors import OrlaError
-from orla.files import as_one_line, atomic, sha256
-from orla.prereg import chain, history
-from orla.prereg.amendments import AMENDMENTS, Amendment, read_all
-from orla.prereg.chain import Line
+from orla.files import MOST_TEXT, as_one_line, atomic, content, sha256
+from orla.prereg import amendments, history
+from orla.prereg.amendments import AMENDMENTS, Amendment
+from orla.prereg.documents import day
+from orla.prereg.history import Line
 
 LOCK = "LOCK"
+BEGUN = datetime.date(2026, 11, 22)
+"""The day on which the chain began; a line without a chain is not dated later."""
+
+_LINE = re.compile(
+    r"(?P<sha256>[0-9a-f]{64}) +(?P<date>\d{4}-\d{2}-\d{2}) +(?P<file>\S+\.yaml)"
+    r"(?: +chain=(?P<chain>[0-9a-f]{64}))?"
+)
 
 
 @dataclass(frozen=True)
@@ -41,23 +53,61 @@ class Locked:
         return bool(self.amendments)
 
 
-def read(folder: str | Path) -> dict[str, Line]:
-    """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK.
+def parse(text: str, path: Path) -> list[Line]:
+    """Read the text of LOCK and check its chain; `path` names it in an error.
 
     Raises:
-        OrlaError: As in `orla.prereg.chain.parse`.
+        OrlaError: A line that is not one, a file that is locked twice, a date before that of the
+            line before, a chain that does not fit, or a line without one after the chain began.
     """
+    found: dict[str, Line] = {}
+    before, chained, last = "", False, datetime.date.min
+    for number, raw in enumerate(text.splitlines(keepends=True), start=1):
+        place, wanted = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
+        if (match := _LINE.fullmatch(raw.rstrip())) is None:
+            raise OrlaError(f"{place} is not {wanted}; restore it from git")
+        line = Line(match["file"], match["sha256"], day(match["date"], f"{place}, date"))
+        if line.file in found:
+            raise OrlaError(f"{place} locks {line.file} again; keep the first line")
+        if line.date < last:
+            above = f"before the line above it ({last})"
+            raise OrlaError(f"{place} is dated {line.date}, {above}; restore LOCK from git")
+        if match["chain"] is None and (chained or line.date > BEGUN):
+            raise OrlaError(f"{place} has no chain; lock {line.file} with: orla prereg lock")
+        if match["chain"] not in (None, _hash(before, line)):
+            broken = f"the chain is broken at line {number} ({line.file}): this line or one above"
+            raise OrlaError(f"{path}: {broken} was changed, added or removed; restore it from git")
+        found[line.file] = line
+        before, chained, last = before + raw, match["chain"] is not None, line.date
+    return list(found.values())
+
+
+def extended(text: str, line: Line) -> str:
+    """The text of LOCK with one more line."""
+    before = text if not text or text.endswith("\n") else text + "\n"
+    return f"{before}{_fields(line)}  chain={_hash(before, line)}\n"
+
+
+def _fields(line: Line) -> str:
+    return f"{line.sha256}  {line.date}  {line.file}"
+
+
+def _hash(before: str, line: Line) -> str:
+    return hashlib.sha256((before + _fields(line)).encode()).hexdigest()
+
+
+def read(folder: str | Path) -> dict[str, Line]:
+    """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK."""
     path = Path(folder) / LOCK
-    return {line.file: line for line in chain.parse(_text(path), path)}
+    return {line.file: line for line in parse(_text(path), path)}
 
 
 def write(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
 ) -> list[Line]:
-    """Add registrations of a folder, or amendments in its ``amendments``, to LOCK.
+    """Add registrations of a folder, or amendments in its ``amendments``, to LOCK, dated today.
 
-    One that is locked already with the same content is skipped. The day of locking is today if it
-    is not given. The lines that were added are returned.
+    One that is locked already with the same content is skipped. The new lines are returned.
 
     Raises:
         OrlaError: A file is missing, lies elsewhere, was locked with other content, or LOCK holds a
@@ -76,7 +126,7 @@ def write(
                 f"the change, or say it in {folder / AMENDMENTS} with sha256 {line.sha256}"
             )
         if known is line:
-            text = chain.extended(text, line)
+            text = extended(text, line)
             added.append(line)
     if added and date < last:
         raise OrlaError(
@@ -89,11 +139,7 @@ def write(
 
 
 def require(folders: Iterable[str | Path]) -> None:
-    """Refuse a folder without LOCK.
-
-    Raises:
-        OrlaError: Naming a command that makes one, in which nothing is locked.
-    """
+    """Refuse (OrlaError) a folder without LOCK, with a command that makes an empty one."""
     for folder in folders:
         path = Path(folder) / LOCK
         if not path.is_file():
@@ -116,32 +162,48 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
     for file in present:
         if file.relative_to(folder).as_posix() not in entries:
-            raise OrlaError(
-                f"{file}: not in {path}; add it with: python -m orla prereg lock {file}"
-            )
+            raise OrlaError(f"{file}: not in {path}; add it with: orla prereg lock {file}")
     for name, line in entries.items():
-        if folder / name not in present:
-            raise OrlaError(
-                f"{folder / name}: locked on {line.date} but missing; restore it from git"
-            )
-    amendments = read_all(folder, entries)
-    told = history.compare(path, list(entries.values())) if path.exists() else history.History()
+        if (file := folder / name) not in present:
+            raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
+    changes = _amended(folder, entries)
+    told = history.compare(path, list(entries.values())) if path.exists() else []
     verified = {}
-    for number, line in enumerate(entries.values()):
+    for line, state in zip(entries.values(), told, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
             continue
         file = folder / line.file
-        known, content = tuple(amendments.get(line.file, ())), sha256(file, files.MOST_TEXT)
-        if content != (known[-1].sha256 if known else line.sha256):
+        known, digest = tuple(changes.get(line.file, ())), sha256(file, MOST_TEXT)
+        if digest != (known[-1].sha256 if known else line.sha256):
             raise OrlaError(
                 f"{file}: differs from its {'last amendment' if known else 'lock'}; undo the "
-                f"change, or add a dated file to {folder / AMENDMENTS} that names {line.file}, "
-                f"sha256 {content}, what changed, why, and whether results had been seen, and "
-                "lock that file"
+                f"change, or lock an amendment in {folder / AMENDMENTS} with sha256 {digest}"
             )
-        fields = (line.file, line.sha256, line.date, content, known, told.of(number))
-        verified[file.stem] = Locked(*fields)
+        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, known, state)
     return verified
+
+
+def _amended(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
+    """Amendments of each registration, in the order of LOCK; each must fit those lines."""
+    found: dict[str, list[Amendment]] = {}
+    for number, (name, line) in enumerate(entries.items()):
+        path = folder / name
+        if not name.startswith(f"{AMENDMENTS}/"):
+            continue
+        if sha256(path, MOST_TEXT) != line.sha256:
+            raise OrlaError(
+                f"{path}: differs from its lock; undo it, and write a further amendment"
+            )
+        for amendment in amendments.read(path):
+            amended = amendment.registration
+            if amended not in list(entries)[:number]:
+                raise OrlaError(f'{path}: amends "{amended}", which is not in LOCK before it')
+            locked = entries[amended].date
+            if not locked <= day(amendment.date, str(path)) <= line.date:
+                days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
+                raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
+            found.setdefault(amended, []).append(amendment)
+    return found
 
 
 def _text(path: Path) -> str:
@@ -149,7 +211,7 @@ def _text(path: Path) -> str:
     if not os.path.lexists(path):
         return ""
     with as_one_line(path, "not a text in UTF-8", "restore it from git"):
-        return files.content(path, files.MOST_TEXT).decode()
+        return content(path, MOST_TEXT).decode()
 
 
 def _name(folder: Path, file: Path) -> str:
@@ -158,8 +220,6 @@ def _name(folder: Path, file: Path) -> str:
         raise OrlaError(f"{file}: no such registration to lock; check the path")
     place, home = file.resolve().parent, folder.resolve()
     if file.suffix != ".yaml" or place not in (home, home / AMENDMENTS):
-        raise OrlaError(
-            f"{file}: a registration is a .yaml file in {folder}, an amendment one in "
-            f"{folder / AMENDMENTS}; move it there"
-        )
+        places = f"a .yaml file in {folder}, an amendment one in {folder / AMENDMENTS}"
+        raise OrlaError(f"{file}: a registration is {places}; move it there")
     return file.resolve().relative_to(home).as_posix()
