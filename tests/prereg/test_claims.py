@@ -125,15 +125,6 @@ def test_a_learner_that_is_claimed_to_fail_need_not_recover(judged):
     assert verdict.outcome == "untestable" and "rtrl is not shown to adapt" in verdict.reason
 
 
-def test_what_is_not_bound_is_untestable(judged):
-    verdict = judged(document(), tables(gaps(0.5)), None)
-    assert verdict.outcome == "untestable"
-    assert "the study does not say which config and code it ran" in verdict.reason
-    given = document()
-    del given["binds"]
-    assert "binds neither config nor behaviour" in judged(given, tables(gaps(0.5))).reason
-
-
 def more_units(given):
     given["over_pairs"] = tables(gaps(0.5, 2, 40))["over_pairs"].assign(n_pairs=12)
 
@@ -306,22 +297,6 @@ def test_divergence_of_seeds_is_scored_both_ways(judged):
     assert verdict.outcome == "inconclusive" and "scored as the frozen network" in verdict.reason
     same = of_seeds(values, diverged=1, frozen=[*values, 0.5])
     assert judged(seed_document(), same).outcome == "supported"
-
-
-def test_a_further_check_holds_on_every_pair(judged):
-    check = {
-        "name": "long enough",
-        "why": "Updates.",
-        "result": "estimates",
-        "where": {"comparison": "per_step"},
-        "column": "updates",
-        "region": {"at_least": 20},
-    }
-    given = tables(gaps(0.5), updates=100)
-    assert judged(document(manipulation_checks=[check]), given).outcome == "supported"
-    put("estimates", "updates", 12, 7)(given)
-    verdict = judged(document(manipulation_checks=[check]), given)
-    assert 'manipulation check "long enough" fails: updates is 12' in verdict.reason
 
 
 def test_those_that_are_not_primary_are_corrected_as_a_family(write):

@@ -179,11 +179,13 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
         ({"parts": PARTS | {"loop": "3" * 16}}, "loop does not behave as registered (333"),
         ({"refused": "tried at 1 learning rates"}, "tried at 1 learning rates"),
         ({"uncommitted": True}, "made by uncommitted code"),
+        (None, "the study does not say which config and code it ran"),
     ],
 )
 def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
     known = reader.read(write(document()))
-    [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: BINDS | study})
+    study = study and BINDS | study
+    [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
     assert verdict.outcome == "untestable" and words in verdict.reason
 
 

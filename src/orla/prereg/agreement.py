@@ -62,11 +62,7 @@ def check(registration: Registration) -> None:
 
 
 def check_lockable(registration: Registration) -> None:
-    """Refuse (OrlaError) what may not be locked.
-
-    That is what `check` refuses, a registration without binds, with a wide margin without a
-    reason, or with a check or criterion that is always true.
-    """
+    """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
     check(registration)
     name, rule = f"registration {registration.name}", registration.rule
     if registration.tested and not registration.binds:

@@ -4,8 +4,11 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from orla.prereg.documents import load
+from orla.errors import OrlaError
+from orla.files import MOST_TEXT, sha256
+from orla.prereg.documents import day, load
 
 AMENDMENTS = "amendments"
 Seen = bool | list[Mapping[str, str]]
@@ -44,6 +47,29 @@ def read(path: Path) -> list[Amendment]:
     if named is None:
         return [Amendment(**document)]
     return [Amendment(name, digest, **document) for name, digest in named.items()]
+
+
+def read_all(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
+    """Amendments of each registration, in the order of LOCK's `entries`, which they must fit."""
+    found: dict[str, list[Amendment]] = {}
+    for number, (name, line) in enumerate(entries.items()):
+        path = folder / name
+        if not name.startswith(f"{AMENDMENTS}/"):
+            continue
+        if sha256(path, MOST_TEXT) != line.sha256:
+            raise OrlaError(
+                f"{path}: differs from its lock; undo it, and write a further amendment"
+            )
+        for amendment in read(path):
+            amended = amendment.registration
+            if amended not in list(entries)[:number]:
+                raise OrlaError(f'{path}: amends "{amended}", which is not in LOCK before it')
+            locked = entries[amended].date
+            if not locked <= day(amendment.date, str(path)) <= line.date:
+                days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
+                raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
+            found.setdefault(amended, []).append(amendment)
+    return found
 
 
 def former(folder: Path) -> dict[str, str]:

@@ -53,12 +53,7 @@ def run_by(plan: Plan, about: Quantity) -> list[Condition]:
 
 
 def check_answered(plan: Plan, registration: Registration) -> None:
-    """Refuse a registration that the study would not answer as it says.
-
-    Raises:
-        OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
-            seeds, or a grid of fewer than three rates.
-    """
+    """Refuse (OrlaError) a registration that the study would not answer as it says."""
     name, config = f"registration {registration.name}", plan.config
     if config["name"] not in registration.studies:
         studies = ", ".join(registration.studies)

@@ -1,8 +1,4 @@
-"""What a registration binds: a public record of each condition, and the behaviour of every part.
-
-The behaviour is that of `orla.prereg.fingerprint`; the syntax of the code is shown beside it, and
-decides nothing.
-"""
+"""What a registration binds: a public record of each condition, and the behaviour of every part."""
 
 import ast
 import hashlib
@@ -49,9 +45,8 @@ def bound_by(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dic
 def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
     """`record_sha256`, and `refused`, why the study does not answer the registration as it says.
 
-    The record holds the task with its source, the settings of pretraining for the network, the
-    comparison or quantity, the statistics, and of each condition what `_RECORD` names. It holds
-    nothing of reports, of how fast it is computed, or of seeds that follow from a lock.
+    The record holds what the results depend on: nothing of reports, of how fast it is computed, or
+    of seeds that follow from a lock.
     """
     if registration.quantity:
         study = _of_quantity(plan, registration.quantity) or {}
@@ -95,7 +90,7 @@ def _of(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
 def behaviour(
     plan: Plan, registration: Registration, answers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`parts`, the fingerprint of every part that a registration depends on, and `syntax_sha256`.
+    """Fingerprints of all `parts` that it depends on, and `syntax_sha256`, which decides nothing.
 
     It takes a few seconds; what `answers` holds of other registrations is not run again.
     """
@@ -136,13 +131,7 @@ def write(path: Path, binds: Mapping[str, Any]) -> None:
 
 
 def plan_of(files: Iterable[Path]) -> Plan:
-    """The plan of ``config.yaml`` with overlays, as Snakemake reads them with --configfile.
-
-    A later overlay is first where they differ; ``config.yaml`` itself may be among them.
-
-    Raises:
-        OrlaError: A file is missing or the config has a mistake.
-    """
+    """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them."""
     base = Path("config.yaml")
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:

@@ -21,12 +21,7 @@ _DEEPEST, _MOST_NODES = 50, 100_000
 
 
 def load(path: Path, kind: str) -> dict[str, Any]:
-    """Read a YAML document and check it; a `date`, bare or quoted, is returned as ISO text.
-
-    Raises:
-        OrlaError: The file is missing, is no YAML, does not fit the schema of its `kind`, or holds
-            a `date` that the calendar does not have.
-    """
+    """Read a document of a `kind` and check it (OrlaError); a `date` is returned as ISO text."""
     document = parse(path)
     if isinstance(document, dict) and isinstance(document.get("date"), datetime.date):
         document["date"] = document["date"].isoformat()
@@ -81,9 +76,7 @@ def day(text: str, name: str) -> datetime.date:
 def parse(path: Path) -> Any:
     """Read a YAML file without a check against a schema.
 
-    Raises:
-        OrlaError: The file is missing, is not UTF-8, is no YAML, names a key twice, has a key that
-            is no text, or refers to itself or to its own parts too often.
+    Refused (OrlaError) are a key that stands twice or is no text, and what could be endless.
     """
     try:
         text = content(path, MOST_TEXT).decode()

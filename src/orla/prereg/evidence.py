@@ -28,9 +28,7 @@ def read(
 ) -> Case:
     """Read all that a registration names; arguments as in `judge.verdicts`.
 
-    Raises:
-        OrlaError: A result or column is missing, several rows fit, a label or unit is not that of
-            the columns, or a row's numbers disagree with one another or with those of its pairs.
+    OrlaError: a column is missing, several rows fit, or numbers or labels disagree.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
     agreement.check(registration)
@@ -57,8 +55,7 @@ def read(
 def _checks(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
     """How manipulation checks fail; [] where all hold.
 
-    A quantity that a check reads is held to the registration's own unit, alpha, sample and
-    exclusions: one over two pairs that are left would show nothing.
+    A quantity that a check reads is held to the registration's own unit, alpha and sample.
     """
     problems = []
     for check in registration.checks:
@@ -165,9 +162,8 @@ def _units(reading: Reading, registration: Registration, row: Row, n: int | None
 def _guards(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
     """Guards of the held-out estimates of the conditions of version 1; [] without such a table.
 
-    Where the conditions name both learners of an estimate, each of its guards counts. Where they
-    name one learner, a guard counts that every estimate with this learner has, for then it is not
-    the other learner's.
+    Where the conditions name one learner, a guard counts that every estimate with this learner has,
+    for then it is not the other learner's.
     """
     if (result := RESULT[SEED]) not in tables or "learner" not in registration.conditions:
         return []

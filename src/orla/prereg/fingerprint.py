@@ -1,9 +1,4 @@
-"""Fingerprints of behaviour: what each part that a verdict depends on does with a small input.
-
-A part is run on a fixed input; its numbers, rounded to eight significant digits, are hashed under
-the part's name. A refactoring leaves a fingerprint as it is; a changed sign, bound or guard does
-not.
-"""
+"""Fingerprints of behaviour: what each part that a verdict depends on does with a small input."""
 
 import hashlib
 from collections import defaultdict
@@ -28,7 +23,7 @@ _NOTHING = 1e-12
 def fingerprint(
     parts: Mapping[str, partial], answers: dict[str, Any] | None = None
 ) -> dict[str, str]:
-    """Part -> hash of what it gives, each run eagerly and in float64.
+    """Part -> hash of what it gives, each run eagerly and in float64, to eight significant digits.
 
     A part is a function with its arguments, of which some may be such functions; `answers` is what
     these gave for other registrations, and grows.
@@ -80,12 +75,7 @@ def _texts(value: Any) -> Iterator[str]:
 def parts(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> dict[str, partial]:
-    """Every part that a registration depends on, by name.
-
-    They are its tasks' episodes, networks, learners (with their observers, probes, interventions
-    and starts), optimizers and pretraining, the sweep with the choice of the rate and the scores,
-    River's models that its quantity reads, and the statistics, guards and judge.
-    """
+    """Every part that a registration depends on, by name."""
     found: dict[str, partial] = {}
     for condition in conditions:
         task = plan.spec("task", condition.task)

@@ -46,14 +46,12 @@ def verdicts(
         assumed: Column -> value, for columns that a registration of version 1 does not name.
         study: Name of the config.
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.bound`.
-        datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance: what is simulated is
-            shown in other words.
+        datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         mixed: How the tables' provenance differs; then every verdict is untestable.
         former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
-        One row a registration, columns `VERDICT_COLUMNS`; `lock_sha256` and `judged_sha256` are of
-        the file as it was locked and as it was judged.
+        One row a registration, columns `VERDICT_COLUMNS`.
 
     Raises:
         OrlaError: As in `evidence.read`; one is not locked; or not exactly one is primary.

@@ -1,31 +1,26 @@
-"""The lock: digest and date of each registration and of each amendment, in one chain.
-
-A line is ``SHA-256  date  file  chain=HASH``, where HASH is the SHA-256 of the whole text before
-the line followed by the line's first three fields. So a line that was changed, removed or put in
-between is noticed at the next one. Lines that are older than the chain have three fields, and stand
-first. A registration that differs from its line is refused unless an amendment, itself locked,
-names it and the SHA-256 that it now has; once amended it stays so, even where it is changed back.
-"""
+"""The lock: digest and date of each registration and of each amendment, in one chain."""
 
 import datetime
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, as_one_line, atomic, content, sha256
-from orla.prereg import amendments, history
+from orla.prereg import amendments
 from orla.prereg.amendments import AMENDMENTS, Amendment
 from orla.prereg.documents import day
-from orla.prereg.history import Line
+from orla.provenance.collect import git
 
 LOCK = "LOCK"
+GIT, UNCHECKED, UNCOMMITTED = "git", "not checked", "not committed"
 BEGUN = datetime.date(2026, 11, 22)
 """The day on which the chain began; a line without a chain is not dated later."""
 
+_DAY = datetime.timedelta(days=1)
 _LINE = re.compile(
     r"(?P<sha256>[0-9a-f]{64}) +(?P<date>\d{4}-\d{2}-\d{2}) +(?P<file>\S+\.yaml)"
     r"(?: +chain=(?P<chain>[0-9a-f]{64}))?"
@@ -33,11 +28,21 @@ _LINE = re.compile(
 
 
 @dataclass(frozen=True)
-class Locked:
-    """A registration that was verified.
+class Line:
+    """One line of LOCK: a file (relative to LOCK's folder), its SHA-256, and when it was locked."""
 
-    `sha256` and `date` are those of its line in LOCK, `judged` is the SHA-256 of the file as it
-    stands, `history` one of "git", "not committed" and "not checked".
+    file: str
+    sha256: str
+    date: datetime.date
+
+    def __str__(self) -> str:
+        return f"{self.sha256}  {self.date}  {self.file}"
+
+
+@dataclass(frozen=True)
+class Locked:
+    """A registration that was verified: its line in LOCK, and the SHA-256 of the file that is
+    `judged`; `history` is one of "git", "not committed" and "not checked".
     """
 
     file: str
@@ -45,7 +50,7 @@ class Locked:
     date: datetime.date
     judged: str = ""
     amendments: tuple[Amendment, ...] = ()
-    history: str = history.UNCHECKED
+    history: str = UNCHECKED
 
     @property
     def amended(self) -> bool:
@@ -54,11 +59,12 @@ class Locked:
 
 
 def parse(text: str, path: Path) -> list[Line]:
-    """Read the text of LOCK and check its chain; `path` names it in an error.
+    """Read the text of LOCK and check its chain (OrlaError); `path` names it in an error.
 
-    Raises:
-        OrlaError: A line that is not one, a file that is locked twice, a date before that of the
-            line before, a chain that does not fit, or a line without one after the chain began.
+    A line is ``SHA-256 date file chain=HASH``, where HASH is the SHA-256 of the whole text before
+    the line followed by the line's first three fields. So a line that was changed, removed or put
+    in between is noticed at the next one. Lines older than the chain have three fields, and stand
+    first.
     """
     found: dict[str, Line] = {}
     before, chained, last = "", False, datetime.date.min
@@ -85,15 +91,11 @@ def parse(text: str, path: Path) -> list[Line]:
 def extended(text: str, line: Line) -> str:
     """The text of LOCK with one more line."""
     before = text if not text or text.endswith("\n") else text + "\n"
-    return f"{before}{_fields(line)}  chain={_hash(before, line)}\n"
-
-
-def _fields(line: Line) -> str:
-    return f"{line.sha256}  {line.date}  {line.file}"
+    return f"{before}{line}  chain={_hash(before, line)}\n"
 
 
 def _hash(before: str, line: Line) -> str:
-    return hashlib.sha256((before + _fields(line)).encode()).hexdigest()
+    return hashlib.sha256(f"{before}{line}".encode()).hexdigest()
 
 
 def read(folder: str | Path) -> dict[str, Line]:
@@ -105,13 +107,10 @@ def read(folder: str | Path) -> dict[str, Line]:
 def write(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
 ) -> list[Line]:
-    """Add registrations of a folder, or amendments in its ``amendments``, to LOCK, dated today.
+    """Add registrations, or amendments in ``amendments``, to LOCK; return the new lines.
 
-    One that is locked already with the same content is skipped. The new lines are returned.
-
-    Raises:
-        OrlaError: A file is missing, lies elsewhere, was locked with other content, or LOCK holds a
-            later date. Then nothing is added.
+    One that is locked already with the same content is skipped. OrlaError, and nothing is added: a
+    file is missing, lies elsewhere, was locked with other content, or LOCK holds a later date.
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
@@ -121,17 +120,14 @@ def write(
         line = Line(_name(folder, file), sha256(file), date)
         known = entries.setdefault(line.file, line)
         if known.sha256 != line.sha256:
-            raise OrlaError(
-                f"{file}: locked on {known.date} with other content and never locked again; undo "
-                f"the change, or say it in {folder / AMENDMENTS} with sha256 {line.sha256}"
-            )
+            other = f"locked on {known.date} with other content"
+            raise OrlaError(f"{file}: {other}; undo the change, or say it in an amendment")
         if known is line:
             text = extended(text, line)
             added.append(line)
     if added and date < last:
-        raise OrlaError(
-            f"{path}: its last line is dated {last}, after today ({date}); set the computer's clock"
-        )
+        dated = f"its last line is dated {last}, after today ({date})"
+        raise OrlaError(f"{path}: {dated}; set the computer's clock")
     if added:
         with atomic(path) as partial:
             partial.write_text(text)
@@ -150,12 +146,10 @@ def require(folders: Iterable[str | Path]) -> None:
 
 
 def verify(folder: str | Path) -> dict[str, Locked]:
-    """Check LOCK, and every registration of a folder, by name, against it and its amendments.
+    """Check LOCK and every registration of a folder, by name, against it (OrlaError).
 
-    Raises:
-        OrlaError: A broken chain, a LOCK that disagrees with git, a file that is not locked or
-            differs from its lock (a registration: and from its last amendment), a line without its
-            file, or an amendment that does not fit.
+    A registration that differs from its line is refused unless an amendment, itself locked, names
+    it and the SHA-256 that it now has; once amended it stays so, even where it is changed back.
     """
     folder = Path(folder)
     path, entries = folder / LOCK, read(folder)
@@ -166,8 +160,8 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     for name, line in entries.items():
         if (file := folder / name) not in present:
             raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
-    changes = _amended(folder, entries)
-    told = history.compare(path, list(entries.values())) if path.exists() else []
+    changes = amendments.read_all(folder, entries)
+    told = _history(path, list(entries.values())) if path.exists() else []
     verified = {}
     for line, state in zip(entries.values(), told, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
@@ -183,27 +177,44 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     return verified
 
 
-def _amended(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
-    """Amendments of each registration, in the order of LOCK; each must fit those lines."""
-    found: dict[str, list[Amendment]] = {}
-    for number, (name, line) in enumerate(entries.items()):
-        path = folder / name
-        if not name.startswith(f"{AMENDMENTS}/"):
+def _history(path: Path, lines: Sequence[Line]) -> list[str]:
+    """What a verdict says of each line of LOCK, held against every version that was committed.
+
+    Nothing is compared outside a git work tree, in a shallow clone, or where LOCK is in no commit.
+    A LOCK that came with the first commit of a repository was copied there with its lines, so the
+    dates of those say nothing. OrlaError: a committed line was changed, or is dated more than a day
+    before or after its commit.
+    """
+    folder, log = path.resolve().parent, ""
+    is_tree = git(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository")
+    if is_tree == "true\nfalse":
+        log = git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
+    if not log:
+        return [UNCHECKED] * len(lines)
+    present = path.read_text().rstrip("\n") + "\n"
+    imported = committed = 0
+    for commit, seconds, *parents in map(str.split, log.splitlines()):
+        text = git(folder, "show", f"{commit}:./{path.name}")
+        if not text:  # the commit removed LOCK, or brought an empty one
             continue
-        if sha256(path, MOST_TEXT) != line.sha256:
+        when = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
+        if not present.startswith(f"{text}\n"):
             raise OrlaError(
-                f"{path}: differs from its lock; undo it, and write a further amendment"
+                f"{path}: the version committed on {when} is not the beginning of the present one, "
+                "so a line was changed or removed; restore it with: git checkout "
+                f"{commit[:9]} -- {path}"
             )
-        for amendment in amendments.read(path):
-            amended = amendment.registration
-            if amended not in list(entries)[:number]:
-                raise OrlaError(f'{path}: amends "{amended}", which is not in LOCK before it')
-            locked = entries[amended].date
-            if not locked <= day(amendment.date, str(path)) <= line.date:
-                days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
-                raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
-            found.setdefault(amended, []).append(amendment)
-    return found
+        count = len(text.splitlines())
+        if not parents:
+            imported = count
+        for line in lines[committed:count] if parents else ():
+            if abs(line.date - when) > _DAY:
+                order = "before" if line.date < when else "after"
+                dated = f"{line.file} is dated {line.date}, more than a day {order} the commit"
+                raise OrlaError(f"{path}: {dated} that locked it, {when}; commit it on its day")
+        committed = max(committed, count)
+    states = [UNCHECKED] * imported + [GIT] * (committed - imported)
+    return states + [UNCOMMITTED] * (len(lines) - len(states))
 
 
 def _text(path: Path) -> str:

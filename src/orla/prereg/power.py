@@ -87,8 +87,7 @@ def needed(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
 def scatter(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:
     """Standard deviation of a unit's gap in the results; NaN where they have none.
 
-    It is the standard error times the root of the number of units, so that over pairs it holds the
-    scatter of seeds and of the choice of rates as well.
+    Over pairs it holds the scatter of seeds and of the choice of rates as well.
     """
     [reading] = registration.readings
     if reading.result not in tables:

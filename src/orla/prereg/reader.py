@@ -21,12 +21,7 @@ _AS_GIVEN = (
 
 
 def read(path: str | Path) -> Registration:
-    """Read one registration, a YAML file of any version.
-
-    Raises:
-        OrlaError: The file does not fit the schema of its version, a region is malformed, parts
-            are missing or too many, or parts contradict one another.
-    """
+    """Read one registration, a YAML file of any version; OrlaError for any mistake."""
     path = Path(path)
     document = parse(path)
     later = isinstance(document, dict) and "version" in document

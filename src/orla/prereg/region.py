@@ -48,11 +48,7 @@ class Region:
 
 
 def parse(document: Mapping[str, Any], name: str) -> Region:
-    """Read a region such as ``{between: [-3, 3], strict: true}``; `name` names it in an error.
-
-    Raises:
-        OrlaError: None or several of `KINDS`, or bounds out of order.
-    """
+    """Read a region such as ``{between: [-3, 3], strict: true}``; `name` is for an OrlaError."""
     kinds = [kind for kind in KINDS if kind in document]
     if len(kinds) != 1:
         raise OrlaError(f"{name}: a region has exactly one of {', '.join(KINDS)}, not {len(kinds)}")

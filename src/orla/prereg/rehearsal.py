@@ -48,10 +48,7 @@ def judged(registration: Registration) -> Any:
 
 
 def read(plain: Registration) -> Any:
-    """What is read of made-up rows, of rows with a number missing or changed, and of a binding.
-
-    `plain` is from `like`.
-    """
+    """What is read of made-up rows, of rows with a number missing or changed, and of a binding."""
     mean = float(plain.rule.gaps(0.1)[0])
     whole = _tables(plain, mean, 0.1)
     found = [_read(plain, _tables(plain, mean, 0.1, **change)) for change in _changes(plain)]
@@ -98,10 +95,7 @@ def _read(registration: Registration, tables: Tables, *binding: Any) -> Any:
 
 
 def _checked(registration: Registration, tables: Tables) -> Iterator[Tables]:
-    """Tables with the rows of a registration's check: that hold, fail, were made at another level.
-
-    And without any row.
-    """
+    """Rows of a registration's check that hold, fail, are of another level, and none at all."""
     [check], [reading] = registration.checks, registration.readings
     row = tables[reading.result].iloc[0].to_dict() | registration.assumed
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
@@ -155,10 +149,7 @@ def _tables(
     guard: str = "",
     has_meaning: bool = True,
 ) -> dict[str, pd.DataFrame]:
-    """Tables with one row of the registration, and one a pair.
-
-    `outlier`: by how many errors the first pair lies above the mean.
-    """
+    """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
     [reading] = registration.readings
     seeds, number = seeds or registration.seeds, number or registration.pairs
     by_pairs, columns = registration.by_pairs, reading.columns
