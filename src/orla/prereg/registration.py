@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from orla.errors import OrlaError
 from orla.prereg.region import Region
 from orla.prereg.rules import Inside, MeanRule
-from orla.results.scales import PP, SCALES, WAYS
+from orla.results.scales import PP, SCALES, WAYS, Scale
 from orla.schema import nearest
 from orla.study.keys import DEFAULTS
 
@@ -26,6 +26,7 @@ OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
 )
 """Other ways to form a quantity, in words."""
 
+_QUANTITY = Scale("", "value{}", "t90_{}{}", ("{}", "{}"), "n_{}s")
 COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
 _OF_QUANTITY = ("scale", "unit", *COUNTS, "guards", "alpha")
 _OF_GAP = (
@@ -163,25 +164,20 @@ class Registration:
     def _read(self, unit: str) -> Reading:
         """The quantity's row, or that of the gap over units of one kind."""
         if self.quantity:
-            result, where = QUANTITIES, {"quantity": self.quantity}
+            scale, result, where = _QUANTITY, QUANTITIES, {"quantity": self.quantity}
             words = OTHERS
-            columns = {
-                way: tuple(f"{name}_{way}".rstrip("_") for name in ("value", "t90_low", "t90_high"))
-                for way in ("", *OTHERS)
-            }
-            more = {"standard_error": "standard_error", "dof": "dof", "n": f"n_{unit}s"}
         else:
             scale, result = SCALES[self.scale], RESULT[unit]
             where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
             words = {way: OTHERS.get(way, f"with {text}") for way, text in WAYS.items() if way}
             if unit == SEED:
                 del words[SOUND]
-            columns = {
-                way: (scale.mean(way), *map(scale.ends(way).format, ("low", "high")))
-                for way in ("", *words)
-            }
-            more = {name: scale.column(name) for name in ("standard_error", "dof")}
-            more["n"] = scale.count.format(unit)
+        columns = {
+            way: (scale.mean(way), *map(scale.ends(way).format, ("low", "high")))
+            for way in ("", *words)
+        }
+        more = {name: scale.column(name) for name in ("standard_error", "dof")}
+        more["n"] = scale.count.format(unit)
         roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
         ways = {way: Way(words[way], names) for way, names in columns.items()}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
