@@ -55,19 +55,20 @@ def default(tmp_path_factory):
 
     def parts(*names):
         found = fingerprint.parts(plan, conditions, known)
-        # The sweep of one learner, the cheaper, shows as much.
+        # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
+        found["evidence"] = partial(rehearsal.read, rehearsal.like(replace(known, unit="seed")))
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
         found[SWEEP] = partial(trials.chosen, partial(trials.swept, job, learners))
         return fingerprint.fingerprint({name: found[name] for name in names})
 
-    return known, plan, parts, known.binds["parts"] | parts(SWEEP)
+    return known, plan, parts, known.binds["parts"] | parts(SWEEP, "evidence")
 
 
 def test_a_study_is_bound_from_the_command_line(default):
     known, plan, parts, before = default
     binds = dict(known.binds)
-    same = ("judge", "guards", LEARNER.format("rtrl"), "episodes of many-arrays")
+    same = ("guards", LEARNER.format("rtrl"), "episodes of many-arrays")
     assert parts(*same) == {name: before[name] for name in same}
     assert binds.pop("parts").keys() == {
         "episodes of many-arrays",
