@@ -170,16 +170,16 @@ def test_a_quantity_allows_no_model_that_diverged(write):
 
 
 def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, write):
-    given = row(0.9, n=10, unit="pair", n_without_meaning=2, n_failing=2, **sound(0.9, 0.05))
+    given = row(0.9, n=11, unit="pair", n_without_meaning=1, n_failing=2, **sound(0.9, 0.05))
     verdict = judged(about("pair"), given)
-    assert (verdict.outcome, verdict.n) == ("supported", 10)
+    assert (verdict.outcome, verdict.n) == ("supported", 11)
     assert "2 of 12 pairs fail a guard" in verdict.reason
     known = reader.read(write(about("pair")))
     read = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
     case = evidence.read(known, read, BINDS, {})
-    # Ten pairs are left, those without a value being none.
+    # Ten pairs are left: of the two that fail, one has no value.
     assert case.evidence[0].others[OTHERS["without_failing"]].dof == 9
-    verdict = judged(about("pair"), given | {"n_without_meaning": 1})
+    verdict = judged(about("pair"), given | {"n_without_meaning": 0})
     assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason
     given |= {"n_failing": 3, "guards": "b: fewer than 20 updates"}
     assert judged(about("pair"), given).outcome == "untestable"
