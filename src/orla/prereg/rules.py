@@ -14,7 +14,6 @@ from scipy import stats
 from orla.prereg.region import Region
 from orla.statistics.equivalence import p_above
 
-_QUANTILES = 2000
 _LEAST_P = 1e-4
 _RULES: dict[str, type[MeanRule]] = {}
 Ends = tuple[Any, Any]
@@ -94,8 +93,8 @@ class MeanRule(ABC):
 
     @abstractmethod
     def between(self, error: float, dof: int, alpha: float) -> Ends:
-        """Between which two estimates the claim is shown by tests at level alpha, at each of the
-        `estimated_errors` of a standard error: arrays, or numbers that may be infinite.
+        """Between which two estimates the claim is shown at level alpha: numbers, or arrays over
+        the `estimated_errors` of a standard error.
         """
 
     @abstractmethod
@@ -107,9 +106,7 @@ class MeanRule(ABC):
         """True means worth a row in a table of power, where `error` is the standard error."""
 
     def shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
-        """Probability that the claim is shown, by tests at level alpha over `n` units (2 or more)
-        of this true mean and standard deviation.
-        """
+        """Probability that the claim is shown over `n` units (2 or more) of this mean and sd."""
         return _probability(self.between, gap, sd, n, alpha)
 
     def refuted(self, gap: float, sd: float, n: int, alpha: float) -> float:
@@ -131,9 +128,8 @@ class MeanRule(ABC):
             f"p {plain} (Holm {holm})" if corrected else f"p {plain}"
             for plain, holm in (p[:2], p[2:])
         )
-        return (
-            f"that it is {self.region.describe(scale)} has {claim}, that it is not has {opposite}"
-        )
+        what = self.region.describe(scale)
+        return f"that it is {what} has {claim}, that it is not has {opposite}"
 
 
 def rules() -> dict[str, type[MeanRule]]:
@@ -144,7 +140,7 @@ def rules() -> dict[str, type[MeanRule]]:
 @lru_cache
 def estimated_errors(error: float, dof: int) -> np.ndarray:
     """Quantiles of the estimate of a standard error: that of a variance is chi-square."""
-    at = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    at = (np.arange(2000) + 0.5) / 2000
     return error * np.sqrt(stats.chi2.ppf(at, dof) / dof)
 
 
